@@ -1,0 +1,1 @@
+"""Time the library beside its peers: `python -m benchmarks [--quick] [name ...]`, or `make bench`."""

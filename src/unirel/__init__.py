@@ -1,0 +1,39 @@
+"""Feature selection by mutual information with boosted unique relevance.
+
+Public names are loaded on first use, so that ``import unirel`` is quick and imports nothing heavy.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from unirel._version import __version__
+
+if TYPE_CHECKING:
+    from unirel.errors import UnirelWarning as UnirelWarning
+    from unirel.measures import conditional_relevance as conditional_relevance
+    from unirel.measures import irrelevance as irrelevance
+    from unirel.measures import mutual_information as mutual_information
+    from unirel.measures import relevance as relevance
+
+# Where each public name lives. Type checkers read the block above; a test keeps the two equal.
+_HOME = {
+    "mutual_information": "unirel.measures",
+    "relevance": "unirel.measures",
+    "conditional_relevance": "unirel.measures",
+    "irrelevance": "unirel.measures",
+    "UnirelWarning": "unirel.errors",
+}
+
+__all__ = ["__version__", *_HOME]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'unirel' has no attribute {name!r}")
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

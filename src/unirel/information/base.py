@@ -1,0 +1,119 @@
+"""What every estimator of mutual information offers, and what it derives from one required method."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from functools import cache
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unirel.kernels.counts import n_log_n
+from unirel.table import Table
+
+Block = Sequence[int] | NDArray[np.intp]
+Values = NDArray[np.float64]
+
+
+class Changes(NamedTuple):
+    """How I(block; target) changes when the block does, one column at a time."""
+
+    before: float  # I(block; target)
+    change: Values  # what it becomes with or without each column, less what it was
+    error: Values  # standard error of each change, NaN where the estimator has none
+
+
+class Information(ABC):
+    """How much blocks of columns of one table tell about each other, in nats.
+
+    A block is a sequence of row indices of ``table.values``; ``table.target`` is the target's. Estimates are raw: they
+    may be negative or exceed what is possible. `bounded` is the one place where that is mended.
+
+    An estimator implements `mutual_information` and `entropy`. It overrides `pairwise`, `joint` or `conditional` for
+    speed or accuracy only.
+    """
+
+    name: ClassVar[str]
+    accepts: ClassVar[frozenset[str]] = frozenset({"continuous", "discrete"})
+
+    def __init__(self, table: Table, *, n_jobs: int | None = None) -> None:
+        self.table = table
+        self.n_jobs = n_jobs
+
+    @abstractmethod
+    def mutual_information(self, a: Block, b: Block) -> float:
+        """I(a; b) of two blocks."""
+
+    def conditional(self, a: Block, b: Block, given: Block) -> float:
+        """I(a; b | given), by the chain rule I(a, given; b) - I(given; b)."""
+        if len(given) == 0:
+            return self.mutual_information(a, b)
+        return self.mutual_information([*a, *given], b) - self.mutual_information(given, b)
+
+    def pairwise(self, candidates: Block, column: int) -> Values:
+        """I(candidate; column) of every candidate."""
+        return np.array([self.mutual_information([candidate], [column]) for candidate in candidates])
+
+    def relevance(self, candidates: Block) -> Values:
+        """I(candidate; target) of every candidate."""
+        return self.pairwise(candidates, self.table.target)
+
+    def joint(self, candidates: Block, selected: Block) -> Values:
+        """I(candidate, selected; target) of every candidate."""
+        target = [self.table.target]
+        return np.array([self.mutual_information([candidate, *selected], target) for candidate in candidates])
+
+    def without_each(self, block: Block, rows: NDArray[np.intp] | None = None) -> Changes:
+        """How I(block; target) changes without each column of the block, seen from some of the rows if possible."""
+        target = [self.table.target]
+        before = self.mutual_information(block, target)
+        rests = [[other for other in block if other != column] for column in block]
+        change = np.array([self.mutual_information(rest, target) - before for rest in rests])
+        return Changes(before, change, np.full(len(change), np.nan))
+
+    def with_each(self, block: Block, candidates: Block, rows: NDArray[np.intp] | None = None) -> Changes:
+        """How I(block; target) changes with each candidate, seen from some of the rows if possible."""
+        before = self.mutual_information(block, [self.table.target])
+        change = self.joint(candidates, block) - before
+        return Changes(before, change, np.full(len(change), np.nan))
+
+    @abstractmethod
+    def entropy(self, column: int) -> float:
+        """H(column); differential if the column is taken as continuous."""
+
+    def bounded(self, information: float, a: Block, b: Block) -> float:
+        """Clip an estimate of I(a; b) to what is possible: not below 0, not above the entropy of a discrete side."""
+        return max(0.0, min(information, self._ceiling(a), self._ceiling(b)))
+
+    def bounded_pairs(self, information: Values, candidates: Block, column: int) -> Values:
+        """Clip estimates of I(candidate; column) likewise."""
+        pairs = zip(information.tolist(), candidates, strict=True)
+        return np.array([self.bounded(value, [candidate], [column]) for value, candidate in pairs])
+
+    def levels(self, column: int) -> NDArray[np.integer] | None:
+        """Codes of a column that the estimator takes as discrete, None for one it takes as continuous."""
+        return self.table.codes(column) if self.table.discrete[column] else None
+
+    def _ceiling(self, block: Block) -> float:
+        """The entropy of a block that is a single discrete column beside constant ones; nothing bounds the rest."""
+        columns = [int(column) for column in block if self.table.columns[column].n_levels != 1]
+        return self._entropy_of_levels(columns[0]) if len(columns) == 1 else np.inf
+
+    @cache  # noqa: B019 - an estimator lives as long as one call
+    def _entropy_of_levels(self, column: int) -> float:
+        codes = self.levels(column)
+        if codes is None:
+            return np.inf
+        return float(np.log(len(codes)) - n_log_n(np.bincount(codes)).sum() / len(codes))
+
+    @classmethod
+    def check(cls, table: Table) -> None:
+        """Refuse columns of a kind that this estimator cannot use."""
+        refused = [column for column in table.columns if column.kind not in {*cls.accepts, "ignored"}]
+        if refused:
+            listed = ", ".join(repr(column.name) for column in refused[:5]) + (", ..." if len(refused) > 5 else "")
+            verb = "is" if len(refused) == 1 else "are"
+            raise ValueError(
+                f"estimator={cls.name!r} needs {' or '.join(sorted(cls.accepts))} columns; {listed} {verb} "
+                f"{refused[0].kind}. Bin them (estimator='binned') or use estimator='knn'."
+            )

@@ -1,0 +1,105 @@
+"""Columns of a table as coordinates: what every neighbour estimator needs to measure distances and share the work."""
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unirel.information.base import Block, Changes, Values
+from unirel.kernels.space import CHEBYSHEV, EUCLIDEAN, MANHATTAN
+from unirel.kernels.special import digamma_table
+from unirel.parallel import map_tasks
+from unirel.table import Table
+
+Columns = NDArray[np.floating[Any]]
+Rows = NDArray[np.intp]
+
+METRICS = {"chebyshev": CHEBYSHEV, "manhattan": MANHATTAN, "euclidean": EUCLIDEAN}
+# What a mismatch costs in the summed metrics: the mean difference of two draws from a standard normal
+# distribution, and the root of their mean squared difference.
+_TYPICAL_DIFFERENCE = {"manhattan": 2 / np.sqrt(np.pi), "euclidean": np.sqrt(2.0)}
+# Distances that differ by less than this share are a tie that rounding has broken.
+_TOLERANCE = {np.dtype(np.float64): 1e-9, np.dtype(np.float32): 1e-5}
+# Rows a thread works on at a time. Fixed, so that the number of threads cannot show in a result.
+_ROWS_PER_TASK = 128
+# Numbers a thread sorts at a time when it works on several columns.
+_NUMBERS_PER_TASK = 2**16
+
+
+class Geometry:
+    """The coordinates of a table, and the threads that work on them."""
+
+    def __init__(self, table: Table, n_neighbors: int, n_jobs: int | None) -> None:
+        self.values: Columns = table.values
+        self.n_samples = table.n_samples
+        self.n_neighbors = n_neighbors
+        self.n_jobs = n_jobs
+        # In the precision of the columns, so that kernels do not compute in a wider one.
+        self.far: Any = table.values.dtype.type(table.far)
+        self.tolerance = _TOLERANCE[table.values.dtype]
+        self.psi = digamma_table(table.n_samples)
+        self.plain: NDArray[np.bool_] = ~(table.discrete | table.has_missing)  # continuous, without missing values
+        self._unit = table.unit
+
+    @cached_property
+    def varies(self) -> NDArray[np.bool_]:
+        """Whether each column has two different values."""
+        return np.array(self.values.min(axis=1) < self.values.max(axis=1))
+
+    def mismatch(self, metric: str) -> Any:
+        """What two different levels, or a missing and a present value, cost in a metric."""
+        return self.far if metric == "chebyshev" else self.far.dtype.type(_TYPICAL_DIFFERENCE[metric] * self._unit)
+
+    def anchor_first(self, block: Block) -> tuple[list[int], bool]:
+        """The columns of a block with one that orders the rows in front, and whether there is such a column."""
+        columns = list(block)
+        suitable = np.flatnonzero(self.plain[columns] & self.varies[columns])
+        if len(suitable) == 0:
+            return columns, False
+        # A column with many equal values orders little. Of many columns any will do: no anchor helps much there.
+        distinct = [len(np.unique(self.values[columns[place]])) for place in suitable[:8]]
+        columns.insert(0, columns.pop(int(suitable[np.argmax(distinct)])))
+        return columns, True
+
+    def each_part(self, work: Callable[[Rows], Values], candidates: Block) -> Values:
+        """Do `work` on parts of the candidates so small that a thread needs the memory of a few columns."""
+        candidates = np.asarray(candidates, np.intp)
+        size = max(1, min(_NUMBERS_PER_TASK // self.n_samples, -(-len(candidates) // 8)))
+        tasks = [candidates[start : start + size] for start in range(0, len(candidates), size)]
+        return np.concatenate(map_tasks(work, tasks, self.n_jobs)) if tasks else np.empty(0)
+
+    def each_range(self, work: Callable[[tuple[int, int]], None], n_rows: int) -> None:
+        """Do `work` on ranges of rows."""
+        map_tasks(work, _ranges(n_rows), self.n_jobs)
+
+    def changes(
+        self, work: Callable[[Rows, Values, Values], float], n_columns: int, centers: Rows, constant: float
+    ) -> Changes:
+        """Means and standard errors of what `work` adds up for ranges of rows, in a fixed order."""
+
+        def sums_of(bounds: tuple[int, int]) -> tuple[float, Values, Values]:
+            sums, squares = np.zeros(n_columns), np.zeros(n_columns)
+            return work(centers[slice(*bounds)], sums, squares), sums, squares
+
+        parts = map_tasks(sums_of, _ranges(len(centers)), self.n_jobs)
+        total, change, square = (np.sum(part, axis=0) for part in zip(*parts, strict=True))
+        before = constant + float(total) / len(centers)
+        return Changes(before, change / len(centers), _standard_error(change, square, len(centers)))
+
+
+def _standard_error(change: Values, square: Values, n_rows: int) -> Values:
+    """Standard error of means, from sums of changes and of their squares.
+
+    A column on which few rows depend may show in none of those asked. One more row with a typical change stands for
+    those that were not.
+    """
+    seen = square > 0
+    n_changed = (change[seen] ** 2 / square[seen]).sum()  # at most as many rows as have changed
+    typical = square[seen].sum() / max(1.0, n_changed)
+    return np.asarray(np.sqrt(np.maximum(square - change**2 / n_rows, 0.0) + typical) / n_rows)
+
+
+def _ranges(n_rows: int) -> Sequence[tuple[int, int]]:
+    return [(start, min(start + _ROWS_PER_TASK, n_rows)) for start in range(0, n_rows, _ROWS_PER_TASK)]

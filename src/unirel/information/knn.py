@@ -1,0 +1,227 @@
+"""Mutual information from nearest neighbours: Ross for labels, KSG for continuous pairs, counts for the rest."""
+
+import warnings
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unirel.errors import UnirelWarning, check_choice, check_whole_number
+from unirel.information.base import Block, Changes, Information, Values
+from unirel.information.geometry import METRICS, Geometry, Rows
+from unirel.information.ksg import KSG
+from unirel.information.plugin import Plugin
+from unirel.information.ross import Ross
+from unirel.kernels.line import differential_entropy
+from unirel.parallel import map_tasks
+from unirel.table import Table
+
+Metric = Literal["auto", "chebyshev", "manhattan", "euclidean"]
+
+
+class KNN(Information):
+    """Nearest-neighbour estimates that count ties instead of breaking them, so that nothing is random.
+
+    Parameters
+    ----------
+    table : Table
+        Columns of any kind.
+    n_neighbors : int
+        Neighbours that span a ball. More of them: less variance, more bias.
+    metric : {"auto", "chebyshev", "manhattan", "euclidean"}
+        Distance in a block of columns when the other side is discrete. "auto" counts an all-discrete block; otherwise
+        it is chebyshev for one or two columns and for continuous columns without missing values, manhattan for the
+        rest.
+    correction : {None, "miller-madow"}
+        For what is counted, as in `Plugin`.
+    n_jobs : int, optional
+        Threads over candidates or rows.
+    """
+
+    name = "knn"
+
+    def __init__(
+        self,
+        table: Table,
+        *,
+        n_neighbors: int = 3,
+        metric: Metric = "auto",
+        correction: Literal["miller-madow"] | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(table, n_jobs=n_jobs)
+        check_choice("metric", metric, ("auto", *METRICS))
+        self.n_neighbors = check_whole_number("n_neighbors", n_neighbors, 1)
+        self.metric = metric
+        self._geometry = Geometry(table, self.n_neighbors, n_jobs)
+        self._counts = Plugin(table, correction=correction, n_jobs=n_jobs)
+        self._ksg = KSG(self._geometry)
+        if table.discrete[table.target]:
+            self._check_classes()
+
+    def mutual_information(self, a: Block, b: Block) -> float:
+        """I(a; b) of two blocks."""
+        a, b = self._varying(a), self._varying(b)
+        if not (a and b):
+            return 0.0
+        single = len(a) == 1 and len(b) == 1
+        if self.table.discrete[[*a, *b]].all() and (single or self.metric == "auto"):
+            return self._counts.mutual_information(a, b)
+        for block, other in ((a, b), (b, a)):
+            if len(other) == 1 and self.table.discrete[other[0]]:
+                return self._against_labels(block, other[0], self.metric_of(block))
+        return float(self._ksg.in_plane(a, b[0])[0]) if single else self._ksg.in_space(a, b)
+
+    def conditional(self, a: Block, b: Block, given: Block) -> float:
+        """I(a; b | given): a difference of two estimates for a discrete b, the conditional KSG form otherwise."""
+        a, b, given = self._varying(a), self._varying(b), self._varying(given)
+        if not given:
+            return self.mutual_information(a, b)
+        if not (a and b):
+            return 0.0
+        if self.metric == "auto" and self.table.discrete[[*a, *b, *given]].all():
+            return self._counts.conditional(a, b, given)
+        if len(b) == 1 and self.table.discrete[b[0]]:
+            metric = self.metric_of([*a, *given])
+            return self._against_labels([*a, *given], b[0], metric) - self._against_labels(given, b[0], metric)
+        return self._ksg.in_space(a, b, given)
+
+    def pairwise(self, candidates: Block, column: int) -> Values:
+        """I(candidate; column) of every candidate, each kind of candidate in one go."""
+        candidates = np.asarray(candidates, np.intp)
+        information = np.zeros(len(candidates))
+        varying = self._geometry.varies[candidates] & self._geometry.varies[column]
+        discrete = self.table.discrete[candidates]
+        for chosen in (varying & discrete, varying & ~discrete):
+            if chosen.any():
+                information[chosen] = self._pairwise_of_a_kind(candidates[chosen], column)
+        return information
+
+    def joint(self, candidates: Block, selected: Block) -> Values:
+        """I(candidate, selected; target) of every candidate, each way of estimating in one go."""
+        candidates, selected = np.asarray(candidates, np.intp), self._varying(selected)
+        if not selected:
+            return self.relevance(candidates)
+        information = np.empty(len(candidates))
+        varying = self._geometry.varies[candidates]
+        if not varying.all():
+            information[~varying] = self.mutual_information(selected, [self.table.target])
+        counted = np.zeros(len(candidates), bool)
+        if self.metric == "auto" and self.table.discrete[[*selected, self.table.target]].all():
+            counted = varying & self.table.discrete[candidates]
+            information[counted] = self._counts.joint(candidates[counted], selected)
+        plain = self._geometry.plain[candidates]
+        for chosen in (varying & plain & ~counted, varying & ~plain & ~counted):
+            if chosen.any():
+                metric = self.metric_of([candidates[chosen][0], *selected])
+                information[chosen] = self._joint_in_metric(candidates[chosen], selected, metric)
+        return information
+
+    def without_each(self, block: Block, rows: Rows | None = None) -> Changes:
+        """How I(block; target) changes without each column of the block, all in one pass and one metric."""
+        varying = self._geometry.varies[np.asarray(block, np.intp)]
+        columns = np.asarray(block, np.intp)[varying]
+        if len(columns) < 3:  # a single column that is left may have to be counted
+            return super().without_each(block)
+        changes = self._changes(columns, None, self.metric_of(columns), rows)
+        return _spread(changes, varying)
+
+    def with_each(self, block: Block, candidates: Block, rows: Rows | None = None) -> Changes:
+        """How I(block; target) changes with each candidate, in one metric, each in a few looks at the nearest rows."""
+        block, candidates = self._varying(block), np.asarray(candidates, np.intp)
+        varying = self._geometry.varies[candidates]
+        if not block or not varying.any():
+            return super().with_each(block, candidates)
+        metric = self.metric_of([*block, *candidates[varying]])
+        return _spread(self._changes(block, candidates[varying], metric, rows), varying)
+
+    def entropy(self, column: int) -> float:
+        """Plug-in entropy of levels, that of Kozachenko and Leonenko of a density; missing values mix both."""
+        if self.table.discrete[column]:
+            return self._counts.entropy(column)
+        values = self.table.values[column]
+        present = np.sort(values[values < self.table.far].astype(np.float64))
+        if len(present) < 2 or present[0] == present[-1]:
+            return -np.inf
+        share = len(present) / len(values)
+        n_neighbors = min(self.n_neighbors, len(present) - 1)
+        density = differential_entropy(present, n_neighbors, self._geometry.tolerance, self._geometry.psi)
+        return float(share * density - sum(part * np.log(part) for part in (share, 1 - share) if part > 0))
+
+    def metric_of(self, block: Block) -> str:
+        """The metric in which a block is measured against labels."""
+        if self.metric != "auto":
+            return self.metric
+        return "chebyshev" if len(block) <= 2 or self._geometry.plain[list(block)].all() else "manhattan"
+
+    def _varying(self, block: Block) -> list[int]:
+        """The columns of a block that are not constant; a constant one must not even change the metric."""
+        return [int(column) for column in block if self._geometry.varies[column]]
+
+    @cached_property
+    def _target_labels(self) -> Ross:
+        return Ross(self._geometry, self.table.codes(self.table.target))
+
+    def _labels(self, column: int) -> Ross:
+        """Estimator of what blocks tell about a discrete column; the target's is kept."""
+        return self._target_labels if column == self.table.target else Ross(self._geometry, self.table.codes(column))
+
+    def _against_labels(self, block: list[int], column: int, metric: str) -> float:
+        labels = self._labels(column)
+        if len(block) == 1 and (metric == "chebyshev" or not self.table.has_missing[block[0]]):
+            return float(labels.on_line(block)[0])
+        if len(block) == 2 and metric == "chebyshev":
+            return float(labels.in_plane(block[:1], block[1])[0])
+        return labels.in_space(block, metric)
+
+    def _pairwise_of_a_kind(self, candidates: NDArray[np.intp], column: int) -> Values:
+        """Candidates that are all discrete, or all continuous, against one column."""
+        of_candidates, of_column = self.table.discrete[candidates[0]], self.table.discrete[column]
+        if of_candidates and of_column:
+            return self._counts.pairwise(candidates, column)
+        if of_column:
+            return self._labels(column).on_line(candidates)
+        if of_candidates:
+            parts = map_tasks(lambda one: self._labels(one).on_line([column]), candidates.tolist(), self.n_jobs)
+            return np.concatenate(parts)
+        return self._ksg.in_plane(candidates, column)
+
+    def _joint_in_metric(self, candidates: NDArray[np.intp], selected: list[int], metric: str) -> Values:
+        if len(selected) == 1 and self.table.discrete[self.table.target] and metric == "chebyshev":
+            return self._target_labels.in_plane(candidates, selected[0])
+        changes = self._changes(selected, candidates, metric, None)
+        return changes.before + changes.change
+
+    def _changes(self, block: Block, candidates: Block | None, metric: str, rows: Rows | None) -> Changes:
+        """Changes of a block without each of its columns or, if there are candidates, with each of them."""
+        values, target = self.table.values, self.table.target
+        columns = values[list(block)]
+        added = None if candidates is None else values[list(candidates)]
+        if self.table.discrete[target]:
+            return self._target_labels.changes(columns, added, metric, rows)
+        return self._ksg.changes(columns, added, target, rows)
+
+    def _check_classes(self) -> None:
+        """Refuse a target without company in any class, and warn of classes smaller than a ball."""
+        sizes = np.bincount(self.table.codes(self.table.target))
+        if sizes.max() == 1:
+            raise ValueError("y has a single sample in every class; pass target_kind='continuous' or another target")
+        small = np.flatnonzero(sizes <= self.n_neighbors)
+        if len(small) == 0 or self.table.classes is None:
+            return
+        labels = self.table.classes.tolist()
+        listed = ", ".join(f"{labels[code]!r} ({sizes[code]})" for code in small[:5])
+        warnings.warn(
+            f"classes of y with at most n_neighbors={self.n_neighbors} samples: {listed}{', ...' * (len(small) > 5)}. "
+            "Fewer neighbours are used there, and a class of one sample is left out; lower n_neighbors or merge some.",
+            UnirelWarning,
+            stacklevel=2,
+        )
+
+
+def _spread(changes: Changes, chosen: NDArray[np.bool_]) -> Changes:
+    """Changes of the chosen columns among all; the others, which are constant, change nothing."""
+    change, error = np.zeros(len(chosen)), np.zeros(len(chosen))
+    change[chosen], error[chosen] = changes.change, changes.error
+    return Changes(changes.before, change, error)

@@ -1,0 +1,19 @@
+"""The one place that knows the compiler options of a kernel."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numba
+from numpy.typing import NDArray
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+Floats = NDArray[Any]
+Integers = NDArray[Any]
+
+
+def kernel(function: Function) -> Function:
+    """Compile `function` on its first call, without the GIL, and keep the machine code on disk.
+
+    ``fastmath`` stays off: neighbour counts hang on exact comparisons and on infinities.
+    """
+    return cast(Function, numba.njit(nogil=True, cache=True, error_model="numpy")(function))

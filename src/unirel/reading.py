@@ -1,0 +1,363 @@
+"""Columns of any frame or array in, their values and a mask of the missing ones out."""
+
+from __future__ import annotations
+
+import difflib
+import numbers
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, time, timedelta
+from decimal import Decimal
+from functools import cached_property
+from typing import Any, Literal, get_args
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from unirel.errors import check_choice
+
+__all__ = ["Kind", "Kinds", "Raw", "Source", "find_column", "kinds_given", "open_all"]
+
+Kind = Literal["continuous", "discrete", "ignored"]
+Kinds = Kind | Mapping[Any, Kind]
+Family = Literal["number", "boolean", "text", "category"]
+
+_KINDS: tuple[Kind, ...] = get_args(Kind)
+# So many rows show that a column has many distinct values; only the others are looked at in full.
+_HEAD = 256
+# What frames call the types that columns without missing values share with arrays.
+_PLAIN = {nw.Boolean(): np.dtype(bool)} | {
+    getattr(nw, name)(): np.dtype(name.lower())
+    for name in ("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64", "Float32", "Float64")
+}
+
+
+@dataclass(frozen=True)
+class Source:
+    """Columns that are looked at when they are read: one that is ignored on request may hold anything."""
+
+    parameter: str
+    names: tuple[str, ...]
+    columns: Sequence[Any]
+    shape: tuple[int, int]
+
+    def read(self, position: int) -> Raw:
+        """Read one column; what it holds decides its family."""
+        column = self.columns[position]
+        return column if isinstance(column, Raw) else _read(_label(self.parameter, self.names[position]), column)
+
+
+@dataclass(frozen=True)
+class Raw:
+    """Values of one column as they were read, with a mask of the missing ones."""
+
+    label: str
+    family: Family
+    values: NDArray[Any]
+    missing: NDArray[np.bool_]
+    n_rises: int | None = None  # If known, one less than the distinct values among the first.
+
+    @cached_property
+    def n_missing(self) -> int:
+        """Number of missing values."""
+        return int(np.count_nonzero(self.missing))
+
+    @cached_property
+    def present(self) -> NDArray[Any]:
+        """Values that are not missing."""
+        return self.values[~self.missing] if self.n_missing else self.values
+
+    @cached_property
+    def coding(self) -> tuple[NDArray[Any], NDArray[np.intp]]:
+        """Sorted levels, and the code of every row; missing values come last."""
+        levels, present_codes = _encode(self.present)
+        if not self.n_missing:
+            return levels, present_codes
+        codes = np.full(self.values.size, levels.size, dtype=np.intp)
+        codes[~self.missing] = present_codes
+        return levels, codes
+
+    def has_more_levels_than(self, limit: int) -> bool:
+        """Whether numbers have more distinct values, looking at all of them only if it takes that."""
+        n_rises = _count_rises(self.present[np.newaxis])[0] if self.n_rises is None else self.n_rises
+        return n_rises >= limit or self.coding[0].size > limit
+
+
+def open_all(X: Any, conditional_on: Any, y: Any) -> list[Source]:
+    """Open features, conditions (if any) and target, and compare their shapes."""
+    if y is None:
+        raise ValueError("unirel requires y to be passed, but the target y is None")
+    sources = [_open(X, "X", "x"), _open(y, "y", "y")]
+    if conditional_on is not None:
+        sources.insert(1, _open(conditional_on, "conditional_on", "z"))
+    features, target = sources[0], sources[-1]
+    for source in sources[:-1]:
+        for count, word in zip(source.shape, ("sample", "feature"), strict=True):
+            if count == 0:
+                about = f"{source.parameter} has 0 {word}(s) (shape={source.shape})"
+                raise ValueError(f"{about} while a minimum of 1 is required.")
+    if target.shape[1] != 1:
+        raise ValueError(f"y should be a 1d array, but its shape is {target.shape}; pass one target column")
+    for other in sources[1:]:
+        if other.shape[0] != features.shape[0]:
+            lengths = f"X has {features.shape[0]} rows, {other.parameter} has {other.shape[0]}"
+            raise ValueError(f"{lengths}; they must describe the same samples")
+    if features.shape[0] == 1:
+        raise ValueError(f"X has 1 sample (shape={features.shape}); mutual information needs at least 2")
+    return sources
+
+
+def kinds_given(kinds: Kinds | None, sources: Sequence[Source]) -> list[list[Kind | None]]:
+    """Kinds asked for, one per column of each source."""
+    if kinds is None or isinstance(kinds, str):
+        if kinds is not None:
+            check_choice("kinds", kinds, _KINDS)
+        return [[kinds] * len(source.names) for source in sources]
+    if not isinstance(kinds, Mapping):
+        raise TypeError(f"kinds={kinds!r} is neither a kind nor a mapping from columns to kinds")
+    known = dict.fromkeys(name for source in sources for name in source.names)
+    by_name: dict[str, Kind] = {}
+    for column, kind in kinds.items():
+        if kind not in _KINDS:
+            allowed = ", ".join(map(repr, _KINDS))
+            raise ValueError(f"kinds gives column {column!r} the unknown kind {kind!r}; it can be {allowed}")
+        if str(column) in known:
+            by_name[str(column)] = kind
+        elif isinstance(column, str):
+            raise ValueError(f"kinds: {_unknown_column(column, list(known))}")
+        else:
+            by_name[sources[0].names[find_column(column, sources[0].names)]] = kind
+    return [[by_name.get(name) for name in source.names] for source in sources]
+
+
+def find_column(column: Any, names: Sequence[str]) -> int:
+    """Position of a column given by its name or position; a negative position counts from the end."""
+    if isinstance(column, str):
+        if column in names:
+            return names.index(column)
+        raise ValueError(_unknown_column(column, names))
+    if not isinstance(column, numbers.Integral) or isinstance(column, bool):
+        raise TypeError(f"column {column!r} is neither a name nor a position")
+    if not -len(names) <= int(column) < len(names):
+        raise ValueError(f"column {column} is out of range: X has {len(names)} columns (0 to {len(names) - 1})")
+    return int(column) % len(names)
+
+
+def _open(data: Any, parameter: str, prefix: str) -> Source:
+    """Find names, columns and shape of anything that holds columns."""
+    if hasattr(data, "tocsr"):
+        raise TypeError(f"{parameter} is sparse; pass a dense array, such as {parameter}.toarray()")
+    if hasattr(data, "collect"):
+        raise TypeError(f"{parameter} is lazy ({type(data).__name__}); pass {parameter}.collect()")
+    frame = data
+    try:
+        if not isinstance(
+            data, np.ndarray
+        ):  # For an array narwhals would search plugins, longer than it takes to read.
+            frame = nw.from_native(data, eager_only=True, allow_series=True, pass_through=True)
+    except nw.exceptions.DuplicateError:
+        raise ValueError(_duplicate_names(parameter, getattr(data, "column_names", None) or data.columns)) from None
+    if isinstance(frame, nw.Series):
+        name = _unnamed(prefix, 0) if frame.name in (None, "") else str(frame.name)
+        return Source(parameter, (name,), [frame], (len(frame), 1))
+    if isinstance(frame, nw.DataFrame):
+        return _open_frame(frame, parameter)
+    array = _as_table(data, parameter)
+    names = tuple(_unnamed(prefix, position) for position in range(array.shape[1]))
+    return Source(parameter, names, _split(array, parameter, names), (array.shape[0], array.shape[1]))
+
+
+def _unnamed(prefix: str, position: int) -> str:
+    return prefix if prefix == "y" else f"{prefix}{position}"
+
+
+def _open_frame(frame: nw.DataFrame[Any], parameter: str) -> Source:
+    names = tuple(map(str, frame.columns))
+    if len(set(names)) < len(names):
+        raise ValueError(_duplicate_names(parameter, names))
+    positions: dict[np.dtype[Any] | None, list[int]] = {}
+    for position, dtype in enumerate(frame.schema.values()):
+        positions.setdefault(_PLAIN.get(dtype), []).append(position)
+    others = positions.pop(None, [])
+    columns: dict[int, Any] = {}
+    # One conversion is much faster than one per column, but only equal dtypes survive it, and not all missing values.
+    for plain, group in positions.items():
+        array = (frame if len(group) == len(names) else frame[:, group]).to_numpy()
+        if array.dtype == plain:
+            columns.update(zip(group, _split(array, parameter, [names[i] for i in group]), strict=True))
+        else:
+            others += group
+    if others:
+        columns.update(zip(others, frame[:, others].iter_columns(), strict=True))
+    return Source(parameter, names, [columns[position] for position in range(len(names))], frame.shape)
+
+
+def _split(array: NDArray[Any], parameter: str, names: Sequence[str]) -> list[Raw | NDArray[Any]]:
+    """Columns of an array; numbers are read at once, except those that would be refused."""
+    matrix = np.ascontiguousarray(array.T)
+    if matrix.dtype.kind not in "iuf":
+        return list(matrix)
+    missing, infinite = np.isnan(matrix), np.isinf(matrix).any(axis=1).tolist()
+    return [
+        row if refused else Raw(_label(parameter, name), "number", row, gaps, rises)
+        for name, row, refused, gaps, rises in zip(names, matrix, infinite, missing, _count_rises(matrix), strict=True)
+    ]
+
+
+def _count_rises(matrix: NDArray[Any]) -> list[int]:
+    """How often the first values of each row rise once they are sorted: once for each distinct one but the least."""
+    head = np.sort(matrix[:, :_HEAD], axis=1)
+    # Missing values come last, and nothing is less than they are.
+    rises: list[int] = (head[:, :-1] < head[:, 1:]).sum(axis=1).tolist()
+    return rises
+
+
+def _label(parameter: str, name: str) -> str:
+    if parameter == "y":
+        return "y"
+    return f"column {name!r}" if parameter == "X" else f"column {name!r} of {parameter}"
+
+
+def _as_table(data: Any, parameter: str) -> NDArray[Any]:
+    """Turn arrays and lists into a two-dimensional array."""
+    if isinstance(data, np.ma.MaskedArray):
+        mask, data = np.ma.getmaskarray(data), np.array(data.data, dtype=object)
+        data[mask] = None
+    try:
+        array = np.asarray(data)
+        # numpy would turn a list that mixes numbers and texts into texts.
+        if array.dtype.kind in "US" and not isinstance(data, np.ndarray):
+            array = np.array(data, dtype=object)
+    except ValueError:
+        raise ValueError(f"{parameter} has rows of different lengths; give every row as many values") from None
+    if array.ndim not in (1, 2):
+        about = f"{parameter} has {array.ndim} dimensions (shape={array.shape}, type {type(data).__name__})"
+        raise ValueError(f"{about}; pass a table of rows and columns")
+    return array.reshape(-1, 1) if array.ndim == 1 else array
+
+
+def _read(label: str, column: nw.Series[Any] | NDArray[Any]) -> Raw:
+    if not isinstance(column, nw.Series):
+        return _parse(label, column)
+    dtype = column.dtype
+    if isinstance(dtype, nw.Categorical | nw.Enum):
+        # The mask comes from the series: the values of a dictionary array do not show what is missing.
+        return Raw(label, "category", column.to_numpy(), column.is_null().to_numpy())
+    if dtype.is_temporal():
+        raise _no_dates(label)
+    if dtype.is_nested() or isinstance(dtype, nw.Binary):
+        raise _no_nesting(label, str(dtype))
+    if str(getattr(column.to_native(), "dtype", "")).startswith("Sparse"):
+        raise TypeError(f"{label} is sparse; convert it first, such as X[name].sparse.to_dense() or X.toarray()")
+    if isinstance(dtype, nw.Decimal | nw.Int128 | nw.UInt128):
+        column = column.cast(nw.Float64())
+    values = column.to_numpy()
+    # Small integers with missing values arrive as float32, but the column was none.
+    return _parse(label, values.astype(np.float64) if dtype.is_integer() and values.dtype.kind == "f" else values)
+
+
+def _parse(label: str, values: NDArray[Any]) -> Raw:
+    """Find the family of an array by its dtype."""
+    code = values.dtype.kind
+    if code == "f":
+        unusable = ~np.isfinite(values)
+        missing = np.isnan(values) if unusable.any() else unusable
+        if missing is not unusable and (missing != unusable).any():
+            raise ValueError(f"{label} contains infinity (inf); replace it by a number or a missing value")
+        return Raw(label, "number", values, missing)
+    if code in "biuU":
+        families: dict[str, Family] = {"b": "boolean", "U": "text"}
+        return Raw(label, families.get(code, "number"), values, np.zeros(values.size, dtype=bool))
+    if code in "OT":
+        return _parse_objects(label, values.astype(object))
+    if code == "c":
+        raise ValueError(f"Complex data not supported: {label} holds complex numbers; pass their parts as two columns")
+    raise _no_dates(label) if code in "Mm" else _no_nesting(label, str(values.dtype))
+
+
+def _parse_objects(label: str, values: NDArray[Any]) -> Raw:
+    """Find the family of an array of python objects by the types of those that are not missing."""
+    missing = np.fromiter(map(_is_missing, values), dtype=bool, count=values.size)
+    present = values[~missing]
+    types = set(map(type, present))
+    if all(issubclass(kind, str) for kind in types) and types:
+        return Raw(label, "text", values, missing)
+    if all(issubclass(kind, bool | np.bool_) for kind in types) and types:
+        return Raw(label, "boolean", np.where(missing, False, values).astype(bool), missing)
+    if not all(issubclass(kind, numbers.Real | Decimal | np.bool_) for kind in types):
+        raise _no_objects(label, types)
+    try:
+        # Through a list numpy finds the narrowest type again, so that whole numbers stay whole.
+        numeric = np.array(present.tolist())
+        if missing.any() or numeric.dtype.kind not in "iuf":
+            numeric = np.full(values.size, np.nan)
+            numeric[~missing] = present.astype(np.float64)
+    except OverflowError:
+        raise ValueError(f"{label} overflows: it holds a number beyond the range of floats; rescale it") from None
+    return _parse(label, numeric)
+
+
+def _is_missing(value: Any) -> bool:
+    # The missing marks of pandas refuse to be compared, so the names of their types must do.
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, float | np.floating | Decimal) and bool(value != value)
+
+
+def _no_objects(label: str, types: set[type]) -> Exception:
+    """Error for objects that are neither all numbers nor all texts."""
+    listed = ", ".join(sorted(kind.__name__ for kind in types))
+    if all(issubclass(kind, date | time | timedelta | np.datetime64 | np.timedelta64) for kind in types):
+        return _no_dates(label)
+    if any(issubclass(kind, complex | np.complexfloating) for kind in types):
+        return ValueError(f"Complex data not supported: {label} holds {listed}; pass their parts as two columns")
+    if all(issubclass(kind, str | numbers.Real | Decimal | np.bool_) for kind in types):
+        return TypeError(f"{label} mixes values of types {listed}; make all of them numbers or all of them texts")
+    remedy = "convert or drop the column"
+    return TypeError(
+        f"{label} holds values of types {listed}, but every argument must be a string or a number; {remedy}"
+    )
+
+
+def _no_dates(label: str) -> TypeError:
+    return TypeError(f"{label} holds dates or times; convert it to a number, such as days since a start, or drop it")
+
+
+def _no_nesting(label: str, dtype: str) -> TypeError:
+    return TypeError(f"{label} is of type {dtype}; turn it into columns of numbers or texts, or drop it")
+
+
+def _encode(present: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Sorted distinct values, and for each value its place among them."""
+    if present.dtype.kind in "biuf":
+        levels = _distinct_numbers(present)
+        return levels, np.searchsorted(levels, present)
+    try:
+        levels, codes = np.unique(present, return_inverse=True)
+    except TypeError:  # Categories of several types have no order but that of their texts.
+        levels, codes = np.unique(present.astype(str), return_inverse=True)
+    return levels, codes
+
+
+def _distinct_numbers(present: NDArray[Any]) -> NDArray[Any]:
+    """Sorted distinct numbers; without sorting all of them if the first rows show nearly all values there are."""
+    levels = np.unique(present[:_HEAD])
+    if present.size <= _HEAD:
+        return levels
+    nearest = levels[np.minimum(np.searchsorted(levels, present), levels.size - 1)]
+    return np.unique(np.concatenate([levels, present[nearest != present]]))
+
+
+def _unknown_column(column: str, known: Sequence[str]) -> str:
+    close = difflib.get_close_matches(column, known)
+    if close:
+        return f"there is no column {column!r}; did you mean {' or '.join(map(repr, close))}?"
+    listed = ", ".join(map(repr, known[:10])) + (", ..." if len(known) > 10 else "")
+    return f"there is no column {column!r}; the columns are {listed}"
+
+
+def _duplicate_names(parameter: str, names: Sequence[Any]) -> str:
+    repeated = [name for name, count in Counter(map(str, names)).items() if count > 1]
+    return f"{parameter} has duplicate column names: {', '.join(map(repr, repeated))}; rename or drop them"

@@ -1,0 +1,54 @@
+"""Fixtures every test may use."""
+
+import os
+
+import hypothesis
+import numpy as np
+import pytest
+
+hypothesis.settings.register_profile("quick", deadline=None, derandomize=True, max_examples=40)
+hypothesis.settings.register_profile("thorough", deadline=None, max_examples=1000)
+hypothesis.settings.load_profile(os.environ.get("UNIREL_HYPOTHESIS", "quick"))
+
+
+def _numpy_frame(columns):
+    arrays = [np.asarray(column) for column in columns.values()]
+    if all(array.dtype.kind in "buif" for array in arrays):
+        return np.column_stack(arrays)
+    matrix = np.empty((len(arrays[0]), len(arrays)), dtype=object)
+    for j, column in enumerate(columns.values()):
+        matrix[:, j] = list(column)
+    return matrix
+
+
+def _pandas_frame(columns):
+    import pandas as pd
+
+    return pd.DataFrame(columns)
+
+
+def _polars_frame(columns):
+    import polars as pl
+
+    return pl.DataFrame(columns)
+
+
+def _pyarrow_frame(columns):
+    import pyarrow as pa
+
+    return pa.table(columns)
+
+
+FRAMES = {"numpy": _numpy_frame, "pandas": _pandas_frame, "polars": _polars_frame, "pyarrow": _pyarrow_frame}
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
+
+@pytest.fixture(params=FRAMES)
+def frame(request):
+    """Return a function that makes a table of one library from a dict of columns."""
+    pytest.importorskip(request.param)
+    return FRAMES[request.param]

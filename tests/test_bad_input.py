@@ -1,0 +1,369 @@
+"""Bad input gets one clear line: what is wrong, where, and what to do."""
+
+import re
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from scipy import sparse
+
+from unirel import UnirelWarning, conditional_relevance, irrelevance, mutual_information, relevance
+
+MEASURES = {
+    "mutual_information": mutual_information,
+    "relevance": relevance,
+    "conditional_relevance": lambda X, y, **options: conditional_relevance(X, y, 0, **options),
+    "irrelevance": irrelevance,
+}
+
+
+@pytest.fixture(params=list(MEASURES))
+def measure(request):
+    return MEASURES[request.param]
+
+
+@pytest.fixture
+def people():
+    numbers = np.random.default_rng(0)
+    return pd.DataFrame({"age": numbers.normal(size=40), "bmi": numbers.normal(size=40), "smoker": [0, 1] * 20})
+
+
+@pytest.fixture
+def labels():
+    return np.arange(40) // 20
+
+
+def fails(call, *fragments):
+    """Check that a call fails with one line that holds every fragment, and return the line."""
+    pattern = "(?i)" + "".join(f"(?=.*{re.escape(str(fragment))})" for fragment in fragments)
+    with pytest.raises((ValueError, TypeError), match=pattern) as caught:
+        call()
+    line = str(caught.value)
+    assert "\n" not in line
+    return line
+
+
+# Shapes
+
+
+def test_different_lengths_name_both_sides(measure, people, labels):
+    fails(lambda: measure(people, labels[:37]), 40, 37)
+
+
+def test_conditional_block_of_another_length_names_both_sides(people, labels):
+    fails(lambda: mutual_information(people, labels, conditional_on=np.ones((38, 1))), 40, 38)
+    fails(lambda: conditional_relevance(people, labels, np.ones((38, 1))), 40, 38)
+
+
+def test_empty_tables(measure):
+    fails(lambda: measure(np.empty((0, 3)), np.empty(0)), "0 sample")
+    fails(lambda: measure(np.empty((10, 0)), np.arange(10) % 2), "0 feature")
+    fails(lambda: measure(pd.DataFrame(index=range(10)), np.arange(10) % 2), "0 feature")
+
+
+@pytest.mark.parametrize("function", [mutual_information, relevance, irrelevance])
+def test_no_feature_left(function, people, labels):
+    fails(lambda: function(people, labels, kinds=dict.fromkeys(people, "ignored")), "ignored")
+
+
+def test_too_many_dimensions(measure, labels):
+    fails(lambda: measure(np.zeros((40, 2, 2)), labels), "3 dimensions")
+    fails(lambda: measure(np.zeros((40, 2)), np.zeros((40, 3))), "y", "(40, 3)")
+
+
+def test_duplicate_names_are_named(measure, people, labels):
+    people.columns = ["age", "bmi", "age"]
+    fails(lambda: measure(people, labels), "age", "duplicate")
+
+
+# Target
+
+
+@pytest.mark.parametrize("target", [np.zeros(40, dtype=int), np.full(40, "yes"), np.ones(40, dtype=bool)])
+def test_one_class_only(measure, people, target):
+    fails(lambda: measure(people, target), "one class")
+
+
+def test_constant_number_as_target(measure, people):
+    fails(lambda: measure(people, np.full(40, 2.5), target_kind="continuous"), "one")
+
+
+@pytest.mark.parametrize("target", [np.full(40, np.nan), np.full(40, None, dtype=object), pd.Series([None] * 40)])
+def test_target_all_missing(measure, people, target):
+    fails(lambda: measure(people, target), "missing", "all")
+
+
+@pytest.mark.parametrize("missing", [np.nan, None])
+def test_missing_in_target_names_the_count(measure, people, labels, missing):
+    target = labels.astype(object)
+    target[[3, 7, 20]] = missing
+    fails(lambda: measure(people, target), 3, "missing")
+    fails(lambda: measure(people, pl.Series([None, None, None, *range(37)])), 3, "missing")
+    fails(lambda: measure(people, np.r_[np.full(3, np.nan), np.linspace(0, 1, 37)]), 3, "missing")
+
+
+def test_infinity_in_target(measure, people):
+    target = np.linspace(0, 1, 40)
+    target[5] = np.inf
+    fails(lambda: measure(people, target), "inf", "y ")
+
+
+# Values
+
+
+@pytest.mark.parametrize("infinity", [np.inf, -np.inf])
+def test_infinity_names_the_column(measure, people, labels, infinity):
+    people.loc[4, "bmi"] = infinity
+    fails(lambda: measure(people, labels), "inf", "bmi")
+    fails(lambda: measure(people.to_numpy(), labels), "inf", "x1")
+    fails(lambda: measure(pl.from_pandas(people), labels), "inf", "bmi")
+
+
+@pytest.mark.parametrize("scale", ["standard", None])
+def test_overflow_names_the_column(measure, people, labels, scale):
+    people["bmi"] = np.where(labels == 0, 1.7e308, -1.7e308)
+    fails(lambda: measure(people, labels, scale=scale, kinds={"bmi": "continuous"}), "bmi")
+
+
+def test_overflow_of_single_precision_names_the_column(measure, labels):
+    X = np.random.default_rng(0).normal(size=(40, 3)).astype(np.float32)
+    X[:, 1] *= np.float32(1e38)
+    fails(lambda: measure(X, labels, scale=None), "x1")
+
+
+def test_huge_values_that_can_be_scaled_are_fine(labels):
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    np.testing.assert_allclose(relevance(X * 1e100, labels), relevance(X, labels), rtol=0, atol=1e-10)
+
+
+def test_missing_values_can_be_an_error(measure, people, labels):
+    people.loc[[1, 2], "bmi"] = np.nan
+    measure(people, labels, missing="level")
+    fails(lambda: measure(people, labels, missing="error"), "bmi", "missing")
+
+
+# Columns that cannot be read
+
+
+@pytest.mark.parametrize("make", [sparse.csr_matrix, sparse.csc_array, sparse.coo_matrix])
+def test_sparse_matrix_names_the_remedy(measure, labels, make):
+    fails(lambda: measure(make(np.eye(40)), labels), "sparse", "toarray")
+
+
+def test_sparse_column_of_a_frame(people, labels):
+    people["smoker"] = pd.arrays.SparseArray(people["smoker"])
+    fails(lambda: relevance(people, labels), "sparse", "smoker")
+
+
+DATES = pd.date_range("2020-01-01", periods=40)
+
+
+@pytest.mark.parametrize(
+    "dates",
+    [
+        pd.DataFrame({"day": DATES}),
+        pd.DataFrame({"day": DATES - DATES[0]}),
+        pd.DataFrame({"day": DATES.tz_localize("UTC")}),
+        pl.DataFrame({"day": DATES.to_numpy()}),
+        pl.DataFrame({"day": DATES.to_numpy()}).with_columns(pl.col("day").cast(pl.Date)),
+        pa.table({"day": pa.array(DATES.to_pydatetime())}),
+    ],
+    ids=["pandas", "pandas duration", "pandas zone", "polars", "polars date", "pyarrow"],
+)
+def test_dates_name_the_column_and_the_remedy(measure, dates, labels):
+    fails(lambda: measure(dates, labels), "day", "date")
+
+
+def test_array_of_dates(measure, labels):
+    fails(lambda: measure(DATES.to_numpy()[:, None], labels), "date")
+
+
+@pytest.mark.parametrize(
+    "nested",
+    [
+        pl.DataFrame({"basket": [[1, 2]] * 40}),
+        pl.DataFrame({"basket": [{"a": 1}] * 40}),
+        pd.DataFrame({"basket": [[1, 2]] * 40}),
+        pd.DataFrame({"basket": [{"a": 1}] * 40}),
+        pa.table({"basket": [[1, 2]] * 40}),
+    ],
+    ids=["polars list", "polars struct", "pandas list", "pandas dictionary", "pyarrow list"],
+)
+def test_nested_columns_are_named(measure, nested, labels):
+    fails(lambda: measure(nested, labels), "basket", "drop")
+
+
+def test_complex_numbers(measure, labels):
+    fails(lambda: measure(np.full((40, 2), 1j), labels), "complex")
+
+
+# Parameters
+
+
+@pytest.mark.parametrize("value", [0, -3, 2.5, "three", None])
+def test_number_of_neighbors_names_the_value(measure, people, labels, value):
+    fails(lambda: measure(people, labels, n_neighbors=value), "n_neighbors", value)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "allowed"),
+    [
+        ("estimator", ["knn", "plugin", "binned"]),
+        ("scale", ["standard", "rank", "None"]),
+        ("correction", ["miller-madow", "None"]),
+        ("missing", ["level", "error"]),
+        ("target_kind", ["auto", "discrete", "continuous"]),
+    ],
+)
+def test_unknown_choice_lists_the_allowed_ones(measure, people, labels, parameter, allowed):
+    fails(lambda: measure(people, labels, **{parameter: "best"}), parameter, "best", *allowed)
+
+
+@pytest.mark.parametrize("name", ["mutual_information", "conditional_relevance"])
+def test_unknown_metric_lists_the_allowed_ones(name, people, labels):
+    call = MEASURES[name]
+    fails(
+        lambda: call(people, labels, metric="cosine"), "metric", "cosine", "auto", "chebyshev", "euclidean", "manhattan"
+    )
+
+
+@pytest.mark.parametrize("value", [0, 1.5, "many"])
+def test_number_of_bins_names_the_value(measure, people, labels, value):
+    fails(lambda: measure(people, labels, estimator="binned", n_bins=value), "n_bins", value)
+
+
+def test_unknown_kind_lists_the_allowed_ones(measure, people, labels):
+    fails(
+        lambda: measure(people, labels, kinds={"age": "ordinal"}), "age", "ordinal", "continuous", "discrete", "ignored"
+    )
+
+
+def test_kind_of_unknown_column(measure, people, labels):
+    fails(lambda: measure(people, labels, kinds={"height": "discrete"}), "height", "age")
+    fails(lambda: measure(people, labels, kinds={7: "discrete"}), 7)
+
+
+def test_strings_cannot_be_continuous(measure, people, labels):
+    people["smoker"] = np.where(people["smoker"] == 1, "yes", "no")
+    fails(lambda: measure(people, labels, kinds={"smoker": "continuous"}), "smoker", "continuous")
+
+
+def test_strings_cannot_be_a_continuous_target(measure, people, labels):
+    fails(lambda: measure(people, labels.astype(str), target_kind="continuous"), "target", "continuous")
+
+
+@pytest.mark.parametrize("unknown", ["height", ["age", "height"], 7, [0, 7], -4])
+def test_unknown_given_column_names_both_sides(people, labels, unknown):
+    wanted = "height" if "height" in str(unknown) else str(unknown if isinstance(unknown, int) else unknown[-1])
+    fails(lambda: conditional_relevance(people, labels, unknown), wanted)
+
+
+def test_given_by_name_needs_names(labels):
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    fails(lambda: conditional_relevance(X, labels, "age"), "age")
+
+
+def test_counts_of_continuous_columns_name_the_remedy(measure, people, labels):
+    fails(lambda: measure(people, labels, estimator="plugin"), "age", "bmi", "continuous", "bin", "estimator='knn'")
+
+
+def test_counts_of_continuous_target_name_the_remedy(measure, people):
+    target = np.random.default_rng(0).normal(size=40)
+    fails(lambda: measure(people[["smoker"]], target, estimator="plugin"), "'y'", "continuous", "estimator='knn'")
+
+
+# Warnings
+
+
+def the_warning(call):
+    """The one warning of a call, which has to be ours."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        call()
+    assert len(caught) == 1
+    assert issubclass(caught[0].category, UnirelWarning)
+    line = str(caught[0].message)
+    assert "\n" not in line
+    return line
+
+
+def quiet(call):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        return call()
+
+
+def test_small_class_lowers_the_number_of_neighbors(measure, people):
+    target = np.array(["often"] * 38 + ["seldom"] * 2)
+    line = the_warning(lambda: measure(people[["age", "bmi"]], target, n_neighbors=3))
+    assert "seldom" in line
+    assert "n_neighbors" in line
+    quiet(lambda: measure(people[["age", "bmi"]], target, n_neighbors=1))
+
+
+def test_class_of_k_samples_lowers_it_and_one_more_does_not(people):
+    numbers = people[["age", "bmi"]]
+    assert "few" in the_warning(lambda: relevance(numbers, ["often"] * 37 + ["few"] * 3, n_neighbors=3))
+    quiet(lambda: relevance(numbers, ["often"] * 36 + ["few"] * 4, n_neighbors=3))
+
+
+def test_single_sample_is_left_out_and_mentioned(measure, people):
+    target = np.array(["often"] * 20 + ["usual"] * 17 + ["pair"] * 2 + ["alone"])
+    line = the_warning(lambda: measure(people[["age", "bmi"]], target))
+    assert "alone" in line
+    assert "pair" in line
+    assert "left out" in line
+
+
+def test_left_out_sample_changes_nothing(people):
+    target = np.array(["often"] * 20 + ["usual"] * 19 + ["alone"])
+    with pytest.warns(UnirelWarning, match="alone"):
+        ours = mutual_information(people[["age"]], target, clip=False, scale=None)
+    assert ours == mutual_information(people[["age"]].iloc[:39], target[:39], clip=False, scale=None)
+
+
+def test_counts_need_no_warning_about_small_classes(people):
+    target = np.array(["often"] * 38 + ["seldom"] * 2)
+    quiet(lambda: relevance(people, target, estimator="binned"))
+    quiet(lambda: relevance(people[["smoker"]], target, estimator="plugin"))
+
+
+def test_column_of_names_is_ignored_with_a_warning(people, labels):
+    people["person"] = [f"person {row}" for row in range(40)]
+    line = the_warning(lambda: relevance(people, labels))
+    assert "person" in line
+    assert "ignored" in line
+    with pytest.warns(UnirelWarning, match="person"):
+        values = relevance(people, labels)
+    assert np.isnan(values[3])
+    np.testing.assert_array_equal(values[:3], relevance(people.drop(columns="person"), labels))
+    assert np.isfinite(quiet(lambda: relevance(people, labels, kinds={"person": "discrete"}))).all()
+
+
+# Fine
+
+
+def test_unusual_columns_are_fine(measure, people, labels):
+    people["empty"] = np.nan
+    people["constant"] = 3
+    people["again"] = people["age"]
+    values = np.atleast_1d(quiet(lambda: measure(people, labels)))
+    assert not np.isnan(values).any()
+
+
+def test_more_neighbors_than_rows_is_fine(people):
+    target = np.random.default_rng(1).normal(size=40)
+    assert np.isfinite(relevance(people, target, n_neighbors=100, target_kind="continuous")).all()
+
+
+def test_names_may_be_numbers(labels):
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    np.testing.assert_array_equal(relevance(pd.DataFrame(X), labels), relevance(X, labels))
+
+
+def test_index_of_a_frame_is_not_used(people, labels):
+    shuffled = people.set_index(np.arange(40)[::-1])
+    np.testing.assert_array_equal(relevance(shuffled, pd.Series(labels)), relevance(people, labels))

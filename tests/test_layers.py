@@ -1,0 +1,87 @@
+"""Who may import whom: each layer only what its line names, and no layer one that stands below it."""
+
+import ast
+import sys
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[1] / "src" / "unirel"
+
+# From the bottom up. The standard library and a layer's own package are always allowed.
+LAYERS = {
+    "_version": [],
+    "errors": [],
+    "parallel": ["numpy", "joblib", "unirel.errors"],
+    "kernels": ["numpy", "numba", "scipy.special"],
+    "reading": ["numpy", "narwhals", "unirel.errors"],
+    "table": ["numpy", "unirel.errors", "unirel.reading"],
+    "information": ["numpy", "unirel.errors", "unirel.parallel", "unirel.kernels", "unirel.table"],
+    "measures": ["numpy", "unirel.errors", "unirel.parallel", "unirel.table", "unirel.information"],
+    "__init__": ["unirel._version"],
+}
+
+
+def layer_of(path):
+    return path.relative_to(SOURCE).with_suffix("").parts[0]
+
+
+def imported_names(path):
+    """Dotted names that `path` imports anywhere, except for type checkers only."""
+    nodes = [ast.parse(path.read_text(encoding="utf-8"))]
+    while nodes:
+        node = nodes.pop()
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            nodes.extend(node.orelse)
+            continue
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            parents = ["unirel", *path.relative_to(SOURCE).parts]
+            start = parents[: len(parents) - node.level] if node.level else []
+            module = ".".join([*start, *filter(None, [node.module])])
+            yield from ((node.lineno, f"{module}.{alias.name}") for alias in node.names)
+        nodes.extend(ast.iter_child_nodes(node))
+
+
+def is_within(name, allowed):
+    return name == allowed or name.startswith(allowed + ".")
+
+
+def violations(path):
+    layer = layer_of(path)
+    allowed = [*LAYERS[layer], f"unirel.{layer}"]
+    for line, name in sorted(imported_names(path)):
+        if name.split(".")[0] not in sys.stdlib_module_names and not any(is_within(name, a) for a in allowed):
+            yield f"{path.name}:{line} imports {name}; '{layer}' may import {', '.join(allowed)}"
+
+
+@pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda path: str(path.relative_to(SOURCE)))
+def test_imports_only_what_its_layer_may(path):
+    layer = layer_of(path)
+    assert layer in LAYERS, f"'{layer}' has no line in LAYERS: add one that says what it may import"
+    assert not list(violations(path))
+
+
+def test_a_layer_names_only_layers_above_it():
+    seen = set()
+    for layer, allowed in LAYERS.items():
+        below = [name for name in allowed if name.startswith("unirel.") and name not in seen]
+        assert not below, f"'{layer}' names {below}, which the table lists later"
+        seen.add(f"unirel.{layer}")
+
+
+def test_every_line_of_the_table_exists():
+    assert {layer_of(path) for path in SOURCE.rglob("*.py")} == set(LAYERS)
+
+
+def test_a_forbidden_import_is_found(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys.modules[__name__], "SOURCE", tmp_path)
+    path = tmp_path / "table.py"
+    path.write_text(
+        "import numpy as np\nfrom .errors import UnirelWarning\nfrom . import measures\ndef f():\n    import pandas"
+    )
+    assert [message.split(";")[0] for message in violations(path)] == [
+        "table.py:3 imports unirel.measures",
+        "table.py:5 imports pandas",
+    ]

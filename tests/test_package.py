@@ -1,0 +1,74 @@
+"""What `import unirel` does, and does not do."""
+
+import ast
+import importlib.metadata
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import unirel
+
+HEAVY = ["numba", "numpy", "scipy", "sklearn", "joblib", "narwhals", "pandas", "polars", "pyarrow", "matplotlib"]
+
+
+def run(code, **environment):
+    command = [sys.executable, "-c", code]
+    return subprocess.run(
+        command, check=True, capture_output=True, text=True, env={**os.environ, **environment}
+    ).stdout.split()
+
+
+def test_import_loads_nothing_heavy():
+    loaded = run("import sys, unirel; print(*{name.split('.')[0] for name in sys.modules})")
+    assert "unirel" in loaded
+    assert not set(HEAVY) & set(loaded)
+
+
+def test_import_writes_no_file(tmp_path):
+    code = "import unirel, unirel.kernels; dir(unirel); unirel.__version__"
+    run(
+        code,
+        HOME=str(tmp_path),
+        XDG_CACHE_HOME=str(tmp_path),
+        NUMBA_CACHE_DIR=str(tmp_path),
+        PYTHONDONTWRITEBYTECODE="1",
+    )
+    assert not list(tmp_path.rglob("*"))
+
+
+def test_loading_a_function_compiles_nothing(tmp_path):
+    run("import unirel; unirel.relevance", NUMBA_CACHE_DIR=str(tmp_path))
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+
+
+def test_dir_lists_every_public_name():
+    assert set(unirel.__all__) <= set(dir(unirel))
+    assert {"mutual_information", "relevance", "conditional_relevance", "irrelevance"} <= set(unirel.__all__)
+
+
+@pytest.mark.parametrize("name", unirel.__all__)
+def test_every_public_name_loads(name):
+    assert getattr(unirel, name) is getattr(unirel, name)
+
+
+def test_star_import_works():
+    assert run("from unirel import *; print(relevance.__name__)") == ["relevance"]
+
+
+def test_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="module 'unirel' has no attribute 'relevanse'"):
+        _ = unirel.relevanse
+
+
+def test_type_checkers_see_the_same_names():
+    tree = ast.parse(Path(unirel.__file__).read_text(encoding="utf-8"))
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+    typed = {alias.asname: node.module for node in block.body for alias in node.names}
+    assert typed == unirel._HOME
+
+
+def test_version_is_the_installed_one():
+    assert unirel.__version__ == importlib.metadata.version("unirel")
