@@ -112,13 +112,13 @@ def kth_smallest(row, k):
 # Neighbours
 
 
-def ross(distance, classes, n_neighbors, tolerance=TOLERANCE):
-    """I(X;Y) of a discrete Y: psi(N) + mean(psi(kt_i) - psi(N_i) - psi(m_i))."""
+def ross_terms(distance, classes, n_neighbors, tolerance=TOLERANCE):
+    """psi(N) + psi(kt_i) - psi(N_i) - psi(m_i) of each row, NaN for a row that is alone in its class."""
     sizes = Counter(classes)
     codes = {label: code for code, label in enumerate(sizes)}
     kept = np.array([row for row, label in enumerate(classes) if sizes[label] > 1], dtype=int)
     labels = np.array([codes[label] for label in classes])
-    local = []
+    terms = np.full(len(classes), np.nan)
     for row in kept:
         others = kept[kept != row]
         to_all = distance[row, others]
@@ -127,12 +127,18 @@ def ross(distance, classes, n_neighbors, tolerance=TOLERANCE):
         radius = kth_smallest(to_class, min(n_neighbors, size - 1))
         in_class = np.sum(within(to_class, radius, tolerance))
         in_all = np.sum(within(to_all, radius, tolerance))
-        local.append(digamma(in_class) - digamma(size) - digamma(in_all))
-    return float(digamma(kept.size) + np.mean(local)) if local else 0.0
+        terms[row] = digamma(kept.size) + digamma(in_class) - digamma(size) - digamma(in_all)
+    return terms
 
 
-def ksg(distance_x, distance_y, n_neighbors, tolerance=TOLERANCE):
-    """I(X;Y) in the maximum norm: psi(N) + mean(psi(k) - psi(nx+1) - psi(ny+1)), closed balls where k ties."""
+def ross(distance, classes, n_neighbors, tolerance=TOLERANCE):
+    """I(X;Y) of a discrete Y: psi(N) + mean(psi(kt_i) - psi(N_i) - psi(m_i))."""
+    terms = ross_terms(distance, classes, n_neighbors, tolerance)
+    return 0.0 if np.isnan(terms).all() else float(np.nanmean(terms))
+
+
+def ksg_terms(distance_x, distance_y, n_neighbors, tolerance=TOLERANCE):
+    """psi(N) + psi(k) - psi(nx+1) - psi(ny+1) of each row, closed balls where k ties."""
     n_samples = len(distance_x)
     k = min(n_neighbors, n_samples - 1)
     local = []
@@ -148,7 +154,12 @@ def ksg(distance_x, distance_y, n_neighbors, tolerance=TOLERANCE):
         else:
             n_x, n_y = (np.sum(within(side, radius, tolerance)) for side in (to_x, to_y))
             local.append(digamma(reached) - digamma(n_x) - digamma(n_y))
-    return float(digamma(n_samples) + np.mean(local))
+    return digamma(n_samples) + np.array(local)
+
+
+def ksg(distance_x, distance_y, n_neighbors, tolerance=TOLERANCE):
+    """I(X;Y) in the maximum norm: psi(N) + mean(psi(k) - psi(nx+1) - psi(ny+1)), closed balls where k ties."""
+    return float(np.mean(ksg_terms(distance_x, distance_y, n_neighbors, tolerance)))
 
 
 def ksg_conditional(distance_x, distance_y, distance_z, n_neighbors, tolerance=TOLERANCE):
@@ -227,7 +238,9 @@ def binned(column, n_bins="auto"):
 
 
 def chosen_metric(block, metric):
-    """What "auto" means for a block of columns."""
+    """What "auto" means for a block of columns; a single column has one metric only."""
+    if len(block) == 1:
+        return "chebyshev"
     if metric != "auto":
         return metric
     plain = all(not column.discrete and not column.missing.any() for column in block)
@@ -341,3 +354,260 @@ def irrelevance(features, target, *, estimator="knn", n_neighbors=3, n_bins="aut
     shared = {"estimator": estimator, "n_neighbors": n_neighbors, "n_bins": n_bins, "correction": correction}
     values = relevance(features, target, **shared, **options)
     return np.array([entropy(column, **shared) for column in features]) - values
+
+
+# Changes of a block
+
+
+def local_terms(distance, target, n_neighbors, tolerance=TOLERANCE):
+    """What each row contributes to I(X;Y), which is the mean: Ross for labels, KSG for numbers."""
+    if single_discrete(target):
+        return ross_terms(distance, target[0].places, n_neighbors, tolerance)
+    return ksg_terms(distance, distances(target), n_neighbors, tolerance)
+
+
+def changes_of(before, after, rows=None):
+    """I before, and how it changes, as means of local terms over some rows; local changes come third."""
+    chosen = slice(None) if rows is None else np.asarray(rows)
+    local = np.array([terms[chosen] - before[chosen] for terms in after])
+    return float(np.nanmean(before[chosen])), np.nanmean(local, axis=1), local
+
+
+def without_each(
+    block,
+    target,
+    *,
+    n_neighbors=3,
+    metric="auto",
+    unit=1.0,
+    tolerance=TOLERANCE,
+    correction=None,
+    rows=None,
+):
+    """I(block;Y), I(block without f;Y) - I(block;Y) of each f, and the local changes (None where there are none).
+
+    One metric for all; ordinary rules where fewer than three columns vary.
+    """
+    options = {"n_neighbors": n_neighbors, "metric": metric, "unit": unit, "tolerance": tolerance}
+    if len(varying(block)) < 3:
+        rests = [[*block[:place], *block[place + 1 :]] for place in range(len(block))]
+        before = mutual_information(block, target, clip=False, correction=correction, **options)
+        after = [mutual_information(rest, target, clip=False, correction=correction, **options) for rest in rests]
+        return before, np.array(after) - before, None
+    metric = chosen_metric(varying(block), metric) if single_discrete(target) else "chebyshev"
+    combine = np.max if metric == "chebyshev" else np.sum
+    measured = [distances([column], metric, unit) for column in block]
+    before = local_terms(combine(measured, axis=0), target, n_neighbors, tolerance)
+    rests = [[*measured[:place], *measured[place + 1 :]] for place in range(len(block))]
+    after = [local_terms(combine(rest, axis=0), target, n_neighbors, tolerance) for rest in rests]
+    return changes_of(before, after, rows)
+
+
+def with_each(
+    block,
+    candidates,
+    target,
+    *,
+    n_neighbors=3,
+    metric="auto",
+    unit=1.0,
+    tolerance=TOLERANCE,
+    correction=None,
+    rows=None,
+):
+    """I(block;Y), I(block and f;Y) - I(block;Y) of each candidate f, and the local changes (None where none).
+
+    One metric for all, but a single discrete column by itself is counted. Ordinary rules where nothing in the block, or
+    no candidate, varies.
+    """
+    options = {"n_neighbors": n_neighbors, "metric": metric, "unit": unit, "tolerance": tolerance}
+    if not varying(block) or not varying(candidates):
+        options |= {"clip": False, "correction": correction}
+        before = mutual_information(block, target, **options)
+        after = [mutual_information([*block, column], target, **options) for column in candidates]
+        return before, np.array(after) - before, None
+    metric = chosen_metric(varying([*block, *candidates]), metric) if single_discrete(target) else "chebyshev"
+    combine = np.maximum if metric == "chebyshev" else np.add
+    base = distances(block, metric, unit)
+    before = local_terms(base, target, n_neighbors, tolerance)
+    extended = (combine(base, distances([column], metric, unit)) for column in candidates)
+    after = [local_terms(distance, target, n_neighbors, tolerance) for distance in extended]
+    before_value, changes, local = changes_of(before, after, rows)
+    if single_discrete(varying(block)) and single_discrete(target):
+        # A single discrete column by itself is counted.
+        counted = mutual_information(block, target, clip=False, correction=correction, **options)
+        return counted, np.where([c.varies for c in candidates], changes + before_value - counted, 0.0), local
+    return before_value, changes, local
+
+
+# Columns as the kernels see them
+
+
+FAR = 16.0  # larger than any difference of two numbers in these columns
+
+
+def encoded_columns(rng, n_rows, dtype=np.float64):
+    """Columns of every kind that a kernel meets: numbers, ties, one value only, levels, missing values."""
+    numbers = rng.normal(size=n_rows)
+    columns = [
+        numbers,
+        rng.integers(-3, 4, size=n_rows) * 0.5,
+        np.zeros(n_rows),
+        rng.integers(0, 3, size=n_rows) * 2 * FAR,
+        np.where(rng.random(n_rows) < 0.3, 4 * FAR, rng.normal(size=n_rows)),
+        np.where(rng.random(n_rows) < 0.6, 0.0, rng.exponential(size=n_rows)),
+        numbers,
+    ]
+    return np.array(columns, dtype=dtype)
+
+
+def encoded_distances(block, metric="chebyshev", mismatch=FAR):
+    """|a - b| in each column, or what a mismatch costs if that is FAR or more; euclidean ones are squared."""
+    block = np.asarray(block, dtype=np.float64)
+    gaps = np.abs(block[:, :, None] - block[:, None, :])
+    gaps = np.where(gaps < FAR, gaps, mismatch)
+    if metric == "chebyshev":
+        return gaps.max(axis=0)
+    return gaps.sum(axis=0) if metric == "manhattan" else (gaps**2).sum(axis=0)
+
+
+def count_within(distance, limits):
+    """How many other rows are at most the limit of each row away."""
+    others = ~np.eye(len(distance), dtype=bool)
+    return np.sum((distance <= np.asarray(limits)[:, None]) & others, axis=1)
+
+
+# Criteria
+
+
+class Estimates:
+    """Clipped estimates of one table, each written down once."""
+
+    def __init__(self, features, target, **options):
+        self.features = list(features)
+        self.target = list(target)
+        self.options = options
+        self._known = {}
+
+    def relevance(self, x):
+        """I(x;Y)."""
+        return self._once(("relevance", x), lambda: self._information([self.features[x]], self.target))
+
+    def pairwise(self, x, s):
+        """I(x;s)."""
+        return self._once(("pairwise", x, s), lambda: self._information([self.features[x]], [self.features[s]]))
+
+    def joint(self, x, selected):
+        """I(x,S;Y), from 0 to H(Y)."""
+        block = [self.features[place] for place in sorted({x, *selected})]
+        return self._once(("joint", frozenset({x, *selected})), lambda: self._joint(block))
+
+    def _joint(self, block):
+        value = mutual_information(block, self.target, clip=False, **self.options)
+        side = [binned(self.target[0])] if self.options.get("estimator") == "binned" else self.target
+        return max(0.0, min(value, plugin_entropy(side))) if single_discrete(side) else max(0.0, value)
+
+    def _information(self, block, other):
+        return mutual_information(block, other, **self.options)
+
+    def _once(self, key, estimate):
+        if key not in self._known:
+            self._known[key] = estimate()
+        return self._known[key]
+
+
+def mim(info, x, selected):
+    """I(x;Y)."""
+    return info.relevance(x)
+
+
+def mrmr(info, x, selected):
+    """I(x;Y) - mean over s of I(x;s)."""
+    return info.relevance(x) - sum(info.pairwise(x, s) for s in selected) / len(selected)
+
+
+def jmi(info, x, selected):
+    """Mean over s of I(x,s;Y)."""
+    return sum(info.joint(x, [s]) for s in selected) / len(selected)
+
+
+def jmim(info, x, selected):
+    """Min over s of I(x,s;Y)."""
+    return min(info.joint(x, [s]) for s in selected)
+
+
+def cmim(info, x, selected):
+    """Min over s of I(x,s;Y) - I(s;Y)."""
+    return min(info.joint(x, [s]) - info.relevance(s) for s in selected)
+
+
+def gsa(info, x, selected):
+    """I(x,S;Y)."""
+    return info.joint(x, selected)
+
+
+CRITERIA = {"mim": mim, "mrmr": mrmr, "jmi": jmi, "jmim": jmim, "cmim": cmim, "gsa": gsa}
+
+
+# Search
+
+
+def stretched(values):
+    """Values brought to 0..1; all 0 if they are all equal."""
+    low, high = min(values), max(values)
+    return [(value - low) / (high - low) if high > low else 0.0 for value in values]
+
+
+def unique_beside_all(features, target, **options):
+    """I(Omega;Y) - I(Omega without f;Y) of each f, never negative."""
+    return np.maximum(-without_each(features, target, **options)[1], 0.0)
+
+
+def unique_beside_reference(features, target, members, unit=1.0):
+    """What I(R;Y) loses without a member of R and gains with any other f: euclidean, 10 neighbours, as it comes."""
+    options = {"n_neighbors": 10, "metric": "euclidean", "unit": unit}
+    others = [place for place in range(len(features)) if place not in members]
+    block = [features[place] for place in members]
+    values = np.empty(len(features))
+    values[list(members)] = -without_each(block, target, **options)[1]
+    if others:
+        values[others] = with_each(block, [features[place] for place in others], target, **options)[1]
+    return values
+
+
+def spread(values):
+    """Standard deviation; 0 if the values are equal up to rounding."""
+    return 0.0 if np.ptp(values) <= 1e-12 * max(1.0, np.max(np.abs(values))) else float(np.std(values))
+
+
+def blended(scores, unique, beta, rescale):
+    """(1 - beta) J + beta UR of the candidates; UR first gets the spread of J, unless one of the spreads is 0."""
+    scores, unique = np.array(scores), np.array(unique)
+    factor = 1.0
+    if rescale and spread(scores) > 0 and spread(unique) > 0:
+        factor = spread(scores) / spread(unique)
+    return (1 - beta) * scores + beta * factor * unique
+
+
+def greedy(info, criterion, n_wanted, *, beta=0.0, unique=None, rescale=False, include=(), exclude=(), tie=1e-12):
+    """The features in order, the score of each when it was selected, and by how much it won.
+
+    The first step scores by I(x;Y) whatever the criterion. Scores that differ by less than `tie`, relative to the
+    larger of them and 1, are equal, and the lowest column wins.
+    """
+    order, scores, margins = [], [], []
+    n_wanted = min(n_wanted, len(set(range(len(info.features))) - set(exclude)))
+    while len(order) < n_wanted:
+        candidates = [x for x in range(len(info.features)) if x not in {*order, *include, *exclude}]
+        if len(order) < len(include):
+            candidates = [include[len(order)]]
+        values = np.array([CRITERIA[criterion](info, x, order) if order else info.relevance(x) for x in candidates])
+        if beta > 0:
+            values = blended(values, [unique[x] for x in candidates], beta, rescale)
+        close = tie * max(1.0, abs(values.max()))
+        place = int(np.flatnonzero(values >= values.max() - close)[0])
+        beaten = values[values < values.max() - close]
+        order.append(candidates[place])
+        scores.append(float(values[place]))
+        margins.append(float(values.max() - beaten.max(initial=-np.inf)))
+    return order, scores, margins

@@ -12,12 +12,59 @@ SOURCE = Path(__file__).parents[1] / "src" / "unirel"
 LAYERS = {
     "_version": [],
     "errors": [],
-    "parallel": ["numpy", "joblib", "unirel.errors"],
+    "progress": [],
+    "parallel": ["joblib", "unirel.errors", "unirel.progress"],
     "kernels": ["numpy", "numba", "scipy.special"],
+    "frames": [],
+    "results": ["numpy", "unirel.frames"],
     "reading": ["numpy", "narwhals", "unirel.errors"],
     "table": ["numpy", "unirel.errors", "unirel.reading"],
-    "information": ["numpy", "unirel.errors", "unirel.parallel", "unirel.kernels", "unirel.table"],
+    "information": ["numpy", "unirel.errors", "unirel.progress", "unirel.parallel", "unirel.kernels", "unirel.table"],
+    "classifier": ["numpy", "sklearn", "unirel.errors", "unirel.progress", "unirel.parallel", "unirel.table"],
     "measures": ["numpy", "unirel.errors", "unirel.parallel", "unirel.table", "unirel.information"],
+    "unique": [
+        *("numpy", "unirel.errors", "unirel.progress", "unirel.reading", "unirel.table", "unirel.information"),
+        "unirel.classifier",
+    ],
+    "criteria": ["numpy", "unirel.errors"],
+    "boost": ["numpy", "unirel.errors", "unirel.progress", "unirel.table", "unirel.information", "unirel.unique"],
+    "search": ["numpy", "unirel.progress", "unirel.results", "unirel.information", "unirel.criteria", "unirel.boost"],
+    "path": [
+        *("numpy", "unirel.progress", "unirel.results", "unirel.reading", "unirel.table", "unirel.information"),
+        *("unirel.criteria", "unirel.boost", "unirel.search"),
+    ],
+    "selectors": [
+        *("numpy", "sklearn", "unirel.errors", "unirel.progress", "unirel.results", "unirel.reading", "unirel.table"),
+        *("unirel.criteria", "unirel.path"),
+    ],
+    "selector_cv": [
+        *("numpy", "sklearn", "unirel.errors", "unirel.progress", "unirel.reading", "unirel.table"),
+        *("unirel.criteria", "unirel.path", "unirel.selectors"),
+    ],
+    "redundancy": [
+        *("numpy", "unirel.errors", "unirel.progress", "unirel.results", "unirel.reading", "unirel.table"),
+        *("unirel.information", "unirel.criteria", "unirel.path"),
+    ],
+    "datasets": ["numpy", "narwhals", "sklearn", "unirel.errors", "unirel.information", "unirel.unique"],
+    "evaluation": [
+        *("numpy", "scipy", "sklearn", "joblib", "unirel.errors", "unirel.progress", "unirel.frames", "unirel.table"),
+        *("unirel.information", "unirel.measures", "unirel.unique", "unirel.criteria", "unirel.boost", "unirel.search"),
+        "unirel.datasets",
+    ],
+    "plotting": ["numpy", "scipy", "matplotlib", "unirel.results"],
+    "experiments": [
+        *("numpy", "unirel.errors", "unirel.progress", "unirel.results", "unirel.table", "unirel.information"),
+        *("unirel.unique", "unirel.path", "unirel.redundancy", "unirel.datasets", "unirel.evaluation"),
+    ],
+    "report": [
+        *("numpy", "jinja2", "markupsafe", "altair", "vl_convert", "unirel.results", "unirel.table"),
+        *("unirel.information", "unirel.path", "unirel.plotting"),
+    ],
+    "cli": [
+        *("numpy", "typer", "rich", "pyarrow", "unirel._version", "unirel.errors", "unirel.progress", "unirel.results"),
+        *("unirel.table", "unirel.information", "unirel.path", "unirel.redundancy", "unirel.datasets"),
+        *("unirel.evaluation", "unirel.experiments", "unirel.report"),
+    ],
     "__init__": ["unirel._version"],
 }
 

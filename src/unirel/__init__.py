@@ -9,11 +9,18 @@ from typing import TYPE_CHECKING, Any
 from unirel._version import __version__
 
 if TYPE_CHECKING:
+    from unirel import datasets as datasets
+    from unirel import evaluation as evaluation
     from unirel.errors import UnirelWarning as UnirelWarning
     from unirel.measures import conditional_relevance as conditional_relevance
     from unirel.measures import irrelevance as irrelevance
     from unirel.measures import mutual_information as mutual_information
     from unirel.measures import relevance as relevance
+    from unirel.path import selection_path as selection_path
+    from unirel.redundancy import redundancy_analysis as redundancy_analysis
+    from unirel.selector_cv import BURSelectorCV as BURSelectorCV
+    from unirel.selectors import BURSelector as BURSelector
+    from unirel.unique import unique_relevance as unique_relevance
 
 # Where each public name lives. Type checkers read the block above; a test keeps the two equal.
 _HOME = {
@@ -21,7 +28,14 @@ _HOME = {
     "relevance": "unirel.measures",
     "conditional_relevance": "unirel.measures",
     "irrelevance": "unirel.measures",
+    "unique_relevance": "unirel.unique",
+    "selection_path": "unirel.path",
+    "redundancy_analysis": "unirel.redundancy",
+    "BURSelector": "unirel.selectors",
+    "BURSelectorCV": "unirel.selector_cv",
     "UnirelWarning": "unirel.errors",
+    "datasets": "unirel",
+    "evaluation": "unirel",
 }
 
 __all__ = ["__version__", *_HOME]
@@ -30,7 +44,8 @@ __all__ = ["__version__", *_HOME]
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'unirel' has no attribute {name!r}")
-    value = getattr(import_module(_HOME[name]), name)
+    home = _HOME[name]
+    value = import_module(f"unirel.{name}") if home == "unirel" else getattr(import_module(home), name)
     globals()[name] = value
     return value
 

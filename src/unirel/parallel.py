@@ -5,11 +5,15 @@ from typing import TypeVar
 
 from joblib import Parallel, delayed, effective_n_jobs
 
+from unirel.progress import Progress
+
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 
-def map_tasks(function: Callable[[Task], Result], tasks: Sequence[Task], n_jobs: int | None) -> list[Result]:
+def map_tasks(
+    function: Callable[[Task], Result], tasks: Sequence[Task], n_jobs: int | None, progress: Progress | None = None
+) -> list[Result]:
     """Results of `function` for every task, in the order of `tasks`.
 
     Threads, not processes: kernels release the GIL and share the table. `n_jobs` is read as in scikit-learn: None is
@@ -18,6 +22,13 @@ def map_tasks(function: Callable[[Task], Result], tasks: Sequence[Task], n_jobs:
     if n_jobs == 0:
         raise ValueError("n_jobs=0 means no worker at all; pass 1 for one, or -1 for one for each core")
     if len(tasks) < 2 or effective_n_jobs(n_jobs) == 1:
-        return [function(task) for task in tasks]
-    results: list[Result] = Parallel(n_jobs=n_jobs, require="sharedmem")(delayed(function)(task) for task in tasks)
+        running = map(function, tasks)
+    else:
+        pool = Parallel(n_jobs=n_jobs, require="sharedmem", return_as="generator")
+        running = pool(delayed(function)(task) for task in tasks)
+    results = []
+    for done, result in enumerate(running, start=1):
+        results.append(result)
+        if progress is not None:
+            progress(done, len(tasks))
     return results

@@ -18,7 +18,10 @@ from numpy.typing import NDArray
 
 from unirel.errors import check_choice
 
-__all__ = ["Kind", "Kinds", "Raw", "Source", "find_column", "kinds_given", "open_all"]
+__all__ = [
+    *("Kind", "Kinds", "Raw", "Source", "find_column", "is_frame", "kinds_given", "open_all", "take_columns"),
+    "take_rows",
+]
 
 Kind = Literal["continuous", "discrete", "ignored"]
 Kinds = Kind | Mapping[Any, Kind]
@@ -109,6 +112,31 @@ def open_all(X: Any, conditional_on: Any, y: Any) -> list[Source]:
     return sources
 
 
+def is_frame(data: Any) -> bool:
+    """Whether `data` is a frame of some library, not an array, a list or a single column."""
+    return isinstance(_narwhals(data, "X"), nw.DataFrame)
+
+
+def take_columns(data: Any, columns: NDArray[np.intp], library: str | None = None) -> Any:
+    """Columns at some positions, as a frame of the same library or of pandas if that is asked for, or as an array."""
+    frame = _narwhals(data, "X")
+    if not isinstance(frame, nw.DataFrame):
+        return data[:, columns]
+    chosen = frame[:, columns.tolist()]
+    if library == "pandas" and not chosen.implementation.is_pandas():
+        values = {column.name: column.to_numpy() for column in chosen.iter_columns()}
+        chosen = nw.from_dict(values, backend="pandas")
+    return chosen.to_native()
+
+
+def take_rows(data: Any, rows: NDArray[np.intp]) -> Any:
+    """Rows at some positions of a frame, a series, an array or a list, in that order."""
+    table = _narwhals(data, "X")
+    if isinstance(table, nw.DataFrame | nw.Series):
+        return table[rows.tolist()].to_native()
+    return np.asarray(data)[rows]
+
+
 def kinds_given(kinds: Kinds | None, sources: Sequence[Source]) -> list[list[Kind | None]]:
     """Kinds asked for, one per column of each source."""
     if kinds is None or isinstance(kinds, str):
@@ -149,16 +177,7 @@ def _open(data: Any, parameter: str, prefix: str) -> Source:
     """Find names, columns and shape of anything that holds columns."""
     if hasattr(data, "tocsr"):
         raise TypeError(f"{parameter} is sparse; pass a dense array, such as {parameter}.toarray()")
-    if hasattr(data, "collect"):
-        raise TypeError(f"{parameter} is lazy ({type(data).__name__}); pass {parameter}.collect()")
-    frame = data
-    try:
-        if not isinstance(
-            data, np.ndarray
-        ):  # For an array narwhals would search plugins, longer than it takes to read.
-            frame = nw.from_native(data, eager_only=True, allow_series=True, pass_through=True)
-    except nw.exceptions.DuplicateError:
-        raise ValueError(_duplicate_names(parameter, getattr(data, "column_names", None) or data.columns)) from None
+    frame = _narwhals(data, parameter)
     if isinstance(frame, nw.Series):
         name = _unnamed(prefix, 0) if frame.name in (None, "") else str(frame.name)
         return Source(parameter, (name,), [frame], (len(frame), 1))
@@ -167,6 +186,18 @@ def _open(data: Any, parameter: str, prefix: str) -> Source:
     array = _as_table(data, parameter)
     names = tuple(_unnamed(prefix, position) for position in range(array.shape[1]))
     return Source(parameter, names, _split(array, parameter, names), (array.shape[0], array.shape[1]))
+
+
+def _narwhals(data: Any, parameter: str) -> Any:
+    """A frame or series as narwhals sees it; anything else as it is."""
+    if hasattr(data, "collect"):
+        raise TypeError(f"{parameter} is lazy ({type(data).__name__}); pass {parameter}.collect()")
+    if isinstance(data, np.ndarray):  # narwhals would search plugins, longer than it takes to read.
+        return data
+    try:
+        return nw.from_native(data, eager_only=True, allow_series=True, pass_through=True)
+    except nw.exceptions.DuplicateError:
+        raise ValueError(_duplicate_names(parameter, getattr(data, "column_names", None) or data.columns)) from None
 
 
 def _unnamed(prefix: str, position: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
@@ -160,6 +160,18 @@ class Table:
     def column_index(self, column: str | int) -> int:
         """Position of a feature given by its name or position; a negative position counts from the end."""
         return find_column(column, self.names)
+
+    def with_probes(self, random_state: int | None) -> Table:
+        """The table with a shuffled copy of every feature behind the features.
+
+        A shuffled copy tells nothing about the target but is distributed like the original.
+        """
+        rng = np.random.default_rng(random_state)
+        probes = np.stack([rng.permutation(column) for column in self.values[: self.n_features]])
+        names = [replace(column, name=f"{column.name} (shuffled)") for column in self.columns[: self.n_features]]
+        values = np.concatenate([self.values[: self.n_features], probes, self.values[self.n_features :]])
+        columns = (*self.columns[: self.n_features], *names, *self.columns[self.n_features :])
+        return replace(self, values=values, columns=columns)
 
     @classmethod
     def from_data(

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unirel.kernels.counts import n_log_n
+from unirel.progress import Progress
 from unirel.table import Table
 
 Block = Sequence[int] | NDArray[np.intp]
@@ -63,7 +64,9 @@ class Information(ABC):
         target = [self.table.target]
         return np.array([self.mutual_information([candidate, *selected], target) for candidate in candidates])
 
-    def without_each(self, block: Block, rows: NDArray[np.intp] | None = None) -> Changes:
+    def without_each(
+        self, block: Block, rows: NDArray[np.intp] | None = None, progress: Progress | None = None
+    ) -> Changes:
         """How I(block; target) changes without each column of the block, seen from some of the rows if possible."""
         target = [self.table.target]
         before = self.mutual_information(block, target)
@@ -71,11 +74,25 @@ class Information(ABC):
         change = np.array([self.mutual_information(rest, target) - before for rest in rests])
         return Changes(before, change, np.full(len(change), np.nan))
 
-    def with_each(self, block: Block, candidates: Block, rows: NDArray[np.intp] | None = None) -> Changes:
+    def with_each(
+        self, block: Block, candidates: Block, rows: NDArray[np.intp] | None = None, progress: Progress | None = None
+    ) -> Changes:
         """How I(block; target) changes with each candidate, seen from some of the rows if possible."""
         before = self.mutual_information(block, [self.table.target])
         change = self.joint(candidates, block) - before
         return Changes(before, change, np.full(len(change), np.nan))
+
+    def nested(self, order: Block) -> Values:
+        """I(first columns; target) of the first column of `order`, the first two, and so on."""
+        return np.array([self.mutual_information(order[: n + 1], [self.table.target]) for n in range(len(order))])
+
+    def subsets(self, always: Block, columns: Block, subsets: NDArray[np.intp], floor: float = -np.inf) -> Values:
+        """I(always and some of the columns; target) for each of some subsets.
+
+        A subset is a row of ascending positions in `columns`; what is known to be below `floor` may be -inf.
+        """
+        blocks = ([*always, *np.asarray(columns, np.intp)[subset]] for subset in subsets)
+        return np.array([self.mutual_information(block, [self.table.target]) if block else 0.0 for block in blocks])
 
     @abstractmethod
     def entropy(self, column: int) -> float:
@@ -87,8 +104,12 @@ class Information(ABC):
 
     def bounded_pairs(self, information: Values, candidates: Block, column: int) -> Values:
         """Clip estimates of I(candidate; column) likewise."""
-        pairs = zip(information.tolist(), candidates, strict=True)
-        return np.array([self.bounded(value, [candidate], [column]) for value, candidate in pairs])
+        ceilings = [self._ceiling([candidate]) for candidate in candidates]
+        return np.clip(information, 0.0, np.minimum(ceilings, self._ceiling([column])))
+
+    def bounded_joint(self, information: Values) -> Values:
+        """Clip estimates of what blocks of several columns tell about the target likewise."""
+        return np.clip(information, 0.0, self._ceiling([self.table.target]))
 
     def levels(self, column: int) -> NDArray[np.integer] | None:
         """Codes of a column that the estimator takes as discrete, None for one it takes as continuous."""

@@ -11,6 +11,7 @@ from unirel.information.base import Block, Changes, Values
 from unirel.kernels.space import CHEBYSHEV, EUCLIDEAN, MANHATTAN
 from unirel.kernels.special import digamma_table
 from unirel.parallel import map_tasks
+from unirel.progress import Progress
 from unirel.table import Table
 
 Columns = NDArray[np.floating[Any]]
@@ -75,7 +76,12 @@ class Geometry:
         map_tasks(work, _ranges(n_rows), self.n_jobs)
 
     def changes(
-        self, work: Callable[[Rows, Values, Values], float], n_columns: int, centers: Rows, constant: float
+        self,
+        work: Callable[[Rows, Values, Values], float],
+        n_columns: int,
+        centers: Rows,
+        constant: float,
+        progress: Progress | None,
     ) -> Changes:
         """Means and standard errors of what `work` adds up for ranges of rows, in a fixed order."""
 
@@ -83,7 +89,7 @@ class Geometry:
             sums, squares = np.zeros(n_columns), np.zeros(n_columns)
             return work(centers[slice(*bounds)], sums, squares), sums, squares
 
-        parts = map_tasks(sums_of, _ranges(len(centers)), self.n_jobs)
+        parts = map_tasks(sums_of, _ranges(len(centers)), self.n_jobs, progress)
         total, change, square = (np.sum(part, axis=0) for part in zip(*parts, strict=True))
         before = constant + float(total) / len(centers)
         return Changes(before, change / len(centers), _standard_error(change, square, len(centers)))

@@ -15,9 +15,13 @@ from unirel.information.plugin import Plugin
 from unirel.information.ross import Ross
 from unirel.kernels.line import differential_entropy
 from unirel.parallel import map_tasks
+from unirel.progress import Progress
 from unirel.table import Table
 
 Metric = Literal["auto", "chebyshev", "manhattan", "euclidean"]
+
+# Below so many candidates it does not pay to put all rows in the order of their distance from every row.
+_FEW = 8
 
 
 class KNN(Information):
@@ -118,23 +122,50 @@ class KNN(Information):
                 information[chosen] = self._joint_in_metric(candidates[chosen], selected, metric)
         return information
 
-    def without_each(self, block: Block, rows: Rows | None = None) -> Changes:
+    def without_each(self, block: Block, rows: Rows | None = None, progress: Progress | None = None) -> Changes:
         """How I(block; target) changes without each column of the block, all in one pass and one metric."""
         varying = self._geometry.varies[np.asarray(block, np.intp)]
         columns = np.asarray(block, np.intp)[varying]
         if len(columns) < 3:  # a single column that is left may have to be counted
             return super().without_each(block)
-        changes = self._changes(columns, None, self.metric_of(columns), rows)
+        changes = self._changes(columns, None, self.metric_of(columns), rows, progress)
         return _spread(changes, varying)
 
-    def with_each(self, block: Block, candidates: Block, rows: Rows | None = None) -> Changes:
+    def with_each(
+        self, block: Block, candidates: Block, rows: Rows | None = None, progress: Progress | None = None
+    ) -> Changes:
         """How I(block; target) changes with each candidate, in one metric, each in a few looks at the nearest rows."""
         block, candidates = self._varying(block), np.asarray(candidates, np.intp)
         varying = self._geometry.varies[candidates]
         if not block or not varying.any():
             return super().with_each(block, candidates)
         metric = self.metric_of([*block, *candidates[varying]])
-        return _spread(self._changes(block, candidates[varying], metric, rows), varying)
+        changes = self._changes(block, candidates[varying], metric, rows, progress)
+        if len(block) == 1 and self.table.discrete[[block[0], self.table.target]].all():
+            # A single discrete column by itself is counted, whatever the metric.
+            counted = self.mutual_information(block, [self.table.target])
+            changes = Changes(counted, changes.change + changes.before - counted, changes.error)
+        return _spread(changes, varying)
+
+    def nested(self, order: Block) -> Values:
+        """I(first columns; target) of the first column of `order`, the first two, ...: one pass, in one metric."""
+        if not self.table.discrete[self.table.target]:
+            return super().nested(order)
+        columns = np.asarray(order, np.intp)
+        varying = np.logical_or.accumulate(self._geometry.varies[columns])
+        information = self._target_labels.nested(self.table.values[columns], self.metric_of(self._varying(order)))
+        return np.where(varying, information, 0.0)
+
+    def subsets(self, always: Block, columns: Block, subsets: NDArray[np.intp], floor: float = -np.inf) -> Values:
+        """I(always and some of the columns; target) for each of some subsets, in one metric, with shared distances."""
+        if not self.table.discrete[self.table.target]:
+            return super().subsets(always, columns, subsets, floor)
+        always, columns = np.asarray(always, np.intp), np.asarray(columns, np.intp)
+        metric = self.metric_of(self._varying([*always, *columns]))
+        values = self.table.values
+        information = self._target_labels.subsets(values[always], values[columns], subsets, floor, metric)
+        varying = self._geometry.varies[columns][subsets].any(axis=1) | self._geometry.varies[always].any()
+        return np.where(varying, information, 0.0)
 
     def entropy(self, column: int) -> float:
         """Plug-in entropy of levels, that of Kozachenko and Leonenko of a density; missing values mix both."""
@@ -150,7 +181,9 @@ class KNN(Information):
         return float(share * density - sum(part * np.log(part) for part in (share, 1 - share) if part > 0))
 
     def metric_of(self, block: Block) -> str:
-        """The metric in which a block is measured against labels."""
+        """The metric in which a block is measured against labels; on a single column all of them agree."""
+        if len(block) == 1:
+            return "chebyshev"
         if self.metric != "auto":
             return self.metric
         return "chebyshev" if len(block) <= 2 or self._geometry.plain[list(block)].all() else "manhattan"
@@ -190,17 +223,26 @@ class KNN(Information):
     def _joint_in_metric(self, candidates: NDArray[np.intp], selected: list[int], metric: str) -> Values:
         if len(selected) == 1 and self.table.discrete[self.table.target] and metric == "chebyshev":
             return self._target_labels.in_plane(candidates, selected[0])
-        changes = self._changes(selected, candidates, metric, None)
+        if len(candidates) < _FEW:
+            return super().joint(candidates, selected)
+        changes = self._changes(selected, candidates, metric)
         return changes.before + changes.change
 
-    def _changes(self, block: Block, candidates: Block | None, metric: str, rows: Rows | None) -> Changes:
+    def _changes(
+        self,
+        block: Block,
+        candidates: Block | None,
+        metric: str,
+        rows: Rows | None = None,
+        progress: Progress | None = None,
+    ) -> Changes:
         """Changes of a block without each of its columns or, if there are candidates, with each of them."""
         values, target = self.table.values, self.table.target
         columns = values[list(block)]
         added = None if candidates is None else values[list(candidates)]
         if self.table.discrete[target]:
-            return self._target_labels.changes(columns, added, metric, rows)
-        return self._ksg.changes(columns, added, target, rows)
+            return self._target_labels.changes(columns, added, metric, rows, progress)
+        return self._ksg.changes(columns, added, target, rows, progress)
 
     def _check_classes(self) -> None:
         """Refuse a target without company in any class, and warn of classes smaller than a ball."""

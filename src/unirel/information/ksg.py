@@ -5,11 +5,12 @@ from numpy.typing import NDArray
 
 from unirel.information.base import Block, Changes, Values
 from unirel.information.geometry import Columns, Geometry, Rows
-from unirel.kernels.add_one import add_one_to_line
+from unirel.kernels.add_one import add_one_to_line, side_by_side
 from unirel.kernels.drop_one import drop_one_from_line
 from unirel.kernels.plane import ksg_in_plane, make_strips, marginal_limits
 from unirel.kernels.space import CHEBYSHEV, count_neighbors, find_neighbors
 from unirel.kernels.special import mean_digamma
+from unirel.progress import Progress
 
 
 class KSG:
@@ -48,23 +49,26 @@ class KSG:
         whole = term(given) if len(given) else geometry.psi[geometry.n_samples]
         return float(mean_digamma(joint, geometry.psi) - term([*a, *given]) - term([*b, *given]) + whole)
 
-    def changes(self, block: Columns, candidates: Columns | None, target: int, rows: Rows | None) -> Changes:
+    def changes(
+        self, block: Columns, candidates: Columns | None, target: int, rows: Rows | None, progress: Progress | None
+    ) -> Changes:
         """Changes of I(block; target) without each of its columns or, if there are candidates, with each of them."""
         geometry = self._geometry
         numbers = geometry.values[target]
         order = np.argsort(numbers, kind="stable")
         line, places = numbers[order], np.argsort(order)
+        added = None if candidates is None else side_by_side(candidates)
 
         def work(part: Rows, sums: Values, squares: Values) -> float:
             rest = (
                 numbers, line, places, part, self._n_neighbors, geometry.far, geometry.tolerance, geometry.psi, sums,
                 squares,
             )  # fmt: skip
-            return drop_one_from_line(block, *rest) if candidates is None else add_one_to_line(block, candidates, *rest)
+            return drop_one_from_line(block, *rest) if added is None else add_one_to_line(block, added, *rest)
 
         centers = np.arange(geometry.n_samples) if rows is None else rows
         n_columns = len(block) if candidates is None else len(candidates)
-        return geometry.changes(work, n_columns, centers, float(geometry.psi[geometry.n_samples]))
+        return geometry.changes(work, n_columns, centers, float(geometry.psi[geometry.n_samples]), progress)
 
     def _search(self, block: Block) -> tuple[Values, NDArray[np.int32]]:
         """Distance of every row to its last neighbour in the joint space, and how many rows lie within it."""

@@ -1,108 +1,175 @@
 """What every estimate becomes when one candidate joins a block: a few dozen looks per row instead of all rows.
 
 A candidate can only push points away. So, for every row, the others are put once in the order of their distance within
-the block, and each candidate walks along that order until the block alone is farther than what it has found.
+the block, and candidates walk along that order until the block alone is farther than what they have found. Many
+candidates walk together, side by side in one row of the array, so that every inner loop is plain vector code.
 """
 
 import numpy as np
 
 from unirel.kernels._jit import Floats, Integers, kernel
 from unirel.kernels.line import count_around
-from unirel.kernels.nearest import insert
 from unirel.kernels.space import CHEBYSHEV, EUCLIDEAN, measure
 
-_N_BUCKETS = 512
+# Candidates that walk together: few enough to stay in the nearest cache, many enough for long inner loops.
+LANES = 32
+# Buckets are steps of the leading bits of a distance, 64 to an octave: as fine for a few near points as for many far
+# ones. There are enough for 32 octaves below the largest distance; what is nearer still shares the first bucket.
+_SHIFT = 46
+_N_BUCKETS = 2048
+
+
+def side_by_side(columns: Floats) -> Floats:
+    """Floats as columns of an array with a row for every row of the data, filled up with zeros to whole lanes."""
+    n_columns, n_samples = columns.shape
+    result = np.zeros((n_samples, -(-n_columns // LANES) * LANES), columns.dtype)
+    result[:, :n_columns] = columns.T
+    return result
 
 
 @kernel
-def _order_by_distance(
-    distances: Floats, chosen: Integers, label: int, row: int, order: Integers, floors: Floats
-) -> int:
-    """Put the rows of one label (all rows if it is negative) roughly in the order of their distance; returns how many.
+def _order_by_distance(distances: Floats, chosen: Integers, points: Integers, near: Floats, floors: Floats) -> None:
+    """Put the chosen rows roughly in the order of their distance, that is into buckets.
 
-    They fall into buckets of equal width; `floors` never exceeds the distance of any row from there on.
+    Writes the rows, their distances, and floors that no distance from there on is below.
     """
-    lowest = np.inf
-    highest = -np.inf
+    bits = distances.view(np.int64)  # the bits of positive numbers are in the order of the numbers
+    highest = 0
     for point in range(distances.shape[0]):
-        if point != row and (label < 0 or chosen[point] == label):
-            lowest = min(lowest, distances[point])
-            highest = max(highest, distances[point])
-    width = (highest - lowest) / _N_BUCKETS
+        if chosen[point]:
+            highest = max(highest, bits[point] >> _SHIFT)
+    base = max(0, highest - _N_BUCKETS + 1)
+    edges = np.empty(_N_BUCKETS, np.int64)
     starts = np.zeros(_N_BUCKETS + 1, np.int64)
-    bucket_of = np.empty(distances.shape[0], np.int16)
     for point in range(distances.shape[0]):
-        if point != row and (label < 0 or chosen[point] == label):
-            bucket = min(_N_BUCKETS - 1, int((distances[point] - lowest) / width)) if width > 0 else 0
-            bucket_of[point] = bucket
-            starts[bucket + 1] += 1
+        if chosen[point]:
+            starts[max(0, (bits[point] >> _SHIFT) - base) + 1] += 1
     for bucket in range(_N_BUCKETS):
         starts[bucket + 1] += starts[bucket]
-    n_points = starts[_N_BUCKETS]
+        edges[bucket] = (base + bucket) << _SHIFT
+    edges[0] = 0
+    lower_edges = edges.view(np.float64)
     for point in range(distances.shape[0]):
-        if point != row and (label < 0 or chosen[point] == label):
-            place = starts[bucket_of[point]]
-            starts[bucket_of[point]] = place + 1
-            order[place] = point
-            # Rounding may put a point one bucket too high; half a bucket less is safe.
-            floors[place] = lowest + (bucket_of[point] - 0.5) * width
-    return n_points
+        if chosen[point]:
+            bucket = max(0, (bits[point] >> _SHIFT) - base)
+            place = starts[bucket]
+            starts[bucket] = place + 1
+            points[place] = point
+            near[place] = distances[point]
+            floors[place] = lower_edges[bucket]
 
 
 @kernel
-def _extended(distance: float, value: float, center: float, metric: int, far: float, mismatch: float) -> float:
-    """The distance after one more column."""
-    difference = abs(value - center)
-    difference = np.float64(difference if difference < far else mismatch)
+def _extend(
+    distance: float, values: Floats, centers: Floats, metric: int, far: float, mismatch: float, extended: Floats
+) -> None:
+    """The distance after one more column, for each candidate."""
     if metric == CHEBYSHEV:
-        return max(distance, difference)
-    return distance + difference * difference if metric == EUCLIDEAN else distance + difference
+        for lane in range(LANES):
+            difference = np.float64(abs(values[lane] - centers[lane]))
+            cost = difference if difference < far else mismatch
+            extended[lane] = cost if cost > distance else distance
+    elif metric == EUCLIDEAN:
+        for lane in range(LANES):
+            difference = np.float64(abs(values[lane] - centers[lane]))
+            cost = difference if difference < far else mismatch
+            extended[lane] = distance + cost * cost
+    else:
+        for lane in range(LANES):
+            difference = np.float64(abs(values[lane] - centers[lane]))
+            cost = difference if difference < far else mismatch
+            extended[lane] = distance + cost
 
 
 @kernel
-def _kth_along(
-    order: Integers,
+def _any_below(values: Floats, limits: Floats) -> bool:
+    count = 0
+    for lane in range(LANES):
+        count += values[lane] < limits[lane]
+    return count > 0
+
+
+@kernel
+def _sort_in(nearest: Floats, extended: Floats) -> None:
+    """Put one distance of each candidate into its ascending column; the largest entries drop out."""
+    for slot in range(nearest.shape[0]):
+        kept = nearest[slot]
+        for lane in range(LANES):
+            old = kept[lane]
+            new = extended[lane]
+            kept[lane] = old if old < new else new
+            extended[lane] = new if old < new else old
+
+
+@kernel
+def _largest(values: Floats) -> float:
+    largest = values[0]
+    for lane in range(1, LANES):
+        largest = max(largest, values[lane])
+    return largest
+
+
+@kernel
+def _find_nearest(
+    points: Integers,
+    near: Floats,
     floors: Floats,
-    n_points: int,
-    distances: Floats,
-    column: Floats,
-    center: float,
+    start: int,
+    stop: int,
+    candidates: Floats,
+    first: int,
+    centers: Floats,
     metric: int,
     far: float,
     mismatch: float,
+    tolerance: float,
     nearest: Floats,
-) -> float:
-    """The k-th smallest extended distance along an order, k being the length of `nearest`."""
+    extended: Floats,
+) -> None:
+    """Keep the smallest extended distances along an order, in ascending rows of `nearest`, one column a candidate.
+
+    All but the last row hold the neighbours, and the last one tells whether there is a tie.
+    """
     nearest[:] = np.inf
-    for place in range(n_points):
-        if floors[place] > nearest[-1]:
+    reach = np.inf
+    for place in range(start, stop):
+        if floors[place] > reach:
             break
-        point = order[place]
-        distance = _extended(distances[point], column[point], center, metric, far, mismatch)
-        if distance < nearest[-1]:
-            insert(nearest, distance)
-    return nearest[-1]
+        values = candidates[points[place], first : first + LANES]
+        _extend(near[place], values, centers, metric, far, mismatch, extended)
+        if _any_below(extended, nearest[nearest.shape[0] - 1]):
+            _sort_in(nearest, extended)
+        if (place - start) % 4 == 3:
+            reach = _largest(nearest[nearest.shape[0] - 2]) * (1.0 + tolerance)
 
 
 @kernel
-def _count_along(
-    order: Integers,
+def _count_within(
+    points: Integers,
+    near: Floats,
     floors: Floats,
-    n_points: int,
-    distances: Floats,
-    column: Floats,
-    center: float,
-    limit: float,
+    start: int,
+    stop: int,
+    candidates: Floats,
+    first: int,
+    centers: Floats,
+    metric: int,
     far: float,
-) -> int:
-    """How many extended distances are within `limit`, in the maximum norm; `floors` may be below the distances."""
-    count = 0
-    for place in range(n_points):
-        if floors[place] > limit:
+    mismatch: float,
+    limits: Floats,
+    extended: Floats,
+    counts: Floats,
+) -> None:
+    """How many extended distances along an order are within the limit of each candidate."""
+    counts[:] = 0.0
+    largest = _largest(limits)
+    for place in range(start, stop):
+        if floors[place] > largest:
             break
-        point = order[place]
-        count += _extended(distances[point], column[point], center, CHEBYSHEV, far, far) <= limit
-    return count
+        values = candidates[points[place], first : first + LANES]
+        _extend(near[place], values, centers, metric, far, mismatch, extended)
+        for lane in range(LANES):
+            counts[lane] += 1.0 if extended[lane] <= limits[lane] else 0.0
 
 
 @kernel
@@ -123,44 +190,65 @@ def add_one_to_classes(
 ) -> float:
     """Ross's local terms of `rows` in a block: their sum, and how it changes with each candidate.
 
-    Adds, for every candidate, the changes to `sums` and their squares to `squares`.
+    Adds, for every candidate, the changes to `sums` and their squares to `squares`. `candidates` has a row for every
+    row of the data, and columns for the candidates and some zeros, a multiple of `LANES` in all.
     """
-    n_candidates, n_samples = candidates.shape
+    n_samples = block.shape[1]
     distances = np.empty(n_samples)
-    own = np.empty(n_samples, np.int64)
-    own_floors = np.empty(n_samples)
-    everyone = np.empty(n_samples, np.int64)
-    floors = np.empty(n_samples)
-    nothing = np.zeros(n_samples, candidates.dtype)
-    buffer = np.empty(n_neighbors)
+    chosen = np.empty(n_samples, np.bool_)
+    # The own class first, then the others.
+    points = np.empty(n_samples - 1, np.int32)
+    near = np.empty(n_samples - 1)
+    floors = np.empty(n_samples - 1)
+    same = np.empty(LANES)
+    others = np.empty(LANES)
+    extended = np.empty(LANES)
+    limits = np.empty(LANES)
+    buffer = np.empty((n_neighbors + 1, LANES))
+    nothing = np.zeros((n_samples, LANES), candidates.dtype)
     total = 0.0
     for row in rows:
-        nearest = buffer[: min(n_neighbors, sizes[labels[row]] - 1)]
+        n_own = sizes[labels[row]] - 1
+        nearest = buffer[: min(n_neighbors, n_own) + 1]
         measure(block, row, 0, n_samples, metric, far, mismatch, distances)
-        n_own = _order_by_distance(distances, labels, labels[row], row, own, own_floors)
-        n_all = _order_by_distance(distances, labels, -1, row, everyone, floors)
+        for point in range(n_samples):
+            chosen[point] = labels[point] == labels[row] and point != row
+        _order_by_distance(distances, chosen, points[:n_own], near[:n_own], floors[:n_own])
+        for point in range(n_samples):
+            chosen[point] = labels[point] != labels[row]
+        _order_by_distance(distances, chosen, points[n_own:], near[n_own:], floors[n_own:])
         before = 0.0
-        for candidate in range(-1, n_candidates):
-            column = nothing if candidate < 0 else candidates[candidate]
-            center = column[row]
-            radius = _kth_along(own, own_floors, n_own, distances, column, center, metric, far, mismatch, nearest)
-            limit = radius * (1.0 + tolerance)
-            n_same = 0
-            n_near = 0
-            for place in range(n_all):
-                if floors[place] > limit:
-                    break
-                point = everyone[place]
-                within = _extended(distances[point], column[point], center, metric, far, mismatch) <= limit
-                n_near += within
-                n_same += within and labels[point] == labels[row]
-            term = psi[n_same] - psi[n_near]
-            if candidate < 0:
-                before = term
-            else:
-                sums[candidate] += term - before
-                squares[candidate] += (term - before) ** 2
-        total += before
+        for first in range(-LANES, candidates.shape[1], LANES):
+            alone = first < 0  # the block without any candidate comes first
+            values = nothing if alone else candidates
+            place = 0 if alone else first
+            centers = values[row, place : place + LANES]
+            _find_nearest(
+                points, near, floors, 0, n_own, values, place, centers, metric, far, mismatch, tolerance,
+                nearest, extended,
+            )  # fmt: skip
+            tied = False
+            for lane in range(LANES):
+                limits[lane] = nearest[-2, lane] * (1.0 + tolerance)
+                tied |= nearest[-1, lane] <= limits[lane]
+            same[:] = nearest.shape[0] - 1
+            if tied:
+                _count_within(
+                    points, near, floors, 0, n_own, values, place, centers, metric, far, mismatch, limits,
+                    extended, same,
+                )  # fmt: skip
+            _count_within(
+                points, near, floors, n_own, n_samples - 1, values, place, centers, metric, far, mismatch, limits,
+                extended, others,
+            )  # fmt: skip
+            if alone:
+                before = psi[int(same[0])] - psi[int(same[0] + others[0])]
+                total += before
+                continue
+            for lane in range(min(LANES, sums.shape[0] - first)):
+                change = psi[int(same[lane])] - psi[int(same[lane] + others[lane])] - before
+                sums[first + lane] += change
+                squares[first + lane] += change * change
     return total
 
 
@@ -181,38 +269,63 @@ def add_one_to_line(
 ) -> float:
     """KSG's local terms of `rows` against a continuous target, and how they change with each candidate.
 
-    `line` is the sorted target, and `places` says where every row stands on it.
+    `line` is the sorted target, and `places` says where every row stands on it; `candidates` as for classes.
     """
-    n_candidates, n_samples = candidates.shape
+    n_samples = block.shape[1]
+    n_others = n_samples - 1
     distances = np.empty(n_samples)
-    joint = np.empty(n_samples)
-    order = np.empty(n_samples, np.int64)
-    floors = np.empty(n_samples)
-    no_labels = np.zeros(n_samples, np.int8)
-    nothing = np.zeros(n_samples, candidates.dtype)
-    nearest = np.empty(n_neighbors)
+    chosen = np.empty(n_samples, np.bool_)
+    points = np.empty(n_others, np.int32)
+    near = np.empty(n_others)
+    joint = np.empty(n_others)
+    floors = np.empty(n_others)
+    within = np.empty(LANES)
+    beside = np.empty(LANES)
+    extended = np.empty(LANES)
+    limits = np.empty(LANES)
+    nearest = np.empty((n_neighbors + 1, LANES))
+    nothing = np.zeros((n_samples, LANES), candidates.dtype)
     total = 0.0
     for row in rows:
         measure(block, row, 0, n_samples, CHEBYSHEV, far, far, distances)
-        n_points = _order_by_distance(distances, no_labels, -1, row, order, floors)
-        for point in range(n_samples):
-            joint[point] = max(distances[point], min(abs(target[point] - target[row]), far))
+        chosen[:] = True
+        chosen[row] = False
+        _order_by_distance(distances, chosen, points, near, floors)
+        for other in range(n_others):
+            joint[other] = max(near[other], min(abs(target[points[other]] - target[row]), far))
         before = 0.0
-        for candidate in range(-1, n_candidates):
-            column = nothing if candidate < 0 else candidates[candidate]
-            center = column[row]
-            radius = _kth_along(order, floors, n_points, joint, column, center, CHEBYSHEV, far, far, nearest)
-            n_joint = _count_along(order, floors, n_points, joint, column, center, radius * (1.0 + tolerance), far)
-            unique = n_joint == n_neighbors
-            limit = radius * (1.0 + tolerance)
-            if unique:
-                limit = np.nextafter(radius * (1.0 - tolerance), 0.0) if radius > 0.0 else -1.0
-            n_near = _count_along(order, floors, n_points, distances, column, center, limit, far)
-            term = psi[n_joint] - psi[n_near + unique] - psi[count_around(line, places[row], limit, far) + unique]
-            if candidate < 0:
-                before = term
-            else:
-                sums[candidate] += term - before
-                squares[candidate] += (term - before) ** 2
-        total += before
+        for first in range(-LANES, candidates.shape[1], LANES):
+            alone = first < 0
+            values = nothing if alone else candidates
+            place = 0 if alone else first
+            centers = values[row, place : place + LANES]
+            _find_nearest(
+                points, joint, floors, 0, n_others, values, place, centers, CHEBYSHEV, far, far, tolerance,
+                nearest, extended,
+            )  # fmt: skip
+            for lane in range(LANES):
+                limits[lane] = nearest[-2, lane] * (1.0 + tolerance)
+            _count_within(
+                points, joint, floors, 0, n_others, values, place, centers, CHEBYSHEV, far, far, limits,
+                extended, within,
+            )  # fmt: skip
+            for lane in range(LANES):
+                if within[lane] == n_neighbors:
+                    radius = nearest[-2, lane]
+                    limits[lane] = np.nextafter(radius * (1.0 - tolerance), 0.0) if radius > 0.0 else -1.0
+            _count_within(
+                points, near, floors, 0, n_others, values, place, centers, CHEBYSHEV, far, far, limits,
+                extended, beside,
+            )  # fmt: skip
+            for lane in range(LANES):
+                unique = within[lane] == n_neighbors
+                n_apart = count_around(line, places[row], limits[lane], far)
+                term = psi[int(within[lane])] - psi[int(beside[lane]) + unique] - psi[n_apart + unique]
+                if alone:
+                    before = term
+                    total += term
+                    break
+                if first + lane < sums.shape[0]:
+                    sums[first + lane] += term - before
+                    squares[first + lane] += (term - before) ** 2
     return total

@@ -1,0 +1,408 @@
+"""Unique relevance by a classifier: how badly the target is predicted without each feature."""
+
+import warnings
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import KFold, StratifiedKFold, check_cv
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.svm import LinearSVC, LinearSVR
+
+from unirel.errors import UnirelWarning, check_choice, check_whole_number
+from unirel.parallel import map_tasks
+from unirel.progress import Progress
+from unirel.table import Table
+
+Values = NDArray[np.float64]
+Rows = NDArray[np.intp]
+Split = tuple[Rows, Rows]
+
+
+# The primal solver of the linear machines converges where the dual one warns, and draws no random numbers.
+_CLASSIFIERS = {
+    "rf": RandomForestClassifier(n_estimators=100, random_state=0, n_jobs=1),
+    "knn": KNeighborsClassifier(n_neighbors=5),
+    "svm": LinearSVC(dual=False),
+    "logistic": LogisticRegression(max_iter=1000),
+}
+_REGRESSORS = {
+    "rf": RandomForestRegressor(n_estimators=100, random_state=0, n_jobs=1),
+    "knn": KNeighborsRegressor(n_neighbors=5),
+    "svm": LinearSVR(dual=False, loss="squared_epsilon_insensitive", epsilon=0.1),
+    "logistic": Ridge(),
+}
+_CALIBRATION_FOLDS = 5
+# Powers of the differences that a metric of scikit-learn sums; "minkowski" has its own.
+_POWERS = {"euclidean": 2, "l2": 2, "manhattan": 1, "l1": 1, "cityblock": 1}
+# Distances that differ by less than this share are a tie that rounding has broken.
+_TIE = 1e-9
+# What is left of a distance after subtracting nearly all of it is noise below this share,
+_NOISE = 1e-13
+# and a feature that outweighs all others so many times is not subtracted: the others are summed anew.
+_DOMINANT = 100
+# Distances held at a time by a thread.
+_BLOCK = 2**17
+
+
+def losses_without_each(
+    table: Table, classifier: Any, *, cv: Any = 5, n_jobs: int | None = None, progress: Progress | None = None
+) -> Values:
+    """Log-loss of a classifier trained without each feature, in nats.
+
+    Parameters
+    ----------
+    table : Table
+        Features and target; see `design_matrix` for what the classifier gets to see.
+    classifier : {"rf", "knn", "svm", "logistic"} or estimator
+        A random forest, nearest neighbours, a linear support vector machine, logistic regression, or any scikit-learn
+        classifier, which is cloned. For a continuous target the names mean the regressors of their kind ("logistic": a
+        ridge regression), and an estimator must be a regressor. Classes are numbered in the order of their labels.
+    cv : int, splitter, iterable of splits or "train"
+        Folds, shuffled by a fixed seed and stratified if the target is discrete; or a splitter of scikit-learn; or
+        "train" for the loss on the rows that the classifier was trained on. With fewer rows of a class than folds, the
+        number of folds is lowered with a warning.
+    n_jobs : int, optional
+        Threads, as in scikit-learn. The result does not depend on them.
+    progress : callable, optional
+        Called as ``progress(done, total)`` with numbers of features.
+
+    Returns
+    -------
+    ndarray of shape (n_features,)
+        The more a feature is missed, the larger; NaN for an ignored feature.
+
+    Notes
+    -----
+    The loss is the mean of ``-log p(class of the row)`` over all predicted rows. Probabilities are raised to 1 / (2N):
+    N rows cannot tell a rarer event from one that never happens, and forests and neighbours do answer 0. With a floor
+    such as 1e-15 a single surprise would cost 35 nats and outweigh what a feature is worth. A class without a row to
+    train on gets that probability too.
+
+    A classifier without ``predict_proba`` is calibrated on 5 folds of its training rows, fewer if a class is smaller;
+    a class with one training row cannot be calibrated and is left out. With one class or no column left to train on,
+    the frequencies of the classes are predicted.
+
+    For a continuous target the loss is the negative log-likelihood of a normal distribution,
+    ``0.5 * log(2 * pi * v) + 0.5`` with v the mean squared residual, in units of the target as scaled in the table.
+
+    Nearest neighbours (uniform weights, euclidean or manhattan) are never fitted again: the columns of a feature are
+    subtracted from the distances. Rows that tie for the last place share it.
+
+    Examples
+    --------
+    The first column tells all, the second nothing.
+
+    >>> from unirel.classifier import losses_without_each
+    >>> from unirel.table import Table
+    >>> table = Table.from_data([[0, 0], [0, 1], [1, 0], [1, 1]] * 25, [0, 0, 1, 1] * 25)
+    >>> losses_without_each(table, "knn").round(2)
+    array([0.71, 0.  ])
+    """
+    estimator = _make_estimator(classifier, table.classes is not None)
+    target = _Numbers(table) if table.classes is None else _Classes(table)
+    matrix, places = design_matrix(table)
+    task = _Task(matrix, [places[feature] for feature in table.features], target, _make_splits(cv, matrix, target))
+    counter = _Counter(len(table.features), progress)
+    neighbors = _plain_neighbors(estimator)
+    try:
+        if neighbors is None:
+            costs = _costs_by_fits(task, estimator, n_jobs, counter)
+        else:
+            costs = _costs_by_neighbors(task, *neighbors, n_jobs, counter)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"stopped after {counter.done} of {counter.total} features") from None
+    losses = np.full(table.n_features, np.nan)
+    losses[table.features] = target.loss(costs / sum(len(test) for _, test in task.splits))
+    return losses
+
+
+def design_matrix(table: Table) -> tuple[Values, list[Rows]]:
+    """Features as numbers for a classifier.
+
+    Parameters
+    ----------
+    table : Table
+        The features.
+
+    Returns
+    -------
+    matrix : ndarray of shape (n_samples, n_numbers)
+        Continuous features as scaled in the table, with the mean for a missing value and a further column that marks
+        it; discrete ones as one column for each level, or one in all for two levels and none for a constant.
+    places : list of ndarray
+        Columns of the matrix that belong to each feature of the table, none for an ignored one.
+    """
+    blocks = [np.empty((0, table.n_samples))] * table.n_features
+    for feature in table.features.tolist():
+        blocks[feature] = _numbers_of(table, feature)
+    matrix = np.ascontiguousarray(np.concatenate(blocks).T)
+    ends = np.cumsum([len(block) for block in blocks])
+    return matrix, np.split(np.arange(matrix.shape[1]), ends[:-1])
+
+
+def _numbers_of(table: Table, feature: int) -> Values:
+    """Columns of the design matrix for one feature, as rows."""
+    if table.discrete[feature]:
+        n_levels = table.columns[feature].n_levels
+        first = 1 if n_levels <= 2 else 0
+        levels: Values = (table.codes(feature) == np.arange(first, n_levels)[:, None]).astype(np.float64)
+        return levels
+    values: Values = table.values[feature].astype(np.float64)
+    if not table.has_missing[feature]:
+        return values[None]
+    missing = values >= table.far
+    values[missing] = 0 if missing.all() else values[~missing].mean()
+    return np.stack([values, missing])
+
+
+def _make_estimator(classifier: Any, discrete: bool) -> Any:
+    """An unfitted estimator, the user's or the one that a short name means, that suits the target."""
+    if isinstance(classifier, str):
+        check_choice("classifier", classifier, _CLASSIFIERS)
+        return clone((_CLASSIFIERS if discrete else _REGRESSORS)[classifier])
+    if isinstance(classifier, type) or not (hasattr(classifier, "fit") and hasattr(classifier, "get_params")):
+        names = ", ".join(map(repr, _CLASSIFIERS))
+        about = f"classifier={repr(classifier).splitlines()[0]} is no object with fit and get_params"
+        raise ValueError(f"{about}; pass an instance of a scikit-learn classifier, or one of {names}")
+    if not (is_classifier if discrete else is_regressor)(classifier):
+        wanted = "classifier" if discrete else "regressor"
+        given, other = ("discrete", "continuous") if discrete else ("continuous", "discrete")
+        about = f"classifier={type(classifier).__name__} is no {wanted}, but the target is {given}"
+        raise ValueError(f"{about}; pass a {wanted}, or target_kind={other!r}")
+    return clone(classifier)
+
+
+class _Classes:
+    """Class labels: probabilities are predicted, and a row costs minus the logarithm of that of its class."""
+
+    def __init__(self, table: Table) -> None:
+        self.values = table.codes(table.target)
+        self.outcomes = np.eye(table.columns[table.target].n_levels)[self.values]
+        self._labels = [] if table.classes is None else table.classes.tolist()
+        self._least = 0.5 / table.n_samples
+
+    def split(self, n_folds: int) -> Iterable[Split]:
+        sizes = np.bincount(self.values)
+        single = sizes == 1
+        if single.all():
+            raise ValueError("every class of y has one sample only; merge classes, or pass target_kind='continuous'")
+        lowered = min(n_folds, int(sizes[~single].min()))
+        if lowered < n_folds:
+            label = self._labels[int(np.where(single, len(self.values), sizes).argmin())]
+            _warn(f"class {label!r} has {lowered} samples, so cv={n_folds} is lowered to {lowered}; merge rare classes")
+        if single.any():
+            label = self._labels[int(single.argmax())]
+            _warn(f"class {label!r} has one sample, which no other can help to predict; merge rare classes")
+        # A class of one has no shares; as part of the largest class it falls into any fold.
+        strata = np.where(single[self.values], sizes.argmax(), self.values)
+        splits: Iterable[Split] = _stratified(lowered).split(strata, strata)
+        return splits
+
+    def predict(self, estimator: Any, inputs: Values, train: Rows, test: Rows) -> Values:
+        known = train
+        if not hasattr(estimator, "predict_proba"):
+            known = train[np.bincount(self.values[train])[self.values[train]] > 1]
+        # Numbered anew, since some classifiers insist on labels without gaps.
+        present, labels, sizes = np.unique(self.values[known], return_inverse=True, return_counts=True)
+        if len(present) < 2:
+            return _mean_outcomes(self, train, test)
+        if not hasattr(estimator, "predict_proba"):
+            folds = _stratified(min(_CALIBRATION_FOLDS, int(sizes.min())))
+            # One model of all rows, not a mean of models of some rows; it is also the quicker way.
+            estimator = CalibratedClassifierCV(estimator, cv=folds, ensemble=False)
+        fitted = clone(estimator).fit(inputs[known], labels)
+        predictions = np.zeros((len(test), self.outcomes.shape[1]))
+        predictions[:, present] = fitted.predict_proba(inputs[test])
+        return predictions
+
+    def costs(self, predictions: Values, rows: Rows) -> Values:
+        probabilities = predictions[np.arange(len(rows)), self.values[rows]]
+        costs: Values = np.log(1 / np.maximum(probabilities, self._least))
+        return costs
+
+    def loss(self, mean_costs: Values) -> Values:
+        return mean_costs
+
+
+class _Numbers:
+    """A continuous target: its mean is predicted, and a row costs its squared residual."""
+
+    def __init__(self, table: Table) -> None:
+        self.values = table.values[table.target].astype(np.float64)
+        self.outcomes = self.values[:, None]
+        # Residuals that are all 0 would have an infinite likelihood.
+        self._least = 1e-12 * self.values.var()
+
+    def split(self, n_folds: int) -> Iterable[Split]:
+        lowered = min(n_folds, len(self.values))
+        if lowered < n_folds:
+            _warn(f"y has {lowered} samples, so cv={n_folds} is lowered to {lowered}; pass a lower one")
+        splits: Iterable[Split] = KFold(lowered, shuffle=True, random_state=0).split(self.values)
+        return splits
+
+    def predict(self, estimator: Any, inputs: Values, train: Rows, test: Rows) -> Values:
+        fitted = clone(estimator).fit(inputs[train], self.values[train])
+        return np.reshape(fitted.predict(inputs[test]), (len(test), 1))
+
+    def costs(self, predictions: Values, rows: Rows) -> Values:
+        costs: Values = np.square(predictions[:, 0] - self.values[rows])
+        return costs
+
+    def loss(self, mean_costs: Values) -> Values:
+        losses: Values = 0.5 * np.log(2 * np.pi * np.maximum(mean_costs, self._least)) + 0.5
+        return losses
+
+
+Target = _Classes | _Numbers
+
+
+class _Task(NamedTuple):
+    """Everything but the estimator."""
+
+    matrix: Values
+    places: list[Rows]
+    target: Target
+    splits: list[Split]
+
+
+class _Counter:
+    """Remembers how far the work is, in features, and passes it on."""
+
+    def __init__(self, total: int, progress: Progress | None) -> None:
+        self.done, self.total, self._progress = 0, total, progress
+
+    def __call__(self, done: int, total: int) -> None:
+        self.done = self.total * done // total
+        if self._progress is not None:
+            self._progress(self.done, self.total)
+
+
+def _make_splits(cv: Any, matrix: Values, target: Target) -> list[Split]:
+    """Rows to train on and rows to predict, the same for every feature."""
+    rows = np.arange(len(matrix))
+    if isinstance(cv, str) and cv == "train":
+        return [(rows, rows)]
+    if not isinstance(cv, str) and (hasattr(cv, "split") or isinstance(cv, Iterable)):
+        splits = check_cv(cv).split(matrix, target.values)
+    else:
+        splits = target.split(check_whole_number("cv", cv, 2, or_name="train"))
+    return [(rows[train], rows[test]) for train, test in splits]
+
+
+def _stratified(n_folds: int) -> StratifiedKFold:
+    """Folds that do not depend on how rows are sorted, the same each time."""
+    return StratifiedKFold(n_folds, shuffle=True, random_state=0)
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, UnirelWarning, stacklevel=5)
+
+
+def _mean_outcomes(target: Target, train: Rows, test: Rows) -> Values:
+    """What is predicted where there is nothing to learn from."""
+    return np.tile(target.outcomes[train].mean(axis=0), (len(test), 1))
+
+
+def _costs_by_fits(task: _Task, estimator: Any, n_jobs: int | None, counter: _Counter) -> Values:
+    """Sum of the costs of all predictions without each feature, for any estimator."""
+    target = task.target
+
+    def work(columns: Rows) -> float:
+        inputs = np.delete(task.matrix, columns, axis=1)
+        total = 0.0
+        for train, test in task.splits:
+            if inputs.shape[1] == 0:
+                predictions = _mean_outcomes(target, train, test)
+            else:
+                predictions = target.predict(estimator, inputs, train, test)
+            total += float(target.costs(predictions, test).sum())
+        return total
+
+    return np.array(map_tasks(work, task.places, n_jobs, counter))
+
+
+def _plain_neighbors(estimator: Any) -> tuple[int, int] | None:
+    """Number of neighbours and power of the differences, if nothing else matters to the estimator."""
+    if type(estimator) not in (KNeighborsClassifier, KNeighborsRegressor):
+        return None
+    metric, n_neighbors = estimator.metric, estimator.n_neighbors
+    power = estimator.p if metric == "minkowski" else _POWERS.get(metric)
+    # What is not valid is left to scikit-learn, which says so.
+    valid = isinstance(n_neighbors, int | np.integer) and n_neighbors >= 1
+    plain = estimator.weights in ("uniform", None) and estimator.metric_params is None
+    return (int(n_neighbors), int(power)) if valid and plain and power in (1, 2) else None
+
+
+def _costs_by_neighbors(task: _Task, n_neighbors: int, power: int, n_jobs: int | None, counter: _Counter) -> Values:
+    """Sum of the costs of all predictions without each feature, for nearest neighbours.
+
+    Without a feature distances only shrink. So the neighbours then are among the rows that are, without it, no
+    farther than the last neighbour is with it: a few, found by one comparison.
+    """
+    columns = np.ascontiguousarray(task.matrix.T)
+    peaks = np.ptp(columns, axis=1) ** power
+    dominant = [peaks[own].sum() > _DOMINANT * np.delete(peaks, own).sum() for own in task.places]
+
+    def work(block: Split) -> Values:
+        train, test = block
+        left, right = columns[:, test], columns[:, train]
+        n_nearest = min(n_neighbors, len(train))
+        whole = _distances(left, right, power)
+        noise = whole * _NOISE
+        limit = np.partition(whole, n_nearest - 1)[:, n_nearest - 1, None] * (1 + _TIE) + noise
+        costs = np.empty(len(task.places))
+        for position, own in enumerate(task.places):
+            if dominant[position]:
+                rest = _distances(np.delete(left, own, axis=0), np.delete(right, own, axis=0), power)
+            else:
+                rest = _distances(left[own], right[own], power)
+                np.subtract(whole, rest, out=rest)
+            near = np.flatnonzero(rest <= limit)
+            row, other = np.divmod(near, len(train))
+            distances = rest.ravel()[near]
+            if not dominant[position]:
+                distances[distances <= noise.ravel()[near]] = 0
+            votes = _vote(distances, row, task.target.outcomes[train[other]], n_nearest)
+            costs[position] = task.target.costs(votes, test).sum()
+        return costs
+
+    blocks = [(train, rows) for train, test in task.splits for rows in _blocks(test, len(train))]
+    totals: Values = np.sum(map_tasks(work, blocks, n_jobs, counter), axis=0)
+    return totals
+
+
+def _blocks(rows: Rows, n_others: int) -> list[Rows]:
+    """Parts of the rows with a bounded number of distances to others."""
+    size = max(8, _BLOCK // n_others)
+    return [rows[start : start + size] for start in range(0, len(rows), size)]
+
+
+def _distances(left: Values, right: Values, power: int) -> Values:
+    """Sums of powers of differences of all pairs of points, given as columns."""
+    total: Values | None = None
+    for one, other in zip(left, right, strict=True):
+        difference = np.subtract.outer(one, other)
+        difference = np.square(difference, out=difference) if power == 2 else np.abs(difference, out=difference)
+        total = difference if total is None else np.add(total, difference, out=total)
+    return np.zeros((left.shape[1], right.shape[1])) if total is None else total
+
+
+def _vote(distances: Values, row: Rows, outcomes: Values, n_nearest: int) -> Values:
+    """Mean outcome of the nearest candidates of each row; those that tie for the last places share them.
+
+    Candidates are given one after the other, `row` by row, at least `n_nearest` for each.
+    """
+    starts = np.flatnonzero(np.diff(row, prepend=-1))
+    last = distances[np.lexsort((distances, row))][starts + n_nearest - 1][row]
+    nearer = distances < last * (1 - _TIE)
+    tied = ~nearer & (distances <= last * (1 + _TIE))
+    free = n_nearest - np.bincount(row, nearer)
+    weights = nearer + tied * (free / np.bincount(row, tied))[row]
+    votes: Values = np.add.reduceat(weights[:, None] * outcomes, starts) / n_nearest
+    return votes

@@ -1,0 +1,102 @@
+"""The application: its commands, and one place that turns every error into one line and an exit code."""
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Annotated, Any
+
+import typer
+
+from unirel._version import __version__
+from unirel.cli import apply, compare, datasets, redundancy, relevance, reproduce, select
+from unirel.cli.exits import BadInput, Exit, Failed
+from unirel.cli.messages import say_error
+
+
+class _Ended(Exception):
+    """Carries what typer would handle in its own way: Ctrl-C, and a reader who has seen enough."""
+
+
+def _guarded(command: Callable[..., int]) -> Callable[..., int]:
+    @wraps(command)
+    def guarded(*arguments: Any, **options: Any) -> int:
+        try:
+            code = command(*arguments, **options)
+            sys.stdout.flush()
+            return code
+        except (KeyboardInterrupt, BrokenPipeError) as error:
+            raise _Ended from error
+
+    return guarded
+
+
+app = typer.Typer(
+    name="unirel",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for _module in (select, relevance, redundancy, compare, apply, reproduce, datasets):
+    app.command(_module.__name__.rpartition(".")[2], epilog=_module.EXAMPLES)(_guarded(_module.command))
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"unirel {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _unirel(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Select features by mutual information, with extra weight for what only one feature tells.
+
+    Start with: unirel select data.csv --target COLUMN
+    """
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code."""
+    try:
+        code = typer.main.get_command(app).main(
+            args=None if arguments is None else list(arguments), prog_name="unirel", standalone_mode=False
+        )
+        return int(code) if isinstance(code, int) else Exit.OK
+    except _Ended as ended:
+        if isinstance(ended.__cause__, KeyboardInterrupt):
+            say_error("interrupted before there was anything to print")
+            return Exit.INTERRUPTED
+        # As in `unirel ... | head`: what is left in the buffer must go somewhere when the interpreter ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return Exit.OK
+    except Exception as error:
+        return _explain(error)
+
+
+def _explain(error: Exception) -> Exit:
+    """Say what went wrong in one line."""
+    if os.environ.get("UNIREL_TRACEBACK"):
+        raise error
+    if hasattr(error, "format_message"):  # wrong usage, found by the parser
+        context = getattr(error, "ctx", None)
+        if type(error).__name__ == "NoArgsIsHelpError":
+            print(error.format_message())
+            return Exit.USAGE
+        hint = f" (see: {context.command_path} --help)" if context is not None else ""
+        say_error(error.format_message() + hint)
+        return Exit.USAGE
+    if isinstance(error, BadInput | ValueError | TypeError):
+        say_error(str(error))
+        return Exit.USAGE
+    if isinstance(error, MemoryError):
+        say_error("out of memory; use fewer rows or columns, or --drop some")
+    elif isinstance(error, Failed | ImportError | OSError):
+        say_error(str(error))
+    else:
+        say_error(f"failed: {type(error).__name__}: {error} (UNIREL_TRACEBACK=1 shows where)")
+    return Exit.FAILED

@@ -1,0 +1,275 @@
+"""Tables from files and to files: what a file is, its first bytes say, not its name; nothing is ever unpickled."""
+
+import codecs
+import re
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from unirel.cli.exits import BadInput
+
+_DELIMITERS = (",", ";", "\t", "|")
+# Enough for the names of some hundred thousand columns.
+_SAMPLE = 2**21
+# A field can be no longer than a block.
+_BLOCK = 2**24
+_COMPRESSED = {
+    b"\x1f\x8b": "gzip",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"BZh": "bz2",
+    b"\x04\x22\x4d\x18": "lz4",
+}
+_FORMATS = {b"PAR1": "parquet", b"ARROW1": "arrow", b"FEA1": "arrow", b"\xff\xff\xff\xff": "arrow stream"}
+_SUFFIXES = {".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow"}
+_REFUSED = {
+    b"PK\x03\x04": "a zip archive or a workbook",
+    b"\x89HDF": "an HDF5 file",
+    b"\x93NUMPY": "a numpy file",
+    b"%PDF": "a PDF file",
+}
+_MISSING = ["", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "?"]
+
+
+@dataclass(frozen=True)
+class TextFormat:
+    """How a text file is written; None is found out."""
+
+    delimiter: str | None = None
+    encoding: str | None = None
+    decimal: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.delimiter is not None and len(self.delimiter.replace("\\t", "\t")) != 1:
+            raise BadInput(f"--delimiter {self.delimiter!r} must be one character, or \\t for a tab")
+        if self.decimal not in (None, ".", ","):
+            raise BadInput(f"--decimal {self.decimal!r} must be . or ,")
+        if self.encoding is not None:
+            try:
+                codecs.lookup(self.encoding)
+            except LookupError:
+                raise BadInput(f"--encoding {self.encoding!r} is not known; try utf-8, cp1252 or utf-16") from None
+
+
+@dataclass
+class FileTable:
+    """A table as it was read, and how."""
+
+    table: Any  # pyarrow.Table
+    format: str
+    delimiter: str = ","
+    encoding: str = "utf-8"
+    notes: list[str] = field(default_factory=list)
+
+
+def read_table(source: str, text: TextFormat, columns: Sequence[str] | None = None, as_text: bool = False) -> FileTable:
+    """Read a file, or standard input for ``-``; only some columns if they are named."""
+    import pyarrow as pa
+
+    label = "standard input" if source == "-" else f"'{source}'"
+    opened = _opener(source, label)
+    try:
+        head = _head(opened)
+        kind = _kind(head, "" if source == "-" else Path(source).name, label)
+        if kind == "text":
+            return _read_text(opened, head, text, label, columns, as_text)
+        return FileTable(_read_binary(kind, opened, columns), kind)
+    except (pa.ArrowException, OSError, EOFError) as error:
+        raise BadInput(f"{label} cannot be read: {_shorten(error)}") from None
+
+
+def _opener(source: str, label: str) -> Callable[[], Any]:
+    """A function that opens the source from its start, decompressed."""
+    import pyarrow as pa
+
+    if source == "-":
+        content = sys.stdin.buffer.read()
+
+        def plain() -> Any:
+            return pa.BufferReader(content)
+    else:
+        if not Path(source).is_file():
+            raise BadInput(
+                f"{label} is a folder; name a file" if Path(source).is_dir() else f"there is no file {label}"
+            )
+
+        def plain() -> Any:
+            return pa.OSFile(source)
+
+    try:
+        start = plain().read(8)
+    except OSError as error:
+        raise BadInput(f"{label} cannot be read: {_shorten(error)}") from None
+    for magic, compression in _COMPRESSED.items():
+        if start.startswith(magic):
+            return lambda: pa.CompressedInputStream(plain(), compression)
+    return plain
+
+
+def _head(opened: Callable[[], Any]) -> bytes:
+    stream, parts, size = opened(), [], 0
+    while size < _SAMPLE and (part := stream.read(_SAMPLE - size)):
+        parts.append(part)
+        size += len(part)
+    return b"".join(parts)
+
+
+def _kind(head: bytes, name: str, label: str) -> str:
+    """Format of a file by its first bytes; refuse what is no table."""
+    if not head.strip():
+        raise BadInput(f"{label} is empty")
+    suffixes = Path(name.lower()).suffixes
+    promised = next((_SUFFIXES[suffix] for suffix in reversed(suffixes) if suffix in _SUFFIXES), None)
+    for magic, kind in _FORMATS.items():
+        if head.startswith(magic):
+            return kind
+    if head[0] == 0x80 and head[1:2] and head[1] <= 5:
+        raise BadInput(f"{label} is a pickle, which can run any code when it is read; save the table as CSV or Parquet")
+    for magic, what in _REFUSED.items():
+        if head.startswith(magic):
+            raise BadInput(f"{label} is {what}; save the table as CSV or Parquet")
+    if promised is not None:
+        raise BadInput(f"{label} is no {promised.capitalize()} file, whatever its name says")
+    if b"\x00" in head and not head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise BadInput(f"{label} is neither text nor Parquet nor Arrow, it holds binary data")
+    return "text"
+
+
+def _read_binary(kind: str, opened: Callable[[], Any], columns: Sequence[str] | None) -> Any:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    stream = opened()
+    if not stream.seekable():
+        stream = pa.BufferReader(stream.read())
+    if kind == "parquet":
+        file = pq.ParquetFile(stream)
+        return file.read(columns=None if columns is None else _present(columns, file.schema_arrow.names))
+    if kind == "arrow stream":
+        table = pa.ipc.open_stream(stream).read_all()
+    else:
+        from pyarrow import feather
+
+        table = feather.read_table(stream)
+    return table if columns is None else table.select(_present(columns, table.column_names))
+
+
+def _present(columns: Sequence[str], names: Sequence[str]) -> list[str]:
+    """The columns asked for; an error names all that are missing, with what they may be called."""
+    import difflib
+
+    missing = [column for column in columns if column not in names]
+    if missing:
+        close = difflib.get_close_matches(missing[0], names, n=1)
+        hint = f"; did you mean {close[0]!r} for {missing[0]!r}?" if close else ""
+        word = "column" if len(missing) == 1 else "columns"
+        raise BadInput(f"missing {word} {', '.join(map(repr, missing[:20]))}{hint}")
+    return list(columns)
+
+
+def _read_text(
+    opened: Callable[[], Any],
+    head: bytes,
+    text: TextFormat,
+    label: str,
+    columns: Sequence[str] | None,
+    as_text: bool,
+) -> FileTable:
+    """Read CSV, in the encoding that fits."""
+    import pyarrow as pa
+
+    found = text.encoding or ("utf-16" if head.startswith((b"\xff\xfe", b"\xfe\xff")) else None)
+    error: Exception | None = None
+    for encoding in [found] if found else ["utf-8", "cp1252", "latin-1"]:
+        delimiter = (text.delimiter or "").replace("\\t", "\t") or find_delimiter(head.decode(encoding, "replace"))
+        try:
+            names = _header(head, encoding, delimiter, label)
+            table = _parse_csv(opened(), delimiter, encoding, text.decimal, names, columns, as_text)
+        except UnicodeError as problem:
+            error = problem
+            continue
+        except pa.ArrowInvalid as problem:
+            if "UTF8" in str(problem) and not found:
+                error = problem
+                continue
+            raise BadInput(f"{label} is no well-formed text table: {_explain(problem)}") from None
+        guessed = encoding not in ("utf-8", text.encoding) and not head.startswith((b"\xff\xfe", b"\xfe\xff"))
+        notes = [f"{label} is not UTF-8, read as {encoding}; choose with --encoding"] if guessed else []
+        return FileTable(table, "text", delimiter, encoding, notes)
+    raise BadInput(f"{label} cannot be decoded as {found}: {_shorten(error)}; choose with --encoding")
+
+
+def find_delimiter(sample: str) -> str:
+    """The separator that cuts the first lines into equally many fields, more than one."""
+    unquoted = re.sub(r'"(?:[^"]|"")*"', "", sample.lstrip("\ufeff"))
+    lines = [line for line in unquoted.splitlines()[:50] if line.strip(" ")]
+    complete = lines[:-1] if len(lines) > 1 else lines  # the sample may end within a line
+    best, delimiter = (0.0, 0), ","
+    for candidate in _DELIMITERS:
+        counts = [line.count(candidate) for line in complete]
+        if counts and counts[0]:
+            fit = (sum(count == counts[0] for count in counts) / len(counts), counts[0])
+            if fit > best:
+                best, delimiter = fit, candidate
+    return delimiter
+
+
+def _header(head: bytes, encoding: str, delimiter: str, label: str) -> list[str]:
+    """Names of the columns; those without one are called by their position."""
+    import csv
+
+    sample = codecs.getincrementaldecoder(encoding)("strict").decode(head).lstrip("\ufeff")
+    try:
+        first = next((row for row in csv.reader(sample.splitlines(keepends=True), delimiter=delimiter) if row), [])
+    except csv.Error as problem:
+        raise BadInput(f"{label} is no well-formed text table: {_shorten(problem)}") from None
+    return [name.strip() or f"column {position}" for position, name in enumerate(first, start=1)]
+
+
+def _parse_csv(
+    stream: Any,
+    delimiter: str,
+    encoding: str,
+    decimal: str | None,
+    names: Sequence[str],
+    columns: Sequence[str] | None,
+    as_text: bool,
+) -> Any:
+    import pyarrow as pa
+    from pyarrow import csv
+
+    check_names(names)
+    if columns is not None:
+        _present(columns, names)
+    convert = csv.ConvertOptions(
+        null_values=_MISSING,
+        strings_can_be_null=not as_text,
+        decimal_point=decimal or ".",
+        include_columns=None if columns is None else list(columns),
+        column_types=dict.fromkeys(names, pa.string()) if as_text else None,
+    )
+    # The header was read above and is passed over: pyarrow would not cut blanks or name what has no name.
+    read = csv.ReadOptions(encoding=encoding, block_size=_BLOCK, column_names=list(names), skip_rows_after_names=1)
+    parse = csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
+    return csv.read_csv(stream, read_options=read, parse_options=parse, convert_options=convert)
+
+
+def check_names(names: Sequence[str]) -> None:
+    """Refuse columns of the same name."""
+    repeated = [name for name in dict.fromkeys(names) if names.count(name) > 1] if len(set(names)) < len(names) else []
+    if repeated:
+        raise BadInput(f"duplicate column names: {', '.join(map(repr, repeated[:10]))}; rename or remove them")
+
+
+def _explain(problem: Exception) -> str:
+    text = str(problem)
+    if "straddles" in text:
+        return f"a field is longer than {_BLOCK // 2**20} MB, or a quote is never closed"
+    return _shorten(problem)
+
+
+def _shorten(problem: Exception | None) -> str:
+    """The beginning of a message; those of parsers may quote a whole row."""
+    text = re.sub(r"\s+", " ", str(problem)).strip()
+    return text if len(text) <= 160 else text[:157] + "..."

@@ -1,0 +1,86 @@
+"""Files that are there in full or not at all."""
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from unirel.cli.exits import BadInput, Failed
+
+_WRITERS: dict[str, str] = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+}
+
+
+@contextmanager
+def atomic_path(path: Path) -> Iterator[Path]:
+    """A path to write to, which takes the place of `path` once all has gone well."""
+    folder = path.parent
+    if not folder.is_dir():
+        raise BadInput(f"there is no folder '{folder}' to write '{path.name}' to")
+    if path.is_dir():
+        raise BadInput(f"'{path}' is a folder; name a file")
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=folder)
+    except OSError as error:
+        raise Failed(f"'{path}' cannot be written: {error.strerror}") from None
+    os.close(handle)
+    try:
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(name, 0o666 & ~mask)
+        yield Path(name)
+        os.replace(name, path)
+    except OSError as error:
+        raise Failed(f"'{path}' cannot be written: {error.strerror or error}") from None
+    finally:
+        Path(name).unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file."""
+    with atomic_path(path) as temporary:
+        temporary.write_text(text, encoding="utf-8", newline="\n")
+
+
+def table_format(path: Path) -> str:
+    """Format that the name of a file asks for."""
+    kind = _WRITERS.get(path.suffix.lower())
+    if kind is None:
+        raise BadInput(f"'{path}' has no known ending; end it with {', '.join(_WRITERS)}")
+    return kind
+
+
+def write_table(path: Path, table: Any) -> None:
+    """Write a table in the format that the name of the file asks for."""
+    import pyarrow.feather
+    import pyarrow.parquet
+
+    writers: dict[str, Callable[[Any, str], None]] = {
+        "csv": lambda table, name: _write_text_table(table, name, ","),
+        "tsv": lambda table, name: _write_text_table(table, name, "\t"),
+        "parquet": lambda table, name: pyarrow.parquet.write_table(table, name),
+        "arrow": lambda table, name: pyarrow.feather.write_feather(table, name, compression="zstd"),
+    }
+    kind = table_format(path)
+    with atomic_path(path) as temporary:
+        writers[kind](table, str(temporary))
+
+
+def _write_text_table(table: Any, name: str, delimiter: str) -> None:
+    """Write text with quotes only where they are needed; pyarrow would put them around every text."""
+    import csv
+
+    with open(name, "w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream, delimiter=delimiter, lineterminator="\n")
+        writer.writerow(table.column_names)
+        for batch in table.to_batches(max_chunksize=10_000):
+            writer.writerows(zip(*(column.to_pylist() for column in batch.columns), strict=True))

@@ -1,0 +1,54 @@
+"""What a criterion is: a term for the newest selected feature, a way to fold terms, and a score."""
+
+from abc import ABC
+from typing import ClassVar, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Values = NDArray[np.float64]
+Columns = NDArray[np.intp]
+Fold = Literal["sum", "mean", "min", "latest"]
+
+
+class Source(Protocol):
+    """What a criterion may ask: estimates that are clipped to what is possible, each computed once."""
+
+    def relevance(self, candidates: Columns) -> Values:
+        """I(candidate; target) of every candidate."""
+
+    def pairwise(self, candidates: Columns, column: int) -> Values:
+        """I(candidate; column) of every candidate."""
+
+    def joint(self, candidates: Columns, selected: Columns) -> Values:
+        """I(candidate, selected; target) of every candidate."""
+
+
+class Criterion(ABC):
+    """A score J of every candidate, given the features selected so far.
+
+    With nothing selected the score is the relevance I(candidate; target). From then on `term` says what the newest
+    selected feature adds, `fold` how the terms of all selected features become one number, and `score` what the
+    criterion makes of it. The search does the rest: the boost, ties, stopping, and, because a minimum can only fall,
+    leaving out candidates that cannot win any more.
+
+    A subclass names itself: ``class JMIM(Criterion, name="jmim")``.
+    """
+
+    name: ClassVar[str]
+    fold: ClassVar[Fold | None] = None  # None: there is no term, the score is the relevance
+
+    def __init_subclass__(cls, *, name: str, **arguments: object) -> None:
+        super().__init_subclass__(**arguments)
+        cls.name = name
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+    def term(self, source: Source, candidates: Columns, selected: Columns) -> Values:
+        """What ``selected[-1]``, the newest one, says about every candidate."""
+        raise NotImplementedError(f"criterion {self.name!r} has fold={self.fold!r} and needs a method term")
+
+    def score(self, relevance: Values, folded: Values) -> Values:
+        """The score, from the relevance of every candidate and its folded terms."""
+        return folded

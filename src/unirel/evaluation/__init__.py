@@ -1,0 +1,23 @@
+"""Selectors compared under one protocol: splits, tuned classifiers, statistics, and a journal to go on from."""
+
+from unirel.evaluation.classifiers import Tuned
+from unirel.evaluation.metrics import area, stability
+from unirel.evaluation.protocol import compare
+from unirel.evaluation.results import Evaluation, Outcome
+from unirel.evaluation.selection import Selector
+from unirel.evaluation.statistics import PairedDifference, average_ranks, paired_difference
+from unirel.evaluation.wrappers import Wrapper
+
+__all__ = [
+    "Evaluation",
+    "Outcome",
+    "PairedDifference",
+    "Selector",
+    "Tuned",
+    "Wrapper",
+    "area",
+    "average_ranks",
+    "compare",
+    "paired_difference",
+    "stability",
+]

@@ -1,0 +1,264 @@
+"""Does the pieces of work of a plan that are missing, and keeps each of them at once."""
+
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+from numpy.typing import NDArray
+
+from unirel.errors import UnirelWarning
+from unirel.evaluation.classifiers import Classifier, Labels, Values, count_correct
+from unirel.evaluation.journal import Records
+from unirel.evaluation.metrics import area
+from unirel.evaluation.plan import Key, Plan, Problem, Rows, Split, seed_of, split_rows
+from unirel.evaluation.results import Outcome
+from unirel.evaluation.selection import Ask, Found, Peer, Selector, find_orders, find_values
+from unirel.evaluation.wrappers import Wrapper
+from unirel.progress import Progress
+
+Counts = NDArray[np.int64]
+
+
+class _Task(NamedTuple):
+    """A piece of work for any process."""
+
+    about: str
+    keys: list[Key]
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+
+
+def _perform(task: _Task) -> tuple[_Task, Any, list[str]]:
+    """Do a piece of work; warnings come back as texts, since those of other processes would be lost."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            result = task.function(*task.arguments)
+        except Exception as error:
+            error.add_note(f"while comparing: {task.about}")
+            raise
+    # What was sent need not come back.
+    return task._replace(arguments=()), result, [str(warning.message) for warning in caught]
+
+
+class Work:
+    """Does what is missing in the records, run by run, and keeps every piece at once."""
+
+    def __init__(self, plan: Plan, records: Records, n_jobs: int | None, progress: Progress | None) -> None:
+        if n_jobs == 0:
+            raise ValueError("n_jobs=0 means no worker at all; pass 1 for one, or -1 for one for each core")
+        self._plan, self._records = plan, records
+        self._n_jobs, self._n_workers = n_jobs, effective_n_jobs(n_jobs)
+        self._progress = progress
+        self._done = self._total = 0
+        self._warned: set[str] = set()
+
+    def run(self, n_runs: int) -> bool:
+        """Do all that is missing; False if interrupted."""
+        missing = [key for key in self._plan.units(range(n_runs)) if key not in self._records]
+        self._total = len(missing) + sum(map(len, self._needed(missing)))
+        try:
+            for problem in self._plan.problems:
+                # A block of runs keeps all workers busy; its runs are complete before others begin.
+                for start in range(0, n_runs, self._n_workers):
+                    self._run_block(problem, range(start, min(start + self._n_workers, n_runs)))
+        except KeyboardInterrupt:
+            return False
+        return True
+
+    def _needed(self, units: Iterable[Key]) -> tuple[dict[Key, Key], dict[Key, Key]]:
+        """Selections that are missing for some units, and unique relevances that are missing for those; by key."""
+        selections: dict[Key, Key] = {}
+        values: dict[Key, Key] = {}
+        for unit in units:
+            selection = self._plan.selection_key(unit)
+            if selection in self._records or selection in selections:
+                continue
+            selections[selection] = unit
+            value = self._plan.values_key(selection)
+            if value is not None and value not in self._records:
+                values.setdefault(value, selection)
+        return selections, values
+
+    def _run_block(self, problem: Problem, runs: Sequence[int]) -> None:
+        units = [key for key in self._plan.units_of(problem, runs) if key not in self._records]
+        if not units:
+            return
+        splits = {run: split_rows(problem.y, self._plan.random_state, run) for run in runs}
+        selections, values = self._needed(units)
+        self._find_values(problem, splits, values)
+        self._find_selections(problem, splits, list(selections))
+        self._find_outcomes(problem, splits, units)
+
+    def _find_values(self, problem: Problem, splits: Mapping[int, Split], values: Mapping[Key, Key]) -> None:
+        tasks = []
+        for key, (_, dataset, run, label, name) in values.items():
+            train = splits[run].train
+            seed = seed_of(self._plan.random_state, run, "classifier")
+            trained = None if name is None else self._plan.classifiers[name].estimator(seed)
+            arguments = (problem.X[train], problem.y[train], self._plan.selectors[label], trained)
+            tasks.append(_Task(f"{dataset}, run {run}, unique relevance for {label}", [key], find_values, arguments))
+        for task, (found, seconds) in self._perform_all(tasks):
+            known = [None if np.isnan(value) else value for value in found.tolist()]
+            self._keep(task.keys[0], {"values": known, "seconds": seconds})
+
+    def _find_selections(self, problem: Problem, splits: Mapping[int, Split], keys: Sequence[Key]) -> None:
+        for _, result in self._perform_all(self._selection_tasks(problem, splits, keys)):
+            for found in result:
+                self._keep(found.key, {"betas": found.betas, "orders": found.orders, "seconds": found.seconds})
+
+    def _selection_tasks(self, problem: Problem, splits: Mapping[int, Split], keys: Sequence[Key]) -> list[_Task]:
+        families: dict[Key, list[Ask]] = {}
+        tasks = []
+        for key in keys:
+            _, dataset, run, label, name = key
+            selector, train = self._plan.selectors[label], splits[run].train
+            if isinstance(selector, Selector):
+                families.setdefault((run, *selector.family), []).append(self._ask(key, selector))
+                continue
+            seed = seed_of(self._plan.random_state, run, "selector")
+            classifier = None if name is None else self._plan.classifiers[name]
+            rows = (problem.X[train], problem.y[train])
+            arguments = (key, selector, *rows, problem.max_features, classifier, seed)
+            tasks.append(_Task(f"{dataset}, run {run}, {label}", [key], _find_order, arguments))
+        for (run, *_), asks in families.items():
+            train = splits[run].train
+            labels = ", ".join(dict.fromkeys(ask.key[3] for ask in asks))
+            shared = (problem.X[train], problem.y[train], asks, problem.max_features)
+            about = f"{problem.name}, run {run}, {labels}"
+            tasks.append(_Task(about, [ask.key for ask in asks], find_orders, shared))
+        return tasks
+
+    def _ask(self, key: Key, selector: Selector) -> Ask:
+        value = self._plan.values_key(key)
+        if value is None:
+            return Ask(key, selector, None, 0.0)
+        record = self._records[value]
+        return Ask(key, selector, np.array(record["values"], dtype=float), record["seconds"])
+
+    def _find_outcomes(self, problem: Problem, splits: Mapping[int, Split], units: Sequence[Key]) -> None:
+        """One selector after the other, so that each finds the subsets that others have tried before."""
+        tried: dict[Key, dict[bytes, Counts]] = {}
+        for label in self._plan.selectors:
+            mine = [unit for unit in units if unit[3] == label]
+            tasks = [self._count_task(problem, splits, unit, tried.setdefault((unit[2], unit[4]), {})) for unit in mine]
+            for task, counts in self._perform_all(tasks):
+                unit = task.keys[0]
+                known = tried[unit[2], unit[4]]
+                known.update(zip((_name(subset) for subset in self._missing(unit, known)), counts, strict=True))
+                self._keep(unit, self._choose(problem, splits[unit[2]], unit, known).to_dict())
+
+    def _count_task(
+        self, problem: Problem, splits: Mapping[int, Split], unit: Key, known: Mapping[bytes, Counts]
+    ) -> _Task:
+        _, dataset, run, label, name = unit
+        seed = seed_of(self._plan.random_state, run, "classifier")
+        classifier = self._plan.classifiers[name]
+        arguments = (classifier, problem.X, problem.y, splits[run], self._missing(unit, known), seed)
+        return _Task(f"{dataset}, run {run}, {label}, {name}", [unit], count_correct, arguments)
+
+    def _missing(self, unit: Key, known: Mapping[bytes, Counts]) -> list[Rows]:
+        """Subsets that an outcome needs and nobody has tried."""
+        orders = self._records[self._plan.selection_key(unit)]["orders"]
+        subsets = {_name(subset): subset for order in orders for subset in self._subsets(order)}
+        return [subset for name, subset in subsets.items() if name not in known]
+
+    def _subsets(self, order: Sequence[int]) -> list[Rows]:
+        return [np.sort(np.array(order[:n_features], np.intp)) for n_features in self._plan.grid(len(order))]
+
+    def _choose(self, problem: Problem, split: Split, unit: Key, known: Mapping[bytes, Counts]) -> Outcome:
+        _, dataset, run, label, name = unit
+        record = self._records[self._plan.selection_key(unit)]
+        settings = self._plan.classifiers[name].settings(len(split.train))
+        best: tuple[tuple[float, float, float], Outcome] | None = None
+        for beta, order in zip(record["betas"], record["orders"], strict=True):
+            counts = np.array([known[_name(subset)] for subset in self._subsets(order)])
+            curve = _Curve(counts, len(split.validation), len(split.test))
+            place, grid = curve.best, self._plan.grid(len(order))
+            outcome = Outcome(
+                dataset=dataset,
+                run=run,
+                selector=label,
+                classifier=name,
+                beta=beta,
+                n_features=grid[place],
+                setting=settings[int(curve.settings[place])],
+                validation_accuracy=curve.validation[place],
+                test_accuracy=curve.test[place],
+                validation_area=area(curve.validation),
+                test_area=area(curve.test),
+                features=tuple(order[: grid[place]]),
+                seconds=record["seconds"],
+                grid=tuple(grid),
+                validation_curve=tuple(curve.validation),
+                test_curve=tuple(curve.test),
+            )
+            rank = (outcome.validation_accuracy, outcome.validation_area, -(beta or 0.0))
+            if best is None or rank > best[0]:
+                best = (rank, outcome)
+        if best is None:
+            raise ValueError(f"{label!r} made no order of features")
+        return best[1]
+
+    def _perform_all(self, tasks: Sequence[_Task]) -> Iterator[tuple[_Task, Any]]:
+        """Results of tasks as they come."""
+        if len(tasks) < 2 or self._n_workers == 1:
+            running: Iterable[tuple[_Task, Any, list[str]]] = map(_perform, tasks)
+        else:
+            pool = Parallel(n_jobs=self._n_jobs, batch_size=1, return_as="generator_unordered")
+            running = pool(delayed(_perform)(task) for task in tasks)
+        for task, result, messages in running:
+            yield task, result
+            self._pass_on(task, messages)
+
+    def _keep(self, key: Key, record: dict[str, Any]) -> None:
+        self._records.add(key, record)
+        self._done += 1
+        if self._progress is not None:
+            self._progress(self._done, self._total)
+
+    def _pass_on(self, task: _Task, messages: Sequence[str]) -> None:
+        """Warn once of what concerns the same selectors on the same dataset in several runs."""
+        dataset, _, what = task.about.split(", ", 2)
+        for message in messages[:1]:
+            if (about := f"{dataset}, {what}") not in self._warned:
+                self._warned.add(about)
+                warnings.warn(f"{task.about}: {message}", UnirelWarning, stacklevel=2)
+
+
+class _Curve:
+    """Accuracies over numbers of features, each with the setting that is best on the validation rows."""
+
+    def __init__(self, counts: Counts, n_validation: int, n_test: int) -> None:
+        validation, test = counts[:, :, 0], counts[:, :, 1]
+        self.settings = np.argmax(validation, axis=1)  # the first of equals is the smallest
+        places = np.arange(len(counts))
+        self.best = int(np.argmax(validation.max(axis=1)))
+        self.validation: list[float] = (validation[places, self.settings] / n_validation).tolist()
+        self.test: list[float] = (test[places, self.settings] / n_test).tolist()
+
+
+def _find_order(
+    key: Key,
+    selector: Wrapper | Peer,
+    X: Values,
+    y: Labels,
+    max_features: int,
+    classifier: Classifier | None,
+    random_state: int,
+) -> list[Found]:
+    """The order of a wrapper or a peer."""
+    started = time.perf_counter()
+    if isinstance(selector, Peer):
+        order = selector.order(X, y, max_features, random_state)
+    else:
+        assert classifier is not None
+        order = selector.order(X, y, max_features, classifier, random_state)
+    return [Found(key, [None], [order], time.perf_counter() - started)]
+
+
+def _name(subset: Rows) -> bytes:
+    return subset.tobytes()

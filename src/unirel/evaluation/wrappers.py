@@ -1,0 +1,129 @@
+"""Wrappers: orders of features that a classifier itself makes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.feature_selection import RFE
+from sklearn.model_selection import StratifiedKFold
+
+from unirel.errors import check_choice, check_whole_number
+from unirel.evaluation.classifiers import Classifier, Labels, Neighbors, Values, standardise
+from unirel.measures import relevance
+
+Columns = NDArray[np.intp]
+Folds = Sequence[tuple[Columns, Columns]]
+
+
+@dataclass(frozen=True)
+class Wrapper:
+    """A selector that asks the classifier which is being evaluated.
+
+    Attributes
+    ----------
+    method : {"rfe", "ffs", "bfe"}
+        Recursive feature elimination, by the importances or weights of the classifier (not for nearest neighbours,
+        which have none); forward selection and backward elimination, by its accuracy in cross-validation.
+    n_candidates : int or None
+        Forward selection and backward elimination look at so many features only, those with the highest relevance;
+        None for all.
+    cv : int
+        Folds of the cross-validation.
+    step : float
+        Recursive elimination drops this share of all features at a time until as many are left as may be selected,
+        from there on one by one; 0 for one by one from the start.
+
+    Notes
+    -----
+    All of them see the training rows only. How many features of the order are used is chosen by validation accuracy, as
+    for every selector. Short cuts: `n_candidates`, `step`, and within the search one setting instead of a grid: five
+    neighbours, C = 1, forests of 100 trees for "rfe" and of 10 for the others. Equal accuracies go to the feature with
+    the higher relevance. Recursive elimination is scikit-learn's; its sequential selector does not tell the order, so
+    the others are our own.
+
+    Examples
+    --------
+    >>> from unirel.evaluation import Wrapper
+    >>> forward = Wrapper("ffs", n_candidates=30)
+    """
+
+    method: Literal["rfe", "ffs", "bfe"]
+    n_candidates: int | None = 60
+    cv: int = 3
+    step: float = 0.1
+
+    def __post_init__(self) -> None:
+        check_choice("method", self.method, ("rfe", "ffs", "bfe"))
+        check_whole_number("cv", self.cv, 2)
+        if self.n_candidates is not None:
+            check_whole_number("n_candidates", self.n_candidates, 1)
+        if not 0 <= self.step < 1:
+            raise ValueError(f"step={self.step!r} must be a share from 0 to below 1")
+
+    def suits(self, classifier: Classifier) -> bool:
+        """Whether it works with a classifier."""
+        return not (self.method == "rfe" and isinstance(classifier, Neighbors))
+
+    def order(self, X: Values, y: Labels, max_features: int, classifier: Classifier, random_state: int) -> list[int]:
+        """Features in order of preference, found on the rows given."""
+        if classifier.scaled:
+            X = standardise(X, np.arange(len(X)))
+        if self.method == "rfe":
+            return _eliminate_recursively(X, y, max_features, classifier.estimator(random_state), self.step)
+        candidates = np.argsort(-relevance(X, y, target_kind="discrete"), kind="stable")[: self.n_candidates]
+        n_folds = min(self.cv, int(np.bincount(y)[np.unique(y)].min()))
+        folds = list(StratifiedKFold(max(2, n_folds), shuffle=True, random_state=random_state).split(X, y))
+        search = _Accuracy(X, y, folds, classifier, random_state)
+        forward = self.method == "ffs"
+        return (_select_forward if forward else _eliminate_backward)(search, candidates.tolist(), max_features)
+
+
+class _Accuracy:
+    """Accuracy of a classifier in cross-validation."""
+
+    def __init__(self, X: Values, y: Labels, folds: Folds, classifier: Classifier, random_state: int) -> None:
+        self._X, self._y, self._folds = X, y, folds
+        self._classifier, self._random_state = classifier, random_state
+
+    def __call__(self, columns: Sequence[int]) -> int:
+        """Correct predictions, out of fold."""
+        inputs, correct = self._X[:, columns], 0
+        for train, test in self._folds:
+            rows = (inputs[train], self._y[train], inputs[test])
+            labels = self._classifier.predict_quickly(*rows, self._random_state)
+            correct += int((labels == self._y[test]).sum())
+        return correct
+
+
+def _select_forward(accuracy: _Accuracy, candidates: list[int], max_features: int) -> list[int]:
+    order: list[int] = []
+    left = list(candidates)
+    while left and len(order) < max_features:
+        if len(left) > 1:
+            best = int(np.argmax([accuracy([*order, candidate]) for candidate in left]))
+        else:
+            best = 0
+        order.append(left.pop(best))
+    return order
+
+
+def _eliminate_backward(accuracy: _Accuracy, candidates: list[int], max_features: int) -> list[int]:
+    left, dropped = list(candidates), []
+    while len(left) > 1:
+        # Candidates come by relevance, so looking from the end drops the least relevant of equals.
+        without = [accuracy(left[:place] + left[place + 1 :]) for place in range(len(left))]
+        dropped.append(left.pop(len(left) - 1 - int(np.argmax(without[::-1]))))
+    return [*left, *dropped[::-1]][:max_features]
+
+
+def _eliminate_recursively(X: Values, y: Labels, max_features: int, estimator: Any, step: float) -> list[int]:
+    left = np.arange(X.shape[1])
+    if step > 0 and len(left) > max_features:
+        coarse = RFE(clone(estimator), n_features_to_select=max_features, step=step).fit(X, y)
+        left = np.flatnonzero(coarse.support_)
+    fine = RFE(clone(estimator), n_features_to_select=1, step=1).fit(X[:, left], y)
+    order: list[int] = left[np.argsort(fine.ranking_, kind="stable")][:max_features].tolist()
+    return order

@@ -1,0 +1,369 @@
+"""What the replays of accuracy tables share: which work to do, and the tables beside the paper's."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from unirel.datasets import load
+from unirel.evaluation import Evaluation, Outcome, compare, paired_difference
+from unirel.experiments.tables import Row, to_csv, to_markdown, write_texts
+from unirel.information.knn import Metric
+from unirel.progress import Progress
+
+DATASETS = ("colon", "sonar", "madelon", "leukemia", "isolet", "gas_sensor")
+CLASSIFIERS = ("rf", "knn", "svm")
+# All columns have three levels: counting joint states of many of them says nothing, distances still do.
+DISCRETE = ("colon", "leukemia")
+# The names of the paper.
+TITLES = {"mim": "MIM", "mrmr": "mRMR", "jmi": "JMI", "jmim": "JMIM", "gsa": "GSA"}
+_SEED = 0
+
+
+@dataclass(frozen=True)
+class Preset:
+    """How much is computed.
+
+    Attributes
+    ----------
+    datasets, classifiers : tuple of str
+        Names.
+    n_runs : int
+        Random splits of every dataset.
+    max_features : int or dict
+        How many features are selected at most, for all or for each dataset.
+    n_grid : int or "all"
+        Which numbers of features are tried, as in `unirel.evaluation.compare`.
+    max_rows : int, optional
+        Datasets with more rows are cut down to a random choice of so many.
+    """
+
+    datasets: tuple[str, ...]
+    classifiers: tuple[str, ...]
+    n_runs: int
+    max_features: int | Mapping[str, int]
+    n_grid: Any = "all"
+    max_rows: int | None = None
+
+    def describe(self) -> str:
+        """In words."""
+        tried = "all numbers" if self.n_grid == "all" else f"1 and the multiples of {self.n_grid} as numbers"
+        most = self.max_features
+        limit = str(most) if isinstance(most, int) else ", ".join(f"{most[name]} ({name})" for name in self.datasets)
+        rows = f" Datasets with more rows are cut to {self.max_rows} of them, drawn with seed {_SEED}."
+        return (
+            f"{self.n_runs} random splits 60/20/20 (seed {_SEED}), classifiers {', '.join(self.classifiers)}; "
+            f"{tried} of features up to {limit}, chosen with the classifier's setting by validation accuracy."
+            f"{rows if self.max_rows else ''}"
+        )
+
+
+PRESETS = {
+    "smoke": Preset(("sonar",), ("knn",), 2, 6, 3),
+    "small": Preset(DATASETS, CLASSIFIERS, 5, 30, 5, 1000),
+    "full": Preset(
+        DATASETS,
+        CLASSIFIERS,
+        20,
+        {"colon": 100, "sonar": 60, "madelon": 100, "leukemia": 100, "isolet": 150, "gas_sensor": 128},
+    ),
+}
+
+
+def choose_preset(
+    preset: str,
+    datasets: Sequence[str] | None,
+    classifiers: Sequence[str] | None,
+    n_runs: int | None,
+    presets: Mapping[str, Preset] = PRESETS,
+) -> Preset:
+    """A preset, with parts of it replaced."""
+    if preset not in presets:
+        raise ValueError(f"preset={preset!r} is not one of {', '.join(map(repr, presets))}")
+    base = presets[preset]
+    return Preset(
+        tuple(datasets) if datasets is not None else base.datasets,
+        tuple(classifiers) if classifiers is not None else base.classifiers,
+        n_runs if n_runs is not None else base.n_runs,
+        base.max_features,
+        base.n_grid,
+        base.max_rows,
+    )
+
+
+def metric_of(dataset: str) -> Metric:
+    """The metric that suits the columns."""
+    return "euclidean" if dataset in DISCRETE else "auto"
+
+
+def load_rows(name: str, data_home: Any, max_rows: int | None) -> tuple[str, Any, Any]:
+    """Name, features and target of a dataset, or of a random choice of its rows."""
+    bunch = load(name, data_home)
+    X, y = np.asarray(bunch.data, float), np.asarray(bunch.target)
+    if max_rows is not None and len(y) > max_rows:
+        rows = np.sort(np.random.default_rng(_SEED).choice(len(y), max_rows, replace=False))
+        X, y = X[rows], y[rows]
+    return name, X, y
+
+
+def evaluate(
+    preset: Preset,
+    selectors: Callable[[str], Mapping[str, Any]],
+    data_home: Any,
+    journal: str | Path | None,
+    n_jobs: int | None,
+    progress: Progress | None,
+) -> list[Evaluation]:
+    """One comparison for each dataset, each with a journal of its own, until the first that is interrupted."""
+    found: list[Evaluation] = []
+    for name in preset.datasets:
+        found.append(
+            compare(
+                load_rows(name, data_home, preset.max_rows),
+                selectors(name),
+                preset.classifiers,
+                n_runs=preset.n_runs,
+                max_features=preset.max_features,
+                n_grid=preset.n_grid,
+                random_state=_SEED,
+                n_jobs=n_jobs,
+                journal=None if journal is None else journal_of(journal, name),
+                progress=progress,
+            )
+        )
+        if not found[-1].complete:
+            break
+    return found
+
+
+def journal_of(journal: str | Path, dataset: str) -> Path:
+    """The journal of one dataset: ``runs.jsonl`` becomes ``runs.sonar.jsonl``."""
+    path = Path(journal)
+    return path.with_name(f"{path.stem}.{dataset}{path.suffix}")
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a replay of an accuracy table found.
+
+    Attributes
+    ----------
+    name, title, about : str
+        Of the replay.
+    cells : list of dict
+        One for each algorithm, classifier and dataset: ours, the paper's and the difference, in percent.
+    pooled : list of dict
+        Differences to the baseline over several datasets, criteria or classifiers, in points.
+    runs : list of dict
+        Every run.
+    settings : str
+        What decided the results.
+    complete : bool
+        False if interrupted.
+    """
+
+    name: str
+    title: str
+    about: str
+    cells: list[Row]
+    pooled: list[Row]
+    runs: list[Row]
+    settings: str
+    complete: bool
+
+    def table(self) -> list[Row]:
+        """A row for each classifier and algorithm, a column for each dataset: ours, and the paper's in brackets."""
+        rows: dict[tuple[str, str], Row] = {}
+        names = list(dict.fromkeys(cell["dataset"] for cell in self.cells))
+        for cell in self.cells:
+            key = (cell["classifier"], cell["algorithm"])
+            start = {"classifier": key[0], "algorithm": key[1]}
+            row = rows.setdefault(key, {**start, **dict.fromkeys(names, "")})
+            row[cell["dataset"]] = _show(cell)
+        return list(rows.values())
+
+    def to_markdown(self) -> str:
+        """All tables, with what they show."""
+        parts = [f"# {self.title}", self.about, f"Settings: {self.settings}"]
+        if not self.complete:
+            parts.append("**Interrupted: what is missing has no numbers.**")
+        parts += [
+            "Test accuracy in percent, mean +- standard deviation over the runs, and mean number of features; "
+            "in brackets the paper's accuracy. A dash is what was not run.",
+            to_markdown(self.table()),
+            "Differences in test accuracy (and in its mean over all numbers of features, the area) to the baseline in "
+            "points, averaged within each run, with the 95 % interval and Wilcoxon's p over datasets and runs:",
+            to_markdown(self.pooled),
+            "Every row beside the paper's:",
+            to_markdown(self.cells),
+        ]
+        return "\n\n".join(parts) + "\n"
+
+    def write(self, folder: str | Path) -> list[Path]:
+        """Write tables as CSV and all but the runs as Markdown; each file appears whole or not at all."""
+        texts = {
+            f"{self.name}.csv": to_csv(self.cells),
+            f"{self.name}_table.csv": to_csv(self.table()),
+            f"{self.name}_pooled.csv": to_csv(self.pooled),
+            f"{self.name}_runs.csv": to_csv(self.runs),
+            f"{self.name}.md": self.to_markdown(),
+        }
+        return write_texts(folder, texts)
+
+
+def _show(cell: Row) -> str:
+    ours = "-"
+    if cell["accuracy"] is not None:
+        ours = f"{cell['accuracy']:.1f} +- {cell['std'] or 0:.1f}, {cell['n_features']:.0f}"
+    return ours if cell["paper_accuracy"] is None else f"{ours} ({cell['paper_accuracy']:g})"
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a table: an algorithm with a classifier, and the row of the paper if it has one."""
+
+    classifier: str
+    algorithm: str
+    row: int | None = None
+
+
+class Outcomes:
+    """Outcomes of all datasets, found by dataset, classifier and algorithm."""
+
+    def __init__(self, evaluations: Iterable[Evaluation]) -> None:
+        self.all = [outcome for evaluation in evaluations for outcome in evaluation]
+        self.datasets = list(dict.fromkeys(outcome.dataset for outcome in self.all))
+        self._groups: dict[tuple[str, str, str], dict[int, Outcome]] = {}
+        for outcome in self.all:
+            key = (outcome.dataset, outcome.classifier, outcome.selector)
+            self._groups.setdefault(key, {})[outcome.run] = outcome
+
+    def of(self, dataset: str, classifier: str, algorithm: str) -> dict[int, Outcome]:
+        """Outcomes by run."""
+        return self._groups.get((dataset, classifier, algorithm), {})
+
+    def differences(
+        self, dataset: str, classifier: str, pair: tuple[str, str], metric: str = "test_accuracy"
+    ) -> dict[int, float]:
+        """In points, by run, for an algorithm and its baseline."""
+        ours, base = (self.of(dataset, classifier, algorithm) for algorithm in pair)
+        return {run: 100 * (getattr(ours[run], metric) - getattr(base[run], metric)) for run in ours if run in base}
+
+
+def make_cells(
+    outcomes: Outcomes, lines: Sequence[Line], paper: Sequence[Mapping[str, str]], baselines: Mapping[str, str]
+) -> list[Row]:
+    """A cell for each line and dataset, those of the paper always."""
+    published = {(row["classifier"], row["algorithm"], row["dataset"]): row for row in paper}
+    names = [*DATASETS, *(name for name in outcomes.datasets if name not in DATASETS)]
+    return [_cell(outcomes, line, dataset, published, baselines) for line in lines for dataset in names]
+
+
+def _cell(
+    outcomes: Outcomes,
+    line: Line,
+    dataset: str,
+    published: Mapping[tuple[str, str, str], Mapping[str, str]],
+    baselines: Mapping[str, str],
+) -> Row:
+    group = list(outcomes.of(dataset, line.classifier, line.algorithm).values())
+    accuracies = [100 * outcome.test_accuracy for outcome in group]
+    row = published.get((line.classifier, line.algorithm, dataset))
+    base = baselines.get(line.algorithm)
+    base_row = published.get((line.classifier, base or "", dataset))
+    theirs = float(row["accuracy_percent"]) if row else None
+    return {
+        "row": line.row,
+        "classifier": line.classifier,
+        "algorithm": line.algorithm,
+        "dataset": dataset,
+        "n_runs": len(group),
+        "accuracy": _round(np.mean(accuracies)) if group else None,
+        "std": _round(np.std(accuracies, ddof=1)) if len(group) > 1 else None,
+        "n_features": _round(np.mean([outcome.n_features for outcome in group]), 1) if group else None,
+        "paper_accuracy": theirs,
+        "paper_std": float(row["std_percent"]) if row else None,
+        "paper_n_features": int(row["n_features"]) if row else None,
+        "difference": _round(np.mean(accuracies) - theirs) if group and theirs is not None else None,
+        "baseline": base,
+        **_test(list(outcomes.differences(dataset, line.classifier, (line.algorithm, base)).values()) if base else []),
+        "paper_change": _round(theirs - float(base_row["accuracy_percent"])) if theirs and base_row else None,
+    }
+
+
+def make_pooled(
+    outcomes: Outcomes, pairs: Mapping[str, Sequence[tuple[str, str]]], classifiers: Sequence[str]
+) -> list[Row]:
+    """Differences of groups of (algorithm, baseline), over all, by dataset, by classifier and by criterion."""
+    everything = outcomes.datasets
+    rows = []
+    for group, members in pairs.items():
+        rows.append(_pool(outcomes, group, "all", everything, classifiers, members))
+        rows += [_pool(outcomes, group, dataset, [dataset], classifiers, members) for dataset in everything]
+        rows += [_pool(outcomes, group, name, everything, [name], members) for name in classifiers]
+        if len(members) > 1:
+            rows += [_pool(outcomes, group, pair[0], everything, classifiers, [pair]) for pair in members]
+    return rows
+
+
+def _pool(
+    outcomes: Outcomes,
+    group: str,
+    over: str,
+    datasets: Sequence[str],
+    classifiers: Sequence[str],
+    pairs: Sequence[tuple[str, str]],
+) -> Row:
+    """Averages within each run, since what shares a split is not independent."""
+    row: Row = {"group": group, "over": over}
+    for metric in ("test_accuracy", "test_area"):
+        by_run: dict[tuple[str, int], list[float]] = {}
+        for dataset in datasets:
+            for classifier in classifiers:
+                for pair in pairs:
+                    for run, change in outcomes.differences(dataset, classifier, pair, metric).items():
+                        by_run.setdefault((dataset, run), []).append(change)
+        found = _test([float(np.mean(changes)) for changes in by_run.values()])
+        prefix = "" if metric == "test_accuracy" else "area_"
+        row.setdefault("n", len(by_run))
+        row |= {f"{prefix}{name}": value for name, value in found.items()}
+    return row
+
+
+def _test(changes: Sequence[float]) -> Row:
+    """Mean, interval, and p of differences."""
+    if not changes:
+        return dict.fromkeys(("change", "low", "high", "p_value"))
+    exact = np.round(changes, 9)  # the same counts in another order must not differ
+    found = paired_difference(exact, np.zeros(len(exact)))
+    return {
+        "change": _round(found.mean),
+        "low": _round(found.low) if len(exact) > 1 else None,
+        "high": _round(found.high) if len(exact) > 1 else None,
+        "p_value": float(f"{found.p_value:.2g}"),
+    }
+
+
+def make_runs(outcomes: Outcomes) -> list[Row]:
+    """Every run, in plain numbers."""
+    return [
+        {
+            "dataset": outcome.dataset,
+            "run": outcome.run,
+            "classifier": outcome.classifier,
+            "algorithm": outcome.selector,
+            "beta": outcome.beta,
+            "n_features": outcome.n_features,
+            "setting": outcome.setting,
+            "validation_accuracy": _round(100 * outcome.validation_accuracy, 4),
+            "test_accuracy": _round(100 * outcome.test_accuracy, 4),
+            "test_area": _round(100 * outcome.test_area, 4),
+        }
+        for outcome in outcomes.all
+    ]
+
+
+def _round(value: Any, digits: int = 2) -> float:
+    return round(float(value), digits) + 0.0  # no negative zero

@@ -1,0 +1,113 @@
+"""Accuracy against the number of features."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from unirel.evaluation.results import Evaluation
+
+# Colours of Okabe and Ito, then line styles, so that many curves are told apart.
+_COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000")
+_LINES = ("-", "--", ":", "-.")
+
+
+class AccuracyDisplay:
+    """Mean accuracy of selectors for every number of features, with its standard error over the runs.
+
+    Parameters
+    ----------
+    curves : mapping from str to array of shape (n_runs, n_sizes) or (n_sizes,)
+        Accuracies of each selector.
+    sizes : sequence of int, optional
+        Numbers of features; 1, 2, ... by default.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Where it is drawn.
+    figure_ : matplotlib Figure
+        The figure of the axes.
+
+    Examples
+    --------
+    >>> from unirel.plotting import AccuracyDisplay
+    >>> display = AccuracyDisplay({"jmi": [[0.7, 0.8], [0.6, 0.8]], "mim": [[0.7, 0.7], [0.6, 0.7]]}).plot()
+    >>> [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    ['jmi', 'mim']
+    """
+
+    ax_: Any
+    figure_: Any
+
+    def __init__(self, curves: Mapping[str, Any], sizes: Sequence[int] | None = None) -> None:
+        self.curves = {name: np.atleast_2d(np.asarray(values, np.float64)) for name, values in curves.items()}
+        if not self.curves:
+            raise ValueError("there is no curve to draw")
+        lengths = {values.shape[1] for values in self.curves.values()}
+        self.sizes = list(range(1, max(lengths) + 1)) if sizes is None else list(sizes)
+        if lengths != {len(self.sizes)}:
+            raise ValueError(f"curves have {sorted(lengths)} values, but there are {len(self.sizes)} sizes")
+
+    @classmethod
+    def from_evaluation(
+        cls, evaluation: Evaluation, classifier: str | None = None, dataset: str | None = None
+    ) -> AccuracyDisplay:
+        """Take the test curves of a comparison.
+
+        Parameters
+        ----------
+        evaluation : Evaluation
+            What `unirel.evaluation.compare` returns.
+        classifier, dataset : str, optional
+            Which of them; the first one by default.
+
+        Returns
+        -------
+        AccuracyDisplay
+        """
+        outcomes = list(evaluation)
+        classifier = outcomes[0].classifier if classifier is None else classifier
+        dataset = outcomes[0].dataset if dataset is None else dataset
+        chosen = [one for one in outcomes if (one.classifier, one.dataset) == (classifier, dataset)]
+        if not chosen:
+            raise ValueError(f"there is no outcome for classifier={classifier!r}, dataset={dataset!r}")
+        curves: dict[str, list[Any]] = {}
+        for outcome in chosen:
+            curves.setdefault(outcome.selector, []).append(outcome.test_curve)
+        return cls(curves, chosen[0].grid)
+
+    def plot(self, ax: Any = None) -> AccuracyDisplay:
+        """Draw one curve per selector.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure if None.
+
+        Returns
+        -------
+        AccuracyDisplay
+            Itself.
+        """
+        if ax is None:
+            from matplotlib import pyplot
+
+            _, ax = pyplot.subplots(figsize=(7, 4.5), layout="constrained")
+        for place, (name, values) in enumerate(self.curves.items()):
+            color, line = _COLORS[place % len(_COLORS)], _LINES[place // len(_COLORS) % len(_LINES)]
+            mean = values.mean(axis=0)
+            ax.plot(self.sizes, mean, line, color=color, label=name, linewidth=1.8)
+            if len(values) > 1:
+                error = values.std(axis=0, ddof=1) / np.sqrt(len(values))
+                ax.fill_between(self.sizes, mean - error, mean + error, color=color, alpha=0.15, linewidth=0)
+        ax.set_xlabel("number of features")
+        ax.set_ylabel("accuracy")
+        ax.xaxis.get_major_locator().set_params(integer=True)
+        ax.legend(frameon=False)
+        ax.spines[["top", "right"]].set_visible(False)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self

@@ -1,0 +1,106 @@
+"""How the ranks of features change with the weight of unique relevance."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from unirel.plotting.selection import shorten
+from unirel.results import SelectionPath
+
+
+class BetaPathDisplay:
+    """One line per feature: its place in the selection for every weight of unique relevance.
+
+    Parameters
+    ----------
+    path : SelectionPath
+        Selections for at least two weights.
+    criterion : str, optional
+        Which criterion to draw; the first one by default.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Where it is drawn.
+    figure_ : matplotlib Figure
+        The figure of the axes.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from unirel import selection_path
+    >>> from unirel.plotting import BetaPathDisplay
+    >>> path = selection_path(*load_iris(return_X_y=True), criteria="mim", betas=[0, 0.5], n_features_to_select=3)
+    >>> BetaPathDisplay(path).plot().ax_.get_xlabel()
+    'weight of unique relevance (beta)'
+    """
+
+    ax_: Any
+    figure_: Any
+
+    def __init__(self, path: SelectionPath, criterion: str | None = None) -> None:
+        name = path.criteria[0] if criterion is None else criterion
+        if name not in path.criteria:
+            raise ValueError(f"criterion={criterion!r} is not on the path; there are {', '.join(path.criteria)}")
+        self.criterion = name
+        self.selections = sorted((one for one in path if one.criterion == name), key=lambda one: one.beta)
+        if len(self.selections) < 2:
+            raise ValueError("the path has one beta only; pass several betas to selection_path")
+
+    def plot(self, ax: Any = None) -> BetaPathDisplay:
+        """Draw the lines; names stand where a line begins and ends.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure if None.
+
+        Returns
+        -------
+        BetaPathDisplay
+            Itself.
+        """
+        size = max(map(len, self.selections))
+        if ax is None:
+            from matplotlib import pyplot
+
+            _, ax = pyplot.subplots(figsize=(8, min(2 + 0.28 * size, 12)), layout="constrained")
+        betas = np.array([selection.beta for selection in self.selections])
+        names = self.selections[0].names
+        colors = self._colors()
+        for feature, ranks in self._ranks().items():
+            ax.plot(betas, ranks, "o-", color=colors.get(feature, "0.75"), markersize=4, linewidth=1.6)
+        for selection, side in ((self.selections[0], "right"), (self.selections[-1], "left")):
+            away = -6 if side == "right" else 6
+            for rank, feature in enumerate(selection.order, start=1):
+                ax.annotate(
+                    shorten(names[feature]), (selection.beta, rank), (away, 0), textcoords="offset points",
+                    ha=side, va="center", fontsize=8, color=colors.get(int(feature), "0.4"),
+                )  # fmt: skip
+        ax.set_ylim(size + 0.6, 0.4)
+        ax.set_yticks([])
+        ax.set_xticks(betas, [f"{beta:g}" for beta in betas])
+        ax.margins(x=0.3)
+        ax.set_xlabel("weight of unique relevance (beta)")
+        ax.set_title(f"{self.criterion}: place of every feature, first selected on top", fontsize="medium")
+        ax.spines[["top", "right", "left"]].set_visible(False)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _ranks(self) -> dict[int, list[float]]:
+        """Place of every feature for every weight; NaN where it is not selected."""
+        ranks: dict[int, list[float]] = {}
+        for position, selection in enumerate(self.selections):
+            for rank, feature in enumerate(selection.order.tolist(), start=1):
+                ranks.setdefault(feature, [np.nan] * len(self.selections))[position] = rank
+        return ranks
+
+    def _colors(self) -> dict[int, Any]:
+        """Colours for the features selected at the first weight; later arrivals are grey."""
+        from matplotlib import colormaps
+
+        palette = [colormaps["tab10"](place) for place in range(10) if place != 7]
+        order = self.selections[0].order.tolist()
+        return {feature: palette[place % len(palette)] for place, feature in enumerate(order)}

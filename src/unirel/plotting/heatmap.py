@@ -1,0 +1,115 @@
+"""How much every two selected features share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unirel.plotting.selection import shorten
+
+if TYPE_CHECKING:
+    from unirel.report.analysis import Analysis
+
+
+def cluster(shared: NDArray[np.float64]) -> list[int]:
+    """An order in which features that share much stand side by side."""
+    if len(shared) < 3:
+        return list(range(len(shared)))
+    from scipy.cluster.hierarchy import leaves_list, linkage
+    from scipy.spatial.distance import squareform
+
+    distances = squareform(np.clip(1 - (shared + shared.T) / 2, 0, 1), checks=False)
+    return [int(place) for place in leaves_list(linkage(distances, "average", optimal_ordering=len(shared) <= 200))]
+
+
+class HeatmapDisplay:
+    """Normalised mutual information of every two selected features, similar ones side by side.
+
+    Parameters
+    ----------
+    shared : array of shape (n_features, n_features)
+        From 0 for nothing in common to 1 for the same.
+    names : sequence of str
+        Names of the features.
+
+    Attributes
+    ----------
+    order_ : list of int
+        Features in the order in which they are drawn.
+    ax_ : matplotlib Axes
+        Where it is drawn.
+    figure_ : matplotlib Figure
+        The figure of the axes.
+
+    Examples
+    --------
+    >>> from unirel.plotting import HeatmapDisplay
+    >>> display = HeatmapDisplay([[1, 0.1, 0.9], [0.1, 1, 0.2], [0.9, 0.2, 1]], ["length", "age", "width"]).plot()
+    >>> [label.get_text() for label in display.ax_.get_yticklabels()]
+    ['age', 'width', 'length']
+    """
+
+    order_: list[int]
+    ax_: Any
+    figure_: Any
+
+    def __init__(self, shared: Any, names: Sequence[str]) -> None:
+        self.shared = np.asarray(shared, dtype=np.float64)
+        self.names = list(names)
+        if self.shared.shape != (len(self.names), len(self.names)):
+            raise ValueError(f"shared has shape {self.shared.shape}, but there are {len(self.names)} names")
+
+    @classmethod
+    def from_analysis(cls, analysis: Analysis, ax: Any = None) -> HeatmapDisplay:
+        """Draw the features that an analysis has compared.
+
+        Parameters
+        ----------
+        analysis : Analysis
+            That of a report.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure if None.
+
+        Returns
+        -------
+        HeatmapDisplay
+        """
+        return cls(analysis.shared, analysis.names[: len(analysis.shared)]).plot(ax)
+
+    def plot(self, ax: Any = None) -> HeatmapDisplay:
+        """Draw one cell per pair.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure if None.
+
+        Returns
+        -------
+        HeatmapDisplay
+            Itself.
+        """
+        size = len(self.names)
+        if ax is None:
+            from matplotlib import pyplot
+
+            side = min(3 + 0.28 * size, 12)
+            _, ax = pyplot.subplots(figsize=(side + 0.8, side), layout="constrained")
+        self.order_ = cluster(self.shared)
+        cells = self.shared[np.ix_(self.order_, self.order_)].copy()
+        np.fill_diagonal(cells, np.nan)  # what a feature shares with itself is no news
+        image = ax.imshow(cells, vmin=0, vmax=1, cmap="viridis")
+        names = [shorten(self.names[place]) for place in self.order_]
+        ax.set_xticks(range(size), names, rotation=60, ha="right", rotation_mode="anchor")
+        ax.set_yticks(range(size), names)
+        if size <= 15:
+            for (row, column), value in np.ndenumerate(cells):
+                if row != column:
+                    color = "white" if value < 0.6 else "black"
+                    ax.text(column, row, f"{value:.2f}", ha="center", va="center", color=color, fontsize=7)
+        ax.figure.colorbar(image, ax=ax, label="shared (normalised mutual information)", shrink=0.8)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self

@@ -1,0 +1,40 @@
+"""Progress of long work: a callable `progress(done, total)`, and one that draws a bar."""
+
+import sys
+import time
+from collections.abc import Callable
+from typing import TextIO
+
+Progress = Callable[[int, int], None]
+
+
+class ProgressBar:
+    """A bar on a terminal's standard error with the time that is left; silent where nobody watches.
+
+    Parameters
+    ----------
+    title : str
+        What is being done.
+    stream : file, optional
+        Where to draw, standard error by default.
+    """
+
+    _WIDTH = 24
+
+    def __init__(self, title: str, stream: TextIO | None = None) -> None:
+        self._title = title
+        self._stream = stream or sys.stderr
+        self._start = self._drawn = time.monotonic()
+
+    def __call__(self, done: int, total: int) -> None:
+        """Draw the bar, at most ten times a second."""
+        now = time.monotonic()
+        if not self._stream.isatty() or (done < total and now - self._drawn < 0.1):
+            return
+        self._drawn = now
+        filled = self._WIDTH * done // max(total, 1)
+        left = (now - self._start) / max(done, 1) * (total - done)
+        bar = "#" * filled + "." * (self._WIDTH - filled)
+        end = "\n" if done >= total else ""
+        self._stream.write(f"\r{self._title} [{bar}] {done}/{total}, {left:.0f} s left {end}")
+        self._stream.flush()

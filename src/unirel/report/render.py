@@ -1,0 +1,57 @@
+"""A summary as one HTML page that needs nothing else."""
+
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+TEMPLATES = Path(__file__).parent / "templates"
+_NEEDED = {"jinja2": "jinja2", "altair": "altair", "vl_convert": "vl-convert-python"}
+
+
+def check_installed() -> None:
+    """Refuse early if something is missing that a report needs."""
+    missing = [package for module, package in _NEEDED.items() if find_spec(module) is None]
+    if missing:
+        raise ImportError(f"a report needs {', '.join(missing)}; install it with: pip install 'unirel[report]'")
+
+
+def render(summary: dict[str, Any]) -> str:
+    """Fill the template. Every text is escaped, in HTML and within scripts."""
+    check_installed()
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
+
+    from unirel.report.charts import make_charts
+
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters["number"] = _number
+    charts = make_charts(summary)
+    template = environment.get_template("report.html")
+    return template.render(summary=summary, charts=charts, vega=Markup(_vega()))
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.4f}"
+
+
+def _vega() -> str:
+    """The JavaScript that draws the charts, in the version that altair writes specifications for."""
+    import altair
+
+    vl_convert: Any = import_module("vl_convert")  # its hints ask for an argument that has a default
+
+    major, minor = altair.SCHEMA_VERSION.removeprefix("v").split(".")[:2]
+    known = vl_convert.get_vegalite_versions()
+    wanted = f"{major}.{minor}"
+    if wanted not in known:  # the newest of the same generation draws it too
+        wanted = [name for name in known if name.split(".")[0] == major][-1]
+    bundle: str = vl_convert.javascript_bundle(vl_version=wanted)
+    return bundle.replace("</script", "<\\/script").replace("<!--", "<\\!--")

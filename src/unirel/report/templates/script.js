@@ -1,0 +1,46 @@
+"use strict";
+(() => {
+  // Vega's interpreter runs expressions without eval, which the content security policy forbids.
+  const specs = JSON.parse(document.getElementById("charts").textContent);
+  const theme = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+  const options = { renderer: "svg", actions: false, ast: true, tooltip: { theme } };
+  window.views = {};
+  for (const [name, spec] of Object.entries(specs)) {
+    vegaEmbed(document.getElementById("chart-" + name), spec, options)
+      .then((result) => { window.views[name] = result.view; })
+      .catch((error) => { console.error(name, error); });
+  }
+
+  const table = document.getElementById("features");
+  const body = table.tBodies[0];
+  const headers = Array.from(table.tHead.rows[0].cells);
+  const rows = Array.from(body.rows);
+
+  const compare = (column, numeric, sign) => (a, b) => {
+    const left = a.cells[column].textContent, right = b.cells[column].textContent;
+    if (left === "" || right === "") return (left === "") - (right === "");  // empty ones last, either way
+    return sign * (numeric ? Number(left) - Number(right) : left.localeCompare(right));
+  };
+  headers.forEach((header, column) => header.querySelector("button").addEventListener("click", () => {
+    const numeric = header.classList.contains("number");
+    const before = header.getAttribute("aria-sort");
+    const downFirst = numeric && column > 0;
+    const direction = before === null ? (downFirst ? "descending" : "ascending")
+      : before === "ascending" ? "descending" : "ascending";
+    headers.forEach((other) => other.removeAttribute("aria-sort"));
+    header.setAttribute("aria-sort", direction);
+    body.append(...rows.sort(compare(column, numeric, direction === "ascending" ? 1 : -1)));
+  }));
+
+  const search = document.getElementById("search");
+  const found = document.getElementById("found");
+  search.addEventListener("input", () => {
+    const wanted = search.value.trim().toLowerCase();
+    let n = 0;
+    for (const row of rows) {
+      row.hidden = !row.cells[1].textContent.toLowerCase().includes(wanted);
+      n += !row.hidden;
+    }
+    found.textContent = wanted ? n + " of " + rows.length : "";
+  });
+})();

@@ -1,0 +1,347 @@
+"""A selector that drops into any scikit-learn pipeline, and what it shares with its cross-validated sibling."""
+
+import warnings
+from collections.abc import Sequence
+from numbers import Integral
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import get_config
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import DataConversionWarning
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils import check_array, get_tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from unirel.criteria.base import Criterion
+from unirel.errors import UnirelWarning
+from unirel.path import SearchOptions, run_path
+from unirel.progress import ProgressBar
+from unirel.reading import Kinds, is_frame, take_columns
+from unirel.results import Selection
+from unirel.table import Table
+
+DEFAULT_N_FEATURES = 10
+
+
+class BaseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
+    """Reads a table, keeps a selection and gives its columns; subclasses decide how to search."""
+
+    def transform(self, X: Any) -> Any:
+        """Reduce `X` to the selected features, in the order in which they stand in `X`.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_samples, n_features)
+            Columns as in `fit`.
+
+        Returns
+        -------
+        array or frame of shape (n_samples, n_selected_features)
+            A frame of the same library for a frame, unless `set_output` asks for another one; otherwise an array.
+        """
+        check_is_fitted(self)
+        X = self._check_table(X, reset=False)
+        return take_columns(X, self.get_support(indices=True), self._wanted_library())
+
+    def inverse_transform(self, X: Any) -> NDArray[Any]:
+        """Put the selected features back to their places, with zeros for all others.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_samples, n_selected_features)
+            What `transform` gave.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+        """
+        support = self.get_support()
+        array = check_array(X, dtype=None, ensure_all_finite=False)
+        if array.shape[1] != support.sum():
+            raise ValueError(f"X has {array.shape[1]} columns, but {support.sum()} features were selected")
+        result = np.zeros((array.shape[0], support.size), dtype=array.dtype)
+        result[:, support] = array
+        return result
+
+    def set_output(self, *, transform: Literal["default", "pandas", "polars"] | None = None) -> Self:
+        """Choose the container that `transform` and `fit_transform` return.
+
+        Parameters
+        ----------
+        transform : {"default", "pandas", "polars"}, optional
+            "default" keeps the library of the input; None changes nothing.
+
+        Returns
+        -------
+        self
+        """
+        super().set_output(transform=transform)
+        if transform is not None:
+            self._output_library = transform
+        return self
+
+    def __sklearn_clone__(self) -> Self:
+        twin: Self = super().__sklearn_clone__()
+        if hasattr(self, "_output_library"):
+            twin._output_library = self._output_library
+        return twin
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.allow_nan = self.missing != "error"
+        tags.input_tags.string = True
+        return tags
+
+    def _get_support_mask(self) -> NDArray[np.bool_]:
+        check_is_fitted(self)
+        return self.support_
+
+    def _wanted_library(self) -> str:
+        return str(getattr(self, "_output_library", None) or get_config()["transform_output"])
+
+    def _check_table(self, X: Any, *, reset: bool) -> Any:
+        """Check shape and names the way scikit-learn does; what the columns hold is looked at when they are read."""
+        if is_frame(X):
+            return validate_data(self, X, reset=reset, skip_check_array=True)
+        # In `fit` infinite values are refused by the name of their column; missing ones were fine if there were some.
+        lenient = reset or get_tags(self).input_tags.allow_nan or any(column.n_missing for column in self.columns_)
+        array = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite=not lenient)
+        if isinstance(X, np.ndarray):
+            return X
+        # numpy turns a list that mixes numbers and texts into texts.
+        return np.array(X, dtype=object) if array.dtype.kind == "U" else array
+
+    def _read(self, X: Any, y: Any) -> Table:
+        """Read a table whose shape has been checked."""
+        shape: tuple[int, ...] = getattr(y, "shape", ())
+        if len(shape) == 2 and shape[1] == 1:
+            warnings.warn(
+                "A column-vector y was passed when a 1d array was expected. Please change the shape of y to"
+                " (n_samples,), for example using ravel().",
+                DataConversionWarning,
+                stacklevel=3,
+            )
+        return Table.from_data(X, y, **self._table_options())
+
+    def _table_options(self) -> dict[str, Any]:
+        names = ("kinds", "target_kind", "scale", "missing")
+        return {name: getattr(self, name) for name in names}
+
+    def _search_options(self, n_features: Any, *, estimator: str, cv: Any) -> SearchOptions:
+        names = "unique_relevance classifier n_neighbors metric n_bins correction include exclude max_seconds"
+        options = {name: getattr(self, name) for name in [*names.split(), "random_state", "n_jobs"]}
+        progress = ProgressBar("selecting") if self.verbose else None
+        return SearchOptions(n_features_to_select=n_features, estimator=estimator, cv=cv, progress=progress, **options)
+
+    def _keep(self, table: Table, selection: Selection, wanted: Any) -> None:
+        """Set what a fitted selector has; refuse an empty selection, and warn of an incomplete one."""
+        _check_selection(selection, wanted)
+        self.selection_ = selection
+        self.order_ = selection.order
+        self.scores_ = selection.scores
+        self.relevance_ = selection.relevance
+        self.unique_relevance_ = selection.unique_relevance
+        self.columns_ = table.columns
+        self.support_ = np.zeros(table.n_features, dtype=bool)
+        self.support_[selection.order] = True
+        self.ranking_ = _rank(self.support_, selection.relevance)
+
+
+class BURSelector(BaseSelector):
+    """Select features by mutual information, with a boost for unique relevance.
+
+    Features are selected one by one, each time the one with the largest ``(1 - beta) * J + beta * UR``, where J is the
+    criterion and UR the unique relevance: what a feature tells about the target that others do not.
+
+    Parameters
+    ----------
+    criterion : {"mim", "mrmr", "jmi", "jmim", "cmim", "gsa"} or Criterion, default="jmi"
+        What to score candidates by: a name, or an instance of your own class.
+    n_features_to_select : int, float or "auto", default=10
+        How many features, which share of them, or as many as beat shuffled copies of all candidates. The default of 10
+        means all features if there are fewer; any other number that is larger than the number of features is an error.
+    beta : float, default=0.1
+        Weight of unique relevance, from 0 to 1; with 0 it is not computed at all.
+    unique_relevance : {"reference", "ksg", "classifier"} or array of shape (n_features,), default="reference"
+        How unique relevance is found, or its values. "reference" takes it beside the first 20 features that the same
+        criterion selects without boost, and brings it to the spread of the criterion at every step.
+    classifier : {"rf", "knn", "svm", "logistic"} or scikit-learn estimator, optional
+        What to train for ``unique_relevance="classifier"``; "logistic" if None.
+    cv : int, splitter or "train", default=5
+        How its cross-entropy is taken: out of fold, or on the training rows.
+    estimator : {"knn", "plugin", "binned"}, default="knn"
+        How mutual information is estimated: by nearest neighbours, by frequencies of discrete columns, or by
+        frequencies after binning, which is much cheaper.
+    n_neighbors : int, default=3
+        Neighbours that span a ball ("knn").
+    metric : {"auto", "chebyshev", "manhattan", "euclidean"}, default="auto"
+        Distance in blocks of columns when the target is discrete ("knn").
+    scale : {"standard", "rank", None}, default="standard"
+        Divide continuous columns by their standard deviation, or use their ranks, or leave them alone.
+    n_bins : int or "auto", default="auto"
+        Bins of a continuous column ("binned").
+    correction : {None, "miller-madow"}, default=None
+        Bias correction of what is counted.
+    kinds : {"continuous", "discrete", "ignored"} or mapping, optional
+        Kinds of columns by name or position, where the decision made from the data is not wanted.
+    target_kind : {"auto", "discrete", "continuous"}, default="auto"
+        Whether the target is a class label; "auto" decides from its type and values.
+    missing : {"level", "error"}, default="level"
+        Treat a missing value as a place of its own, or refuse it.
+    include : list of names or positions, default=()
+        Features that are selected first, in this order.
+    exclude : list of names or positions, default=()
+        Features that are never selected.
+    max_seconds : float, optional
+        Time budget; what has been selected by then is kept, with a warning.
+    random_state : int, default=0
+        Seed of the shuffled copies ("auto"); nothing else is random.
+    n_jobs : int, optional
+        Threads, as in scikit-learn. The result does not depend on them.
+    verbose : bool, default=False
+        Draw a progress bar on standard error.
+
+    Attributes
+    ----------
+    order_ : ndarray of int
+        Positions of the selected features, first selected first.
+    scores_ : ndarray
+        Score of each of them when it was selected.
+    ranking_ : ndarray of shape (n_features,)
+        1 for selected features; from 2 on for the others, by relevance, and ignored ones last.
+    support_ : ndarray of shape (n_features,)
+        Whether each feature is selected.
+    relevance_ : ndarray of shape (n_features,)
+        I(Xk; y) in nats; NaN for ignored features.
+    unique_relevance_ : ndarray of shape (n_features,) or None
+        As boosted; None if nothing was boosted.
+    selection_ : Selection
+        All of this in one object, with `to_frame()` and `to_dict()`.
+    columns_ : tuple of Column
+        Name, kind and the reason for it, of every feature and, last, of the target.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names; only if all of them are strings.
+
+    See Also
+    --------
+    BURSelectorCV : Chooses beta and the number of features by cross-validation.
+    selection_path : Several criteria and betas at once.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from unirel import BURSelector
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> selector = BURSelector("jmi", n_features_to_select=2).fit(X, y)
+    >>> selector.order_
+    array([3, 2])
+    >>> selector.get_feature_names_out()
+    array(['petal length (cm)', 'petal width (cm)'], dtype=object)
+    """
+
+    def __init__(
+        self,
+        criterion: str | Criterion = "jmi",
+        n_features_to_select: int | float | Literal["auto"] = DEFAULT_N_FEATURES,
+        *,
+        beta: float = 0.1,
+        unique_relevance: Any = "reference",
+        classifier: Any = None,
+        cv: Any = 5,
+        estimator: str = "knn",
+        n_neighbors: int = 3,
+        metric: str = "auto",
+        scale: str | None = "standard",
+        n_bins: int | Literal["auto"] = "auto",
+        correction: str | None = None,
+        kinds: Kinds | None = None,
+        target_kind: str = "auto",
+        missing: str = "level",
+        include: Sequence[int | str] = (),
+        exclude: Sequence[int | str] = (),
+        max_seconds: float | None = None,
+        random_state: int | None = 0,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.criterion = criterion
+        self.n_features_to_select = n_features_to_select
+        self.beta = beta
+        self.unique_relevance = unique_relevance
+        self.classifier = classifier
+        self.cv = cv
+        self.estimator = estimator
+        self.n_neighbors = n_neighbors
+        self.metric = metric
+        self.scale = scale
+        self.n_bins = n_bins
+        self.correction = correction
+        self.kinds = kinds
+        self.target_kind = target_kind
+        self.missing = missing
+        self.include = include
+        self.exclude = exclude
+        self.max_seconds = max_seconds
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Select features.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_samples, n_features)
+            numpy array, list of rows, pandas, polars or pyarrow frame; columns of numbers, texts or categories, with
+            or without missing values.
+        y : array or series of shape (n_samples,)
+            The target: class labels of any type, or numbers.
+
+        Returns
+        -------
+        self
+        """
+        X = self._check_table(X, reset=True)
+        table = self._read(X, y)
+        wanted = self.n_features_to_select
+        if isinstance(wanted, Integral) and wanted == DEFAULT_N_FEATURES:
+            wanted = min(DEFAULT_N_FEATURES, table.n_features)
+        options = self._search_options(wanted, estimator=self.estimator, cv=self.cv)
+        (selection,) = run_path(table, [self.criterion], [self.beta], options)
+        self._keep(table, selection, wanted)
+        return self
+
+
+def _check_selection(selection: Selection, wanted: Any) -> None:
+    if len(selection) == 0:
+        if selection.reason.startswith("interrupted"):
+            raise KeyboardInterrupt("interrupted before the first feature was selected")
+        if selection.complete:
+            raise ValueError(
+                f"n_features_to_select={wanted!r} selects nothing: {selection.reason}, so no feature is seen to tell "
+                "about y; pass a number of features"
+            )
+        raise TimeoutError(f"no feature was selected: {selection.reason}; give more with max_seconds=")
+    if not selection.complete:
+        of_wanted = f" of {wanted}" if isinstance(wanted, Integral) else ""
+        unboosted = selection.beta > 0 and selection.unique_relevance is None
+        boost = ", and unique relevance is not boosted" if unboosted else ""
+        warnings.warn(
+            f"the selection is incomplete: {selection.reason}; {len(selection)}{of_wanted} features were selected"
+            f"{boost}. Fit again, with a larger max_seconds= or fewer features.",
+            UnirelWarning,
+            stacklevel=4,
+        )
+
+
+def _rank(support: NDArray[np.bool_], relevance: NDArray[np.float64]) -> NDArray[np.intp]:
+    """1 for selected features, the others from 2 on by relevance; ties go to the lowest position, NaN comes last."""
+    ranking = np.ones(support.size, dtype=np.intp)
+    others = np.flatnonzero(~support)
+    ranking[others[np.argsort(-relevance[others], kind="stable")]] = np.arange(2, others.size + 2)
+    return ranking

@@ -1,0 +1,207 @@
+"""All other commands, and what they share."""
+
+import csv
+import io
+import json
+import subprocess
+import sys
+
+import pytest
+
+COMMANDS = ["select", "relevance", "redundancy", "compare", "reproduce", "apply", "datasets"]
+
+
+def test_relevance(unirel, table):
+    done = unirel("relevance", table, "-t", "class")
+    lines = done.out.splitlines()
+    assert done.code == 0
+    assert lines[0].split() == ["rank", "name", "kind", "missing", "relevance"]
+    assert [line.split()[1] for line in lines[2:6]][-1] == "noise"
+
+
+def test_relevance_equals_that_of_the_library(unirel):
+    from sklearn.datasets import load_iris
+
+    from unirel import relevance
+
+    found = json.loads(unirel("relevance", "iris", "--json").out)
+    values = {row["name"]: row["relevance"] for row in found["features"]}
+    data = load_iris()
+    assert values == dict(zip(data.feature_names, relevance(data.data, data.target).tolist(), strict=True))
+    assert found["entropy"] == pytest.approx(1.0986, abs=1e-4)
+
+
+def test_relevance_top(unirel, table):
+    done = unirel("relevance", table, "-t", "class", "--top", 2)
+    assert "2 more are not shown" in done.out
+    rows = list(csv.reader(io.StringIO(unirel("relevance", table, "-t", "class", "--top", 0, "--csv").out)))
+    assert len(rows) == 5
+
+
+def test_redundancy(unirel, table):
+    done = unirel("redundancy", table, "-t", "class")
+    assert done.code == 0
+    assert "the redundancy rate is" in " ".join(done.out.split())
+    content = json.loads(unirel("redundancy", table, "-t", "class", "--order", "a,copy,noise,b", "--json").out)
+    assert content["schema"] == "unirel/redundancy"
+    assert [row["name"] for row in content["features"]] == ["a", "copy", "noise", "b"]
+    assert "no column 'z'" in unirel("redundancy", table, "-t", "class", "--order", "z").error
+
+
+def test_compare(unirel, table, tmp_path):
+    options = ["--runs", 2, "--classifiers", "knn", "--max-features", 3]
+    done = unirel("compare", table, "-t", "class", *options, "--journal", tmp_path / "journal")
+    assert done.code == 0
+    assert "jmi boosted" in done.out
+    assert "Best on average" in done.out
+    content = json.loads(unirel("compare", table, "-t", "class", *options, "--json").out)
+    assert {row["selector"] for row in content["summary"]} == {"jmi", "jmi boosted"}
+    assert "'best'" in unirel("compare", table, "-t", "class", "--criteria", "best").error
+
+
+def test_compare_leaves_out_what_classifiers_cannot_use(unirel, table):
+    lines = table.read_text(encoding="utf-8").splitlines()
+    words = [f"{line},{['red', 'blue'][row % 2]}" for row, line in enumerate(lines[1:])]
+    table.write_text("\n".join([lines[0] + ",colour", *words]), encoding="utf-8")
+    done = unirel("compare", table, "-t", "class", "--runs", 1, "--classifiers", "knn", "--max-features", 2)
+    assert done.code == 0
+    assert "left out 'colour'" in done.error
+
+
+def test_reproduce_lists_experiments(unirel):
+    done = unirel("reproduce")
+    assert done.code == 0
+    assert "redundancy_sonar" in done.out
+    assert "there is no experiment 'x'" in unirel("reproduce", "x").error
+
+
+def test_reproduce_passes_options_on(unirel, tmp_path):
+    done = unirel("reproduce", "redundancy_sonar", "--preset", "smoke", "--data", tmp_path)
+    assert done.code == 2
+    assert str(tmp_path) in done.err
+
+
+def test_datasets(unirel):
+    assert "breast_cancer" in unirel("datasets").out
+    names = [row["name"] for row in json.loads(unirel("datasets", "--json").out)["datasets"]]
+    assert {"iris", "sonar"} <= set(names)
+
+
+def test_a_dataset_by_name(unirel):
+    done = unirel("select", "iris", "-k", 2, "--json")
+    assert json.loads(done.out)["data"]["source"] == "iris"
+    assert "has one target" in unirel("select", "iris", "-t", "class").error
+
+
+class TestApply:
+    @pytest.fixture
+    def saved(self, unirel, table, tmp_path):
+        path = tmp_path / "selection.json"
+        assert unirel("select", table, "-t", "class", "-k", 2, "--save", path, "-q").code == 0
+        return path
+
+    @pytest.mark.parametrize("ending", ["csv", "tsv", "parquet", "arrow", "feather"])
+    def test_formats(self, unirel, saved, table, tmp_path, ending):
+        output = tmp_path / f"small.{ending}"
+        done = unirel("apply", saved, table, "-o", output, "--keep", "class")
+        assert (done.code, done.error) == (0, f"3 columns and 120 rows written to '{output}'")
+        again = unirel("relevance", output, "-t", "class", "--json")
+        assert len(json.loads(again.out)["features"]) == 2
+
+    def test_text_stays_as_it_is(self, unirel, saved, table, tmp_path):
+        names = [row["name"] for row in json.loads(saved.read_text(encoding="utf-8"))["features"]]
+        (tmp_path / "new.csv").write_text(f"{names[1]},z,{names[0]}\n007,x,1.50\n,y,1e3\n", encoding="utf-8")
+        assert unirel("apply", saved, tmp_path / "new.csv", "-o", tmp_path / "out.csv").code == 0
+        assert (tmp_path / "out.csv").read_text(encoding="utf-8") == f"{names[0]},{names[1]}\n1.50,007\n1e3,\n"
+
+    def test_missing_columns_are_named(self, unirel, saved, tmp_path):
+        (tmp_path / "new.csv").write_text("x,y\n1,2\n", encoding="utf-8")
+        (tmp_path / "out.csv").write_text("before", encoding="utf-8")
+        done = unirel("apply", saved, tmp_path / "new.csv", "-o", tmp_path / "out.csv")
+        assert done.code == 2
+        assert "lacks what was selected: missing columns" in done.error
+        assert (tmp_path / "out.csv").read_text(encoding="utf-8") == "before"
+        assert len(list(tmp_path.iterdir())) == 4
+
+    @pytest.mark.parametrize(
+        ("content", "reason"),
+        [
+            (b"not json", "is not JSON"),
+            (b"\x80\x04K\x01.", "is not JSON"),
+            (b"[" * 100_000, "is not JSON"),
+            (b"{}", "is no selection"),
+            (b'{"schema": "unirel/selection", "version": 9}', "has version 9"),
+            (b'{"schema": "unirel/selection", "version": 1, "features": [{"name": 3}]}', "no selected features"),
+        ],
+    )
+    def test_bad_selection_files(self, unirel, table, tmp_path, content, reason):
+        path = tmp_path / "bad.json"
+        path.write_bytes(content)
+        done = unirel("apply", path, table, "-o", tmp_path / "out.csv")
+        assert done.code == 2
+        assert reason in done.error
+
+    def test_bad_outputs(self, unirel, saved, table, tmp_path):
+        assert "no known ending" in unirel("apply", saved, table, "-o", tmp_path / "out.pkl").error
+        assert "no folder" in unirel("apply", saved, table, "-o", tmp_path / "none" / "out.csv").error
+        assert "there is no file" in unirel("apply", tmp_path / "none.json", table, "-o", tmp_path / "o.csv").error
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_has_examples(unirel, command):
+    done = unirel(command, "--help")
+    assert done.code == 0
+    assert "Examples" in done.out
+    assert f"unirel {command}" in done.out
+
+
+def test_help_lists_all_commands(unirel):
+    done = unirel("--help")
+    assert all(command in done.out for command in COMMANDS)
+
+
+def test_version(unirel):
+    import unirel as package
+
+    assert unirel("--version").out == f"unirel {package.__version__}\n"
+
+
+@pytest.mark.parametrize("arguments", [["nonsense"], ["select"], ["apply", "x"], ["--nonsense"]])
+def test_wrong_usage_is_one_line(unirel, arguments):
+    done = unirel(*arguments)
+    assert done.code == 2
+    assert "--help" in done.error
+
+
+def test_help_imports_nothing_heavy():
+    code = (
+        "import sys; from unirel.cli import main; main(['--help']);"
+        "print(*{name.split('.')[0] for name in sys.modules}, file=sys.stderr)"
+    )
+    loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stderr.split()
+    assert not {"numpy", "numba", "sklearn", "pyarrow", "pandas", "polars", "matplotlib", "altair"} & set(loaded)
+
+
+def test_the_command_is_installed():
+    from importlib.metadata import entry_points
+
+    (script,) = entry_points(group="console_scripts", name="unirel")
+    assert script.value == "unirel.cli:main"
+
+
+def test_an_unexpected_error_is_one_line(unirel, table, monkeypatch):
+    from unirel.report import analysis
+
+    monkeypatch.setattr(analysis, "analyse", lambda *_, **__: 1 / 0)
+    done = unirel("select", table, "-t", "class")
+    assert done.code == 1
+    assert "failed: ZeroDivisionError" in done.error
+
+
+def test_a_closed_pipe_is_no_error(table):
+    code = "import sys; from unirel.cli import main; sys.exit(main())"
+    command = [sys.executable, "-c", code, "select", str(table), "-t", "class"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.close()
+        assert process.wait(60) == 0
+        assert process.stderr.read() == b""

@@ -1,0 +1,220 @@
+"""`unirel select`: what it prints and writes."""
+
+import csv
+import io
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+def assert_like(found, expected, where="$"):
+    """Equal, with numbers that may differ by rounding."""
+    if isinstance(expected, dict):
+        assert list(found) == list(expected), where
+        for key, value in expected.items():
+            assert_like(found[key], value, f"{where}.{key}")
+    elif isinstance(expected, list):
+        assert len(found) == len(expected), where
+        for place, value in enumerate(expected):
+            assert_like(found[place], value, f"{where}[{place}]")
+    elif isinstance(expected, float):
+        assert math.isclose(found, expected, rel_tol=1e-9, abs_tol=1e-9), (where, found, expected)
+    else:
+        assert found == expected, where
+
+
+def test_prints_a_table_and_words(unirel, table):
+    done = unirel("select", table, "--target", "class", "-k", 3)
+    assert done.code == 0
+    assert done.err == ""
+    header = done.out.splitlines()[0].split()
+    assert header[:6] == ["step", "name", "kind", "score", "relevance", "unique"]
+    assert "Of 4 features, 3 were selected for 'class' (2 classes, 120 rows) by jmi" in " ".join(done.out.split())
+    assert "\x1b" not in done.out
+
+
+@pytest.mark.parametrize("name", ["iris", "diabetes"])
+def test_json_is_as_before(unirel, name):
+    done = unirel("select", name, "-k", 3, "--json")
+    assert (done.code, done.err) == (0, "")
+    found = json.loads(done.out)
+    path = GOLDEN / f"select_{name}.json"
+    if os.environ.get("UNIREL_WRITE_GOLDEN"):
+        path.write_text(json.dumps({**found, "unirel": ""}, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    assert_like({**found, "unirel": ""}, json.loads(path.read_text(encoding="utf-8")))
+
+
+def test_json_twice_is_the_same(unirel, table):
+    first, second = (unirel("select", table, "-t", "class", "--json").out for _ in range(2))
+    assert first == second
+
+
+def test_jobs_change_nothing(unirel, table):
+    first, second = (unirel("select", table, "-t", "class", "--json", "-j", jobs).out for jobs in (1, 2))
+    assert first == second
+
+
+def test_csv(unirel, table):
+    done = unirel("select", table, "-t", "class", "-k", 2, "--csv")
+    rows = list(csv.DictReader(io.StringIO(done.out)))
+    assert [row["step"] for row in rows] == ["1", "2"]
+    assert {"name", "kind", "score", "relevance", "unique_relevance", "partner", "shared"} <= set(rows[0])
+
+
+def test_the_copy_is_the_most_redundant_partner(unirel, table):
+    done = unirel("select", table, "-t", "class", "-k", 4, "--json")
+    features = {feature["name"]: feature for feature in json.loads(done.out)["features"]}
+    assert features["a"]["partner"] == "copy"
+    assert features["a"]["shared"] > 0.97
+    assert features["noise"]["shared"] < 0.5
+
+
+@pytest.mark.parametrize(("k", "n"), [("2", 2), ("0.5", 2), (None, 4)])
+def test_number_of_features(unirel, table, k, n):
+    done = unirel("select", table, "-t", "class", "--json", *([] if k is None else ["-k", k]))
+    assert len(json.loads(done.out)["features"]) == n
+
+
+def test_auto_leaves_noise_out(unirel, table):
+    names = [
+        row["name"]
+        for row in json.loads(unirel("select", table, "-t", "class", "-k", "auto", "--json").out)["features"]
+    ]
+    assert "noise" not in names
+
+
+def test_include_exclude_and_drop(unirel, table):
+    options = ["--include", "noise", "--exclude", "a", "--drop", "copy", "-k", 2]
+    done = unirel("select", table, "-t", "class", "--json", *options)
+    content = json.loads(done.out)
+    assert [feature["name"] for feature in content["features"]] == ["noise", "b"]
+    assert content["data"]["dropped"] == ["copy"]
+
+
+@pytest.mark.parametrize("method", ["reference", "ksg", "classifier", "none"])
+def test_every_kind_of_unique_relevance(unirel, table, method):
+    done = unirel("select", table, "-t", "class", "-u", method, "--json")
+    content = json.loads(done.out)
+    assert content["beta"] == (0 if method == "none" else 0.1)
+    assert (content["features"][0]["unique_relevance"] is None) == (method == "none")
+
+
+def test_kinds(unirel, table):
+    done = unirel("select", table, "-t", "class", "--kinds", "a=ignored,b=continuous", "--json")
+    assert {"name": "a", "reason": "given by kinds"} in json.loads(done.out)["data"]["ignored"]
+
+
+def test_criteria_are_those_of_the_library(unirel):
+    from unirel.classifier import _CLASSIFIERS
+    from unirel.cli.options import ClassifierName, CriterionName, EstimatorName, UniqueMethod
+    from unirel.criteria import CRITERIA
+    from unirel.information import ESTIMATORS
+    from unirel.unique import METHODS
+
+    assert {name.value for name in CriterionName} == set(CRITERIA)
+    assert {name.value for name in EstimatorName} == set(ESTIMATORS)
+    assert {name.value for name in UniqueMethod} == {*METHODS, "none"}
+    assert {name.value for name in ClassifierName} == set(_CLASSIFIERS)
+
+
+def test_save_and_apply(unirel, table, tmp_path):
+    saved = tmp_path / "selection.json"
+    assert unirel("select", table, "-t", "class", "-k", 2, "--save", saved, "--quiet").code == 0
+    content = json.loads(saved.read_text(encoding="utf-8"))
+    assert (content["schema"], content["version"]) == ("unirel/selection", 1)
+    names = [feature["name"] for feature in content["features"]]
+    done = unirel("apply", saved, table, "-o", tmp_path / "small.csv")
+    assert done.code == 0
+    rows = list(csv.reader((tmp_path / "small.csv").read_text(encoding="utf-8").splitlines()))
+    assert rows[0] == names
+    original = list(csv.DictReader(table.read_text(encoding="utf-8").splitlines()))
+    assert rows[1:] == [[row[name] for name in names] for row in original]
+
+
+def test_report_is_written(unirel, table, tmp_path):
+    pytest.importorskip("vl_convert")
+    done = unirel("select", table, "-t", "class", "-k", 3, "--report", tmp_path / "page.html")
+    assert done.code == 0
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert page.startswith("<!DOCTYPE html>")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["page.html", "table.csv"]
+
+
+def test_out_of_time_is_no_failure(unirel, table, tmp_path):
+    done = unirel("select", table, "-t", "class", "--max-seconds", 0, "--json", "--save", tmp_path / "s.json")
+    content = json.loads(done.out)
+    assert done.code == 0
+    assert not content["complete"]
+    assert content["reason"] == "the time budget of 0 s was used up"
+    assert "incomplete: the time budget of 0 s was used up" in done.error
+    assert (tmp_path / "s.json").exists()
+
+
+def test_quiet_says_nothing(unirel, table):
+    assert unirel("select", table, "-t", "class", "--max-seconds", 0, "--quiet").err == ""
+
+
+def test_interrupted_search_prints_what_it_has(unirel, table, monkeypatch, tmp_path):
+    """Ctrl-C after the second step, at a moment that the test chooses."""
+    from unirel.progress import ProgressBar
+
+    def interrupt(self, done, total):
+        if done == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.01)
+
+    monkeypatch.setattr(ProgressBar, "__call__", interrupt)
+    before = signal.getsignal(signal.SIGINT)
+    done = unirel("select", table, "-t", "class", "-k", 4, "--csv", "--save", tmp_path / "s.json")
+    assert done.code == 130
+    assert len(done.out.splitlines()) == 3
+    assert "2 features so far" in done.error
+    assert not (tmp_path / "s.json").exists()
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+@pytest.mark.slow
+def test_interrupted_process(tmp_path):
+    """Ctrl-C from outside, while a long search runs."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    rng = np.random.default_rng(0)
+    values = rng.standard_normal((3000, 400))
+    columns = {f"f{j}": values[:, j] for j in range(400)}
+    parquet.write_table(
+        pa.table({**columns, "y": (values[:, :5].sum(axis=1) > 0).astype(int)}), tmp_path / "big.parquet"
+    )
+    code = "import sys; from unirel.cli import main; sys.exit(main())"
+    command = [
+        sys.executable,
+        "-c",
+        code,
+        "select",
+        str(tmp_path / "big.parquet"),
+        "-t",
+        "y",
+        "-k",
+        "400",
+        "-u",
+        "none",
+    ]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        time.sleep(12)
+        assert process.poll() is None, "the search ended too soon for this test"
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert "Traceback" not in err
+    assert "interrupted" in err
+    assert out.startswith("step")

@@ -1,0 +1,93 @@
+"""Kernels on a line against a few lines of numpy."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from reference import FAR, count_within, encoded_columns, encoded_distances, kozachenko_leonenko, ross
+
+from unirel.kernels.line import (
+    count_around,
+    count_on_line,
+    differential_entropy,
+    end_within,
+    first_within,
+    ross_on_line,
+)
+from unirel.kernels.special import digamma_table
+
+LINES = {
+    "normal": lambda rng: np.sort(rng.normal(size=50)),
+    "ties": lambda rng: np.sort(rng.integers(0, 5, size=50) * 0.5),
+    "equal": lambda rng: np.zeros(50),
+    "two": lambda rng: np.array([0.0, 1.0]),
+    "two equal": lambda rng: np.array([1.0, 1.0]),
+    "levels": lambda rng: np.sort(rng.integers(0, 3, size=50) * 2 * FAR),
+}
+LIMITS = [0.0, 0.25, 0.5, 1.0, 3.0, np.inf]
+
+
+@pytest.mark.parametrize("limit", LIMITS)
+@pytest.mark.parametrize("name", LINES)
+def test_first_and_end_within(name, limit, rng):
+    line = LINES[name](rng)
+    for start, stop in [(0, len(line)), (1, len(line)), (0, len(line) // 2), (1, 1)]:
+        part = line[start:stop]
+        for center in [*line[::7], line[0] - 5, line[-1] + 5]:
+            below, above = np.flatnonzero(center - part <= limit), np.flatnonzero(part - center <= limit)
+            assert first_within(line, start, stop, center, limit) == (start + below[0] if below.size else stop)
+            assert end_within(line, start, stop, center, limit) == (start + above[-1] + 1 if above.size else start)
+
+
+@pytest.mark.parametrize("limit", [-1.0, *LIMITS, FAR])
+@pytest.mark.parametrize("name", LINES)
+def test_count_around(name, limit, rng):
+    line = LINES[name](rng)
+    expected = count_within(encoded_distances(line[None]), np.full(len(line), limit))
+    assert_array_equal([count_around(line, place, limit, FAR) for place in range(len(line))], expected)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("n_rows", [2, 3, 60])
+def test_count_on_line(n_rows, dtype, rng):
+    for values in encoded_columns(rng, n_rows, dtype):
+        limits = rng.choice([-1.0, 0.0, 0.5, 1.0, 2.0, FAR], size=n_rows)
+        counts = np.empty(n_rows, np.int32)
+        count_on_line(values, np.argsort(values), limits, FAR, counts)
+        assert_array_equal(counts, count_within(encoded_distances(values[None]), limits))
+
+
+@pytest.mark.parametrize("n_classes", [1, 2, 5])
+@pytest.mark.parametrize("n_rows", [12, 80])
+@pytest.mark.parametrize("n_neighbors", [1, 3, 50])
+def test_ross_on_line(n_neighbors, n_rows, n_classes, rng):
+    columns = encoded_columns(rng, n_rows)
+    labels = rng.permutation(np.arange(n_rows) % n_classes).astype(np.int32)
+    ours = ross_on_line(
+        columns,
+        np.argsort(columns, axis=1),
+        labels,
+        np.bincount(labels),
+        n_neighbors,
+        FAR,
+        1e-9,
+        digamma_table(n_rows),
+    )
+    twin = [ross(encoded_distances(column[None]), labels.tolist(), n_neighbors) for column in columns]
+    assert_allclose(ours, twin, rtol=0, atol=1e-12)
+
+
+def test_ross_on_line_of_two_rows():
+    columns = np.array([[0.0, 1.0], [1.0, 1.0], [0.0, 2 * FAR]])
+    ours = ross_on_line(
+        columns, np.argsort(columns, axis=1), np.zeros(2, np.int32), np.array([2]), 3, FAR, 1e-9, digamma_table(2)
+    )
+    assert_allclose(ours, 0, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("n_neighbors", [1, 3, 7])
+@pytest.mark.parametrize("name", ["normal", "ties", "two"])
+def test_differential_entropy(name, n_neighbors, rng):
+    line = LINES[name](rng)
+    n_neighbors = min(n_neighbors, len(line) - 1)
+    ours = differential_entropy(line, n_neighbors, 1e-9, digamma_table(len(line)))
+    assert ours == pytest.approx(kozachenko_leonenko(line, n_neighbors), abs=1e-12)

@@ -1,0 +1,209 @@
+"""The report in a browser."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("vl_convert")
+sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None, reason="there is no chromium; install it, such as: apt install chromium"
+)
+
+ARGUMENTS = (
+    "--headless --no-sandbox --disable-gpu --disable-background-networking --disable-component-update --disable-sync "
+    "--no-first-run"
+).split()
+HOSTILE = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>']
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    """A report with hostile names, whose order depends on beta."""
+    import pandas as pd
+
+    from unirel.report import Report
+    from unirel.report.summarize import Origin
+
+    rng = np.random.default_rng(5)
+    a, b, c, d, e = rng.standard_normal((5, 200))
+    columns = {HOSTILE[0]: a, "copy": a + 0.05 * e, HOSTILE[1]: b, "Größe": c, "noise": d, "weak": e + 0.1 * b}
+    y = 2 * a + b + 0.5 * c > 0
+    origin = Origin(source="<i>file</i>.csv", target='"><img src=x onerror=alert(1)>')
+    report = Report.from_data(pd.DataFrame(columns), y, criterion="mim", n_features_to_select=4, origin=origin)
+    return report.save(tmp_path_factory.mktemp("report") / "report.html")
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(browser, report):
+    """The page, once its charts are drawn; nothing may go wrong and nothing may be asked for."""
+    context = browser.new_context()
+    page = context.new_page()
+    seen = {"messages": [], "requests": [], "dialogs": []}
+    page.on("console", lambda message: seen["messages"].append(message.text))
+    page.on("pageerror", lambda error: seen["messages"].append(str(error)))
+    page.on("request", lambda request: seen["requests"].append(request.url))
+    page.on("dialog", lambda dialog: (seen["dialogs"].append(dialog.message), dialog.dismiss()))
+    page.goto(Path(report).as_uri())
+    page.wait_for_function("Object.keys(window.views || {}).length === 4", timeout=30_000)
+    yield page
+    assert seen["messages"] == []
+    assert seen["dialogs"] == []
+    assert set(seen["requests"]) == {Path(report).as_uri()}
+    context.close()
+
+
+def bars(page):
+    """Names in the chart of the order, from top to bottom."""
+    return page.evaluate(
+        """() => Array.from(document.querySelectorAll('#chart-order .role-axis-label text'))
+            .map(e => [e.getBoundingClientRect().top, e.textContent, e.getBoundingClientRect().left])
+            .filter(([top, text]) => isNaN(Number(text.replace('\\u2212', '-'))))
+            .sort((a, b) => a[0] - b[0]).map(([top, text]) => text)"""
+    )
+
+
+def names(page):
+    return page.eval_on_selector_all("#features tbody tr:not([hidden]) th", "cells => cells.map(c => c.textContent)")
+
+
+def test_loads_without_errors_or_requests(page):
+    for chart in ("order", "curve", "points", "heat"):
+        box = page.locator(f"#chart-{chart} svg").bounding_box()
+        assert box["width"] > 200
+        assert box["height"] > 100
+
+
+def test_hostile_names_are_text(page):
+    assert set(HOSTILE) <= set(names(page))
+    assert page.locator("img").count() == 0
+    assert page.locator("h1").text_content().count(HOSTILE[1]) == 1
+    assert {HOSTILE[0], HOSTILE[1]} & set(bars(page))
+
+
+def test_a_tooltip_shows_names_as_text(page):
+    page.locator("#chart-order .mark-rect path, #chart-order .role-mark path").first.hover()
+    tip = page.locator("#vg-tooltip-element")
+    tip.wait_for(state="visible")
+    assert "shares most with" in tip.text_content()
+    assert page.locator("#vg-tooltip-element img, #vg-tooltip-element script").count() == 0
+
+
+def move_slider(page, chart, value):
+    slider = page.locator(f"#chart-{chart} input[type=range]")
+    slider.evaluate(
+        "(e, v) => { e.value = v; e.dispatchEvent(new Event('input', {bubbles: true}));"
+        " e.dispatchEvent(new Event('change', {bubbles: true})); }",
+        str(value),
+    )
+    page.wait_for_timeout(300)
+
+
+def test_the_beta_slider_changes_the_order(page):
+    before = bars(page)
+    move_slider(page, "order", 1)
+    after = bars(page)
+    assert len(before) == len(after) == 4
+    assert before != after
+    move_slider(page, "order", 0.1)
+    assert bars(page) == before
+
+
+def test_the_beta_slider_works_by_keyboard(page):
+    slider = page.locator("#chart-order input[type=range]")
+    slider.focus()
+    for _ in range(9):
+        page.keyboard.press("ArrowRight")
+    assert float(slider.input_value()) == pytest.approx(1)
+
+
+def test_the_size_slider_tells_what_the_first_features_tell(page):
+    move_slider(page, "curve", 2)
+    assert "first 2: " in page.locator("#chart-curve svg").text_content()
+
+
+def test_sorting(page):
+    header = page.get_by_role("button", name="relevance", exact=True)
+    header.click()
+    values = page.eval_on_selector_all(
+        "#features tbody td:nth-child(5)", "cells => cells.map(c => Number(c.textContent))"
+    )
+    assert values == sorted(values, reverse=True)
+    header.click()
+    values = page.eval_on_selector_all(
+        "#features tbody td:nth-child(5)", "cells => cells.map(c => Number(c.textContent))"
+    )
+    assert values == sorted(values)
+    assert page.locator("th[aria-sort]").get_attribute("aria-sort") == "ascending"
+    page.get_by_role("button", name="step", exact=True).click()
+    assert page.locator("#features tbody td").first.text_content() == "1"
+
+
+def test_search(page):
+    page.get_by_label("Search by name").fill("grö")
+    assert names(page) == ["Größe"]
+    assert page.locator("#found").text_content() == "1 of 6"
+    page.get_by_label("Search by name").fill("<img")
+    assert names(page) == [HOSTILE[1]]
+
+
+def test_everything_has_a_label(page):
+    unnamed = page.evaluate(
+        """() => Array.from(document.querySelectorAll('input, button, figure, [role=region]'))
+            .filter(e => !(e.labels && e.labels.length) && !e.textContent.trim() && !e.getAttribute('aria-label')
+                && !e.getAttribute('aria-labelledby')).map(e => e.outerHTML.slice(0, 100))"""
+    )
+    assert unnamed == []
+    assert page.locator("main").count() == page.locator("h1").count() == 1
+    assert page.locator("html").get_attribute("lang") == "en"
+
+
+def contrast(page, selector):
+    """Ratio of the luminances of text and ground."""
+    colors = page.evaluate(
+        """selector => { const e = document.querySelector(selector);
+            return [getComputedStyle(e).color, getComputedStyle(document.body).backgroundColor]; }""",
+        selector,
+    )
+
+    def luminance(color):
+        parts = [int(part) / 255 for part in color[color.index("(") + 1 : -1].split(",")[:3]]
+        linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    low, high = sorted(map(luminance, colors))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_contrast(page, scheme):
+    page.emulate_media(color_scheme=scheme)
+    for selector in ("p", "dt", ".small", "th button", "code"):
+        assert contrast(page, selector) >= 4.5
+    fill = page.evaluate("getComputedStyle(document.querySelector('#chart-order svg text')).fill")
+    assert fill == page.evaluate("getComputedStyle(document.body).color")
+
+
+def test_a_phone_needs_no_scrolling_to_the_side(page):
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.reload()
+    page.wait_for_function("Object.keys(window.views || {}).length === 4")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_prints_dark_on_white(page):
+    page.emulate_media(media="print", color_scheme="dark")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert page.locator(".search").is_hidden()

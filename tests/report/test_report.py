@@ -1,0 +1,183 @@
+"""The report: what it says, that it says the same twice, and that names stay text."""
+
+import json
+import re
+import subprocess
+import sys
+from html import escape
+
+import numpy as np
+import pytest
+
+pytest.importorskip("jinja2")
+pytest.importorskip("altair")
+pytest.importorskip("vl_convert")
+
+from unirel.report import Report
+from unirel.report.analysis import Analysis, analyse, normalise
+from unirel.report.summarize import Origin
+from unirel.table import Table
+
+HOSTILE = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "</script><b>", "{{ 7*7 }}", "a'b&amp;c"]
+
+
+def make_report(names=("a", "b", "copy", "noise", "weak"), **options):
+    import pandas as pd
+
+    rng = np.random.default_rng(3)
+    a, b, noise, weak = rng.standard_normal((4, 120))
+    columns = [a, b, a + 0.01 * noise, noise, weak]
+    y = np.where(a + 0.7 * b + 0.3 * weak > 0, "yes", "no")
+    X = pd.DataFrame(dict(zip(names, columns, strict=True)))
+    return Report.from_data(X, y, n_features_to_select=3, **options)
+
+
+@pytest.fixture(scope="module")
+def page():
+    return make_report().to_html()
+
+
+def specs_of(page):
+    found = re.search(r'<script type="application/json" id="charts">(.*?)</script>', page, re.S)
+    return json.loads(found[1])
+
+
+def test_same_input_same_bytes(page):
+    assert make_report().to_html() == page
+
+
+def test_same_bytes_in_another_process(tmp_path):
+    code = (
+        "from sklearn.datasets import load_iris; from unirel.report import Report; import hashlib;"
+        "page = Report.from_data(*load_iris(return_X_y=True), n_features_to_select=2).to_html();"
+        "print(hashlib.sha256(page.encode()).hexdigest())"
+    )
+    runs = [subprocess.run([sys.executable, "-c", code], check=True, capture_output=True).stdout for _ in range(2)]
+    assert runs[0] == runs[1]
+
+
+def test_needs_nothing_from_elsewhere(page):
+    markup = re.sub(r"<script>.*?</script>", "", page, flags=re.S)
+    assert not re.search(r"""(src|href)="(?!#)""", markup)
+    assert "default-src 'none'" in markup
+    assert "@import" not in markup
+
+
+def test_has_the_charts(page):
+    assert set(specs_of(page)) == {"order", "curve", "points", "heat"}
+
+
+def test_every_weight_is_there(page):
+    (data,) = specs_of(page)["order"]["datasets"].values()
+    assert sorted({row["beta"] for row in data}) == [step / 10 for step in range(11)]
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_names_are_escaped(name):
+    page = make_report([name, "b", "copy", "noise", "weak"], origin=Origin(target=name, source=name)).to_html()
+    shown = escape(name).replace("&#x27;", "&#39;").replace("&quot;", "&#34;")
+    assert f'<th scope="row">{shown}</th>' in page
+    assert f"<title>Features for {shown} ({shown})</title>" in page
+    assert shown == name or name not in re.sub(r"<script>.*?</script>", "", page, flags=re.S)
+    assert json.dumps(name)[1:-1] in json.dumps(specs_of(page))
+
+
+def test_nothing_to_boost():
+    report = make_report(beta=0)
+    assert "points" not in specs_of(report.to_html())
+    assert "without boost" in report.to_dict()["words"]
+
+
+def test_what_it_says():
+    said = make_report(origin=Origin("data.csv", "class", ignored=(("day", "dates"),), n_without_target=4)).to_dict()
+    assert said["data"]["ignored"] == [{"name": "day", "reason": "dates"}]
+    assert said["data"]["rows_without_target"] == 4
+    assert said["data"]["kinds"] == {"continuous": 5}
+    assert [row["step"] for row in said["features"]] == [1, 2, 3, None, None]
+    assert "for 'class' (2 classes, 120 rows) by jmi" in said["words"]
+    json.dumps(said, allow_nan=False)
+
+
+def test_the_snippet_runs_and_gives_the_same(tmp_path):
+    from unirel.cli import main
+
+    rng = np.random.default_rng(0)
+    a, b = rng.standard_normal((2, 90))
+    rows = "\n".join(
+        f"{x:.3f};{1000 + 5 * y:,.2f};2024-01-01;{'u' if x + y > 0 else 'v'}" for x, y in zip(a, b, strict=True)
+    )
+    (tmp_path / "t.csv").write_text("a;b;day;class\n" + rows, encoding="cp1252")
+    options = ["-t", "class", "-k", "2", "-q", "--report", str(tmp_path / "r.html"), "--save", str(tmp_path / "s.json")]
+    assert main(["select", str(tmp_path / "t.csv"), *options]) == 0
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    import html
+
+    code = html.unescape(re.search(r'<code id="snippet">(.*?)</code>', page, re.S)[1])
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True, capture_output=True, text=True)
+    saved = json.loads((tmp_path / "s.json").read_text(encoding="utf-8"))
+    assert done.stdout.strip() == str([row["name"] for row in saved["features"]])
+
+
+def test_save(tmp_path, page):
+    assert make_report().save(tmp_path / "page.html").read_text(encoding="utf-8") == page
+
+
+def test_thousands_of_features_stay_readable():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 1500)).astype(np.float32)
+    page = Report.from_data(X, X[:, 0] > 0, n_features_to_select=5, unique_relevance="reference").to_html()
+    assert page.count('<th scope="row">') == 1000
+    assert "1,000 of\n1,500" in page
+    assert len(page) < 1_600_000
+
+
+class TestAnalysis:
+    def test_gaussian_columns_share_their_correlation(self):
+        rng = np.random.default_rng(0)
+        x, noise = rng.standard_normal((2, 4000))
+        for correlation in (0.0, 0.5, 0.9):
+            other = correlation * x + np.sqrt(1 - correlation**2) * noise
+            table = Table.from_data(np.column_stack([x, other]), x > 0)
+            assert analyse(table, [0, 1], {}).shared[0, 1] == pytest.approx(correlation, abs=0.12)
+
+    def test_copies_share_everything(self):
+        rng = np.random.default_rng(0)
+        number, level = rng.standard_normal(300), rng.integers(0, 3, 300)
+        table = Table.from_data(np.column_stack([number, number, level, level]), number > 0)
+        shared = analyse(table, [0, 1, 2, 3], {}).shared
+        assert shared[0, 1] > 0.99
+        assert shared[2, 3] == pytest.approx(1)
+        assert np.array_equal(shared, shared.T)
+
+    def test_a_constant_column_shares_nothing(self):
+        rng = np.random.default_rng(0)
+        x = rng.standard_normal(100)
+        table = Table.from_data(np.column_stack([x, np.ones(100)]), x > 0)
+        assert analyse(table, [0, 1], {}).shared[0, 1] == 0
+
+    def test_partners_and_closest_pair(self):
+        shared = np.array([[1, 0.2, 0.9], [0.2, 1, 0.3], [0.9, 0.3, 1]])
+        analysis = Analysis(("a", "b", "c"), shared, np.array([]), None)
+        assert analysis.partners(1) == [("c", 0.3), ("a", 0.2)]
+        assert analysis.partners(7) == []
+        assert analysis.closest_pair() == ("a", "c", 0.9)
+
+    def test_curve_is_that_of_mutual_information(self):
+        from sklearn.datasets import load_iris
+
+        from unirel import mutual_information
+
+        X, y = load_iris(return_X_y=True)
+        curve = analyse(Table.from_data(X, y), [2, 3, 0], {}).joint_information
+        assert curve == pytest.approx([mutual_information(X[:, [2, 3, 0][:n]], y) for n in (1, 2, 3)])
+
+    def test_normalise(self):
+        assert normalise(np.array([0.0, np.log(2)]), np.array([np.inf, np.log(2)])) == pytest.approx([0, 1])
+
+
+def test_a_missing_library_is_named(monkeypatch):
+    from unirel.report import render
+
+    monkeypatch.setattr(render, "find_spec", lambda name: None if name == "altair" else object())
+    with pytest.raises(ImportError, match=r"needs altair; install it with: pip install 'unirel\[report\]'"):
+        render.check_installed()

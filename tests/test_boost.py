@@ -1,0 +1,150 @@
+"""What is boosted: the blend, its spread, and unique relevance of every kind as the search uses it."""
+
+import numpy as np
+import pytest
+import reference
+from numpy.testing import assert_allclose, assert_array_equal
+
+from unirel import unique_relevance
+from unirel.boost import REFERENCE_SIZE, Boost, BoostOptions, find_boost
+from unirel.table import Table
+
+CLOSE = {"rtol": 0, "atol": 1e-12}
+
+
+@pytest.fixture
+def data(rng):
+    X = rng.normal(size=(80, 6))
+    return X, X[:, :3].sum(axis=1) > 0
+
+
+@pytest.fixture
+def table(data):
+    return Table.from_data(*data)
+
+
+# The blend
+
+
+@pytest.mark.parametrize("rescale", [False, True])
+@pytest.mark.parametrize("beta", [0.1, 0.5, 1])
+def test_blend_equals_formula(rng, rescale, beta):
+    scores, unique = rng.normal(size=5), rng.normal(size=9)
+    candidates = np.array([8, 1, 3, 0, 5])
+    ours = Boost(unique, rescale).blend(scores, candidates, beta)
+    assert_allclose(ours, reference.blended(scores, unique[candidates], beta, rescale), **CLOSE)
+
+
+def test_rescaled_values_have_the_spread_of_the_scores(rng):
+    scores, unique = 1000 * rng.normal(size=20), 1e-6 * rng.normal(size=20)
+    blended = Boost(unique, rescale=True).blend(scores, np.arange(20), 1.0)
+    assert np.std(blended) == pytest.approx(np.std(scores))
+
+
+def test_units_of_rescaled_values_do_not_matter(rng):
+    scores, unique, all_of_them = rng.normal(size=20), rng.normal(size=20), np.arange(20)
+    blended = Boost(unique, rescale=True).blend(scores, all_of_them, 0.3)
+    assert_allclose(Boost(1e5 * unique, rescale=True).blend(scores, all_of_them, 0.3), blended, **CLOSE)
+
+
+@pytest.mark.parametrize(
+    ("scores", "unique"), [([1.0], [3.0]), ([1.0, 1.0], [3.0, 5.0]), ([1.0, 2.0], [3.0, 3.0]), ([0.0, 0.0], [0.0, 0.0])]
+)
+def test_without_a_spread_values_stay_as_they_are(scores, unique):
+    blended = Boost(np.array(unique), rescale=True).blend(np.array(scores), np.arange(len(scores)), 0.5)
+    assert_allclose(blended, np.mean([scores, unique], axis=0), **CLOSE)
+
+
+@pytest.mark.parametrize("n", [3, 7])
+@pytest.mark.parametrize("value", [0.1, 0.7])
+def test_equal_values_have_no_spread_whatever_rounding_says(n, value):
+    # The mean of n equal numbers may differ from them in its last bit, and numpy's deviation is then not 0.
+    equal, different = np.full(n, value), np.linspace(0, 1, n)
+    for scores, unique in ((equal, different), (different, equal)):
+        blended = Boost(unique, rescale=True).blend(scores, np.arange(n), 0.5)
+        assert_allclose(blended, (scores + unique) / 2, **CLOSE)
+
+
+# The kinds
+
+
+def test_reference_kind(data, table):
+    boost = find_boost(table, BoostOptions("reference"), [2, 0])
+    assert boost.rescale
+    assert_allclose(boost.values[:6], unique_relevance(*data, method="reference", reference=[2, 0]), **CLOSE)
+    features = [reference.read(column, "continuous") for column in data[0].T]
+    target = [reference.read(data[1], "discrete")]
+    assert_allclose(boost.values[:6], reference.unique_beside_reference(features, target, [2, 0]), rtol=0, atol=1e-10)
+
+
+def test_reference_kind_has_its_own_number_of_neighbours(data, table):
+    boost = find_boost(table, BoostOptions("reference", n_neighbors=3, metric="manhattan"), [2, 0])
+    expected = unique_relevance(*data, method="reference", reference=[2, 0], n_neighbors=10, metric="manhattan")
+    assert_array_equal(boost.values[:6], expected)
+
+
+def test_reference_size_of_the_design():
+    assert REFERENCE_SIZE == 20
+
+
+def test_ksg_kind_is_clipped(data, table):
+    boost = find_boost(table, BoostOptions("ksg", n_neighbors=4, metric="euclidean"), None)
+    expected = unique_relevance(*data, n_neighbors=4, metric="euclidean", clip=False)
+    assert not boost.rescale
+    assert expected.min() < 0
+    assert_array_equal(boost.values[:6], np.maximum(expected, 0))
+
+
+def test_classifier_kind_is_stretched(data, table, monkeypatch):
+    losses = np.array([0.3, 0.9, 0.5, 0.1, 0.1, 0.2])
+    asked = []
+
+    def losses_without_each(table, classifier, **options):
+        asked.append((classifier, options["cv"], options["n_jobs"]))
+        return losses
+
+    monkeypatch.setattr("unirel.classifier.losses_without_each", losses_without_each)
+    boost = find_boost(table, BoostOptions("classifier", classifier="rf", cv=3), None, n_jobs=2)
+    assert asked == [("rf", 3, 2)]
+    assert not boost.rescale
+    assert_allclose(boost.values[:6], reference.stretched(losses), **CLOSE)
+
+
+@pytest.mark.parametrize("kind", [[1, 2, 3, -4, 5, 0], (1, 2, 3, -4, 5, 0), np.array([1, 2, 3, -4, 5, 0])], ids=type)
+def test_given_values_stay_as_they_are(table, kind):
+    boost = find_boost(table, BoostOptions(kind), None)
+    assert not boost.rescale
+    assert_array_equal(boost.values[:6], [1, 2, 3, -4, 5, 0])
+
+
+def test_only_the_reference_kind_needs_an_unboosted_run():
+    kinds = ["reference", "ksg", "classifier", np.zeros(3)]
+    assert [BoostOptions(kind).needs_reference for kind in kinds] == [True, False, False, False]
+
+
+def test_shuffled_features(table):
+    # A shuffled copy gets what it would get as a feature beside the reference, and 0 where its value is not known.
+    probed = table.with_probes(0)
+    plain, boost = (find_boost(one, BoostOptions("reference"), [2, 0]) for one in (table, probed))
+    assert_array_equal(boost.values[:6], plain.values[:6])
+    shuffled = probed.values[6:12].T
+    direct = unique_relevance(
+        np.column_stack([table.values[:6].T, shuffled]),
+        table.codes(table.target),
+        method="reference",
+        reference=[2, 0],
+        scale=None,
+    )
+    assert_allclose(boost.values[6:12], direct[6:], **CLOSE)
+    assert np.isnan(boost.values[12])
+    assert_array_equal(find_boost(probed, BoostOptions("ksg", metric="euclidean"), None).values[6:12], 0)
+    assert_array_equal(find_boost(probed, BoostOptions(np.ones(6)), None).values[6:12], 0)
+
+
+def test_ignored_columns_have_none(data):
+    table = Table.from_data(*data, kinds={1: "ignored"})
+    for kind, members in (("reference", [2, 0]), ("ksg", None)):
+        values = find_boost(table, BoostOptions(kind, metric="euclidean"), members).values
+        assert np.flatnonzero(np.isnan(values[:6])).tolist() == [1]
+    given = find_boost(table, BoostOptions([1, np.nan, 3, 4, 5, 6]), None).values
+    assert_array_equal(given[[0, 2]], [1, 3])

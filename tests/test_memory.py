@@ -1,0 +1,72 @@
+"""The memory of an estimator grows with the rows, never with their square."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip("resource", reason="peak memory cannot be asked for on this system")
+
+# One float for each pair of rows would be 2,000 MB at 16,000 rows, one byte 250 MB; the table itself has 1 MB.
+ALLOWED_MEGABYTES = 60
+
+SCRIPT = """
+import json, resource, sys
+import numpy as np
+from unirel.information.binned import Binned
+from unirel.information.knn import KNN
+from unirel.information.plugin import Plugin
+from unirel.table import Table
+
+def peak():
+    size = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return size / 2**20 if sys.platform == "darwin" else size / 2**10
+
+def make_table(n_rows, kind):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n_rows, 6))
+    y = X[:, 0] + rng.normal(size=n_rows)
+    if kind == "levels":
+        return Table.from_data(np.floor(X * 40), y > 0, kinds="discrete")
+    return Table.from_data(X, y > 0 if kind == "labels" else y)
+
+def each_method(n_rows, kind, metric):
+    table = make_table(n_rows, kind)
+    rows = np.arange(20)
+    columns, target = range(6), [table.target]
+    if kind == "levels":
+        estimators = {"plugin": Plugin(table)}
+    else:
+        estimators = {"knn": KNN(table, metric=metric), "binned": Binned(table)}
+    for name, information in estimators.items():
+        yield name, "relevance", lambda: information.relevance(columns)
+        yield name, "pairwise", lambda: information.pairwise(columns, 1)
+        if name != "knn" or metric == "chebyshev":  # otherwise it takes long, and "with each" does the same
+            yield name, "joint", lambda: information.joint(columns, [0])
+        yield name, "block", lambda: information.mutual_information(columns[:5], target)
+        yield name, "conditional", lambda: information.conditional([0], target, [1])
+        yield name, "entropy", lambda: information.entropy(0)
+        yield name, "without each", lambda: information.without_each(columns, rows)
+        yield name, "with each", lambda: information.with_each([0, 1], columns, rows)
+
+def run(n_rows):
+    for kind, metric in [("labels", "chebyshev"), ("labels", "euclidean"), ("numbers", "auto"), ("levels", "auto")]:
+        for name, method, function in each_method(n_rows, kind, metric):
+            before = peak()
+            function()
+            yield f"{n_rows} rows, {kind}, {metric}, {name}: {method}", peak() - before
+
+list(run(300))  # compile
+start = peak()
+steps = dict(run(8_000)) | dict(run(16_000))
+print(json.dumps({"total": peak() - start, "steps": steps}))
+"""
+
+
+def test_memory_does_not_grow_with_the_square_of_the_rows():
+    finished = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=False)
+    assert finished.returncode == 0, finished.stderr
+    report = json.loads(finished.stdout)
+    largest = sorted(report["steps"].items(), key=lambda step: -step[1])[:5]
+    assert report["total"] < ALLOWED_MEGABYTES, largest

@@ -1,0 +1,80 @@
+"""The one place that starts threads: order, progress, exceptions."""
+
+import threading
+import time
+
+import joblib
+import pytest
+
+from unirel.parallel import map_tasks
+
+any_n_jobs = pytest.mark.parametrize("n_jobs", [None, 1, 2, -1])
+
+
+def double(value):
+    return 2 * value
+
+
+@any_n_jobs
+@pytest.mark.parametrize("tasks", [[], [3], list(range(20)), range(7)], ids=["none", "one", "many", "range"])
+def test_results_in_the_order_of_the_tasks(tasks, n_jobs):
+    assert map_tasks(double, tasks, n_jobs) == [2 * task for task in tasks]
+
+
+def test_order_is_kept_when_later_tasks_end_first():
+    delays = [0.05, 0.0, 0.02, 0.0]
+    assert map_tasks(lambda delay: time.sleep(delay) or delay, delays, 2) == delays
+
+
+@any_n_jobs
+def test_progress_counts_tasks(n_jobs):
+    calls = []
+    map_tasks(double, range(5), n_jobs, lambda *call: calls.append(call))
+    assert calls == [(1, 5), (2, 5), (3, 5), (4, 5), (5, 5)]
+
+
+def test_progress_is_called_in_the_thread_of_the_caller():
+    threads = set()
+    map_tasks(double, range(5), 2, lambda *_: threads.add(threading.current_thread()))
+    assert threads == {threading.current_thread()}
+
+
+def test_one_job_stays_in_the_thread_of_the_caller():
+    threads = set(map_tasks(lambda _: threading.current_thread(), range(4), 1))
+    assert threads == {threading.current_thread()}
+
+
+@any_n_jobs
+def test_an_exception_comes_through(n_jobs):
+    def fail(task):
+        if task == 3:
+            raise ZeroDivisionError("task 3")
+        return task
+
+    with pytest.raises(ZeroDivisionError, match="task 3"):
+        map_tasks(fail, range(6), n_jobs)
+
+
+@any_n_jobs
+@pytest.mark.parametrize("exception", [KeyboardInterrupt, ValueError])
+def test_an_exception_of_the_callback_comes_through(n_jobs, exception):
+    done = []
+
+    def progress(count, total):
+        done.append(count)
+        if count == 2:
+            raise exception
+
+    with pytest.raises(exception):
+        map_tasks(double, range(6), n_jobs, progress)
+    assert done == [1, 2]
+
+
+def test_a_joblib_context_is_honoured():
+    with joblib.parallel_config(backend="threading", n_jobs=2):
+        assert map_tasks(double, range(6), None) == [0, 2, 4, 6, 8, 10]
+
+
+def test_no_worker_is_refused():
+    with pytest.raises(ValueError, match=r"n_jobs=0 means no worker at all; pass 1 .* or -1"):
+        map_tasks(double, [1, 2], 0)

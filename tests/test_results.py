@@ -1,0 +1,194 @@
+"""What a search returns: plain data, whichever data frames are there."""
+
+import dataclasses
+import json
+import sys
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from numpy.testing import assert_array_equal
+
+from unirel import selection_path
+from unirel.frames import make_frame
+from unirel.results import Selection, SelectionPath
+
+COLUMNS = ["step", "feature", "name", "score", "relevance", "unique_relevance"]
+
+
+def make_selection(**changes):
+    values = {
+        "criterion": "jmi",
+        "beta": 0.1,
+        "order": np.array([2, 0]),
+        "scores": np.array([0.5, 0.25]),
+        "names": ("a", "b", "c"),
+        "relevance": np.array([0.1, np.nan, 0.3]),
+        "unique_relevance": np.array([0.01, np.nan, 0.02]),
+        "complete": True,
+        "reason": "2 features were asked for",
+        "settings": {"n_neighbors": 3},
+    }
+    return Selection(**(values | changes))
+
+
+@pytest.fixture
+def path():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(60, 5)), columns=list("abcde"))
+    return selection_path(
+        X,
+        X["a"] + X["b"] > 0,
+        criteria=["jmi", "gsa"],
+        betas=[0, 0.1],
+        n_features_to_select=4,
+        kinds={"e": "ignored"},
+        include=["b"],
+    )
+
+
+# One selection
+
+
+def test_length_and_names():
+    assert len(make_selection()) == 2
+    assert make_selection().selected_names == ["c", "a"]
+
+
+def test_dict():
+    assert make_selection().to_dict() == {
+        "criterion": "jmi",
+        "beta": 0.1,
+        "complete": True,
+        "reason": "2 features were asked for",
+        "features": [
+            {"step": 1, "feature": 2, "name": "c", "score": 0.5, "relevance": 0.3, "unique_relevance": 0.02},
+            {"step": 2, "feature": 0, "name": "a", "score": 0.25, "relevance": 0.1, "unique_relevance": 0.01},
+        ],
+        "settings": {"n_neighbors": 3},
+    }
+
+
+def test_not_a_number_is_none():
+    plain = make_selection(order=np.array([1]), scores=np.array([np.nan])).to_dict()["features"]
+    assert plain == [{"step": 1, "feature": 1, "name": "b", "score": None, "relevance": None, "unique_relevance": None}]
+
+
+def test_without_boost_there_is_no_unique_relevance():
+    plain = make_selection(unique_relevance=None)
+    assert {row["unique_relevance"] for row in plain.to_dict()["features"]} == {None}
+    assert plain.to_frame()["unique_relevance"].isna().all()
+
+
+def test_frame():
+    frame = make_selection().to_frame()
+    assert isinstance(frame, pd.DataFrame)
+    assert list(frame.columns) == COLUMNS
+    assert frame["name"].tolist() == ["c", "a"]
+    assert frame["step"].tolist() == [1, 2]
+
+
+def test_nothing_selected():
+    empty = make_selection(order=np.array([], int), scores=np.array([]), complete=False, reason="interrupted")
+    assert len(empty) == 0
+    assert empty.to_dict()["features"] == []
+    assert list(empty.to_frame().columns) == COLUMNS
+    assert SelectionPath((empty,)).to_frame().empty
+
+
+@pytest.mark.parametrize("result", [make_selection(), SelectionPath((make_selection(),))], ids=["selection", "path"])
+def test_results_are_frozen(result):
+    for field in dataclasses.fields(result):
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(result, field.name, None)
+
+
+# A path
+
+
+def test_path_is_a_sequence_of_its_selections(path):
+    assert len(path) == len(list(path)) == len(path.selections) == 4
+    assert path.criteria == ["jmi", "gsa"]
+    assert path.betas == [0, 0.1]
+
+
+def test_a_selection_of_a_path(path):
+    selection = path.selection("gsa", 0.1)
+    assert (selection.criterion, selection.beta) == ("gsa", 0.1)
+    assert_array_equal(path.order("gsa", 0.1), selection.order)
+
+
+@pytest.mark.parametrize("asked", [("mim", 0), ("jmi", 0.5)])
+def test_a_selection_that_is_not_there(path, asked):
+    with pytest.raises(KeyError) as error:
+        path.order(*asked)
+    for part in (repr(asked[0]), repr(asked[1]), "['jmi', 'gsa']", "[0.0, 0.1]"):
+        assert part in str(error.value)
+
+
+def test_path_is_fit_for_json(path):
+    text = json.dumps(path.to_dict(), allow_nan=False)
+    back = json.loads(text)
+    assert [one["criterion"] for one in back["selections"]] == ["jmi", "jmi", "gsa", "gsa"]
+    assert back["selections"][0]["features"][0]["name"] == "b"
+    assert "NaN" not in text
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"unique_relevance": np.ones(3)}, {"n_features_to_select": "auto"}, {"n_features_to_select": np.int64(2)}],
+    ids=str,
+)
+def test_settings_are_fit_for_json(rng, options):
+    X = rng.normal(size=(50, 3))
+    asked = {"criteria": "mim", "betas": [0.0, 0.5], "n_features_to_select": 2} | options
+    assert json.dumps(selection_path(X, X[:, 0] > 0, **asked).to_dict(), allow_nan=False)
+
+
+def test_frame_of_a_path(path):
+    frame = path.to_frame()
+    assert list(frame.columns) == ["criterion", "beta", *COLUMNS]
+    assert len(frame) == sum(len(selection) for selection in path)
+    part = frame[(frame["criterion"] == "gsa") & (frame["beta"] == 0.1)]
+    assert part["feature"].tolist() == path.order("gsa", 0.1).tolist()
+    assert part["score"].tolist() == path.selection("gsa", 0.1).scores.tolist()
+
+
+# Data frames
+
+
+def test_polars_where_there_is_no_pandas(path, monkeypatch):
+    expected = path.to_frame()
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    frame = path.to_frame()
+    assert isinstance(frame, pl.DataFrame)
+    assert frame.columns == list(expected.columns)
+    assert frame["name"].to_list() == expected["name"].tolist()
+    assert frame["unique_relevance"].null_count() == expected["unique_relevance"].isna().sum()
+    assert isinstance(path.selections[0].to_frame(), pl.DataFrame)
+
+
+def test_neither_library(monkeypatch):
+    for library in ("pandas", "polars"):
+        monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(ImportError, match=r"needs pandas or polars; install one of them, or use to_dict\(\)"):
+        make_frame({"a": [1]})
+
+
+# What is recorded
+
+
+def test_what_a_selection_records(path):
+    plain, boosted = path.selection("jmi", 0), path.selection("jmi", 0.1)
+    assert plain.unique_relevance is None
+    assert boosted.unique_relevance.shape == (5,)
+    assert np.flatnonzero(np.isnan(boosted.relevance)).tolist() == [4]
+    assert boosted.names == tuple("abcde")
+    assert boosted.settings["include"] == ["b"]
+    assert boosted.selected_names[0] == "b"
+
+
+def test_scores_belong_to_their_features(path):
+    selection = path.selection("jmi", 0)
+    assert selection.scores[0] == selection.relevance[selection.order[0]]

@@ -1,0 +1,703 @@
+"""Selectors keep the scikit-learn contract with any table, and cross-validation sees no test row."""
+
+import doctest
+import pickle
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import sklearn
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.compose import ColumnTransformer, make_column_selector
+from sklearn.datasets import load_breast_cancer, load_iris, make_classification, make_regression
+from sklearn.exceptions import DataConversionWarning
+from sklearn.linear_model import LinearRegression
+from sklearn.metrics import accuracy_score, make_scorer
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, cross_val_score
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils import get_tags
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import unirel.boost
+import unirel.path
+import unirel.search
+import unirel.selector_cv
+import unirel.selectors
+from unirel import BURSelector, BURSelectorCV, UnirelWarning, relevance, selection_path
+from unirel.criteria.jmi import JMI
+
+CHECKED = [
+    BURSelector(),
+    BURSelector("mim", beta=0, estimator="binned"),
+    BURSelector("cmim", 0.5, scale="rank", missing="error"),
+    BURSelector("mrmr", unique_relevance="ksg", estimator="binned"),
+    BURSelector("jmim", unique_relevance="classifier", classifier="knn", cv=2, estimator="binned"),
+    BURSelectorCV(GaussianNB(), "mim", cv=2, max_features=3, information="binned"),
+    BURSelectorCV(DecisionTreeClassifier(max_depth=2, random_state=0), cv=2, betas=[0.3], max_features=2, step=2),
+]
+
+
+@parametrize_with_checks(CHECKED)
+@pytest.mark.filterwarnings("ignore::unirel.UnirelWarning")
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def cancer():
+    X, y = load_breast_cancer(return_X_y=True)
+    return X[::3, :12].copy(), y[::3]
+
+
+@pytest.fixture
+def mixed(rng):
+    """Columns of several types, a target that needs the text and the first number, and an identifier."""
+    n = 150
+    color = rng.choice(["red", "green", "blue"], n)
+    size = rng.standard_normal(n)
+    noise = rng.standard_normal(n)
+    weight = size + 0.3 * rng.standard_normal(n)
+    weight[::7] = np.nan
+    columns = {"noise": noise, "color": color.astype(object), "size": size, "weight": weight}
+    columns["level"] = [None if i % 11 == 0 else "hi" if value > 0 else "lo" for i, value in enumerate(noise)]
+    y = np.where((color == "red") ^ (size > 0), "yes", "no").astype(object)
+    return columns, y
+
+
+# What a fitted selector has
+
+
+def test_attributes_are_those_of_the_selection(cancer):
+    X, y = cancer
+    selector = BURSelector("jmi", 4).fit(X, y)
+    selection = selection_path(X, y, criteria="jmi", betas=0.1, n_features_to_select=4).selection("jmi", 0.1)
+    assert selector.order_.tolist() == selection.order.tolist() == selector.selection_.order.tolist()
+    np.testing.assert_array_equal(selector.scores_, selection.scores)
+    np.testing.assert_array_equal(selector.relevance_, relevance(X, y))
+    np.testing.assert_array_equal(selector.unique_relevance_, selection.unique_relevance)
+    assert sorted(selector.order_) == selector.get_support(indices=True).tolist()
+    assert selector.n_features_in_ == X.shape[1]
+    assert not hasattr(selector, "feature_names_in_")
+    assert [column.name for column in selector.columns_] == [*(f"x{i}" for i in range(12)), "y"]
+    np.testing.assert_array_equal(selector.transform(X), X[:, selector.support_])
+
+
+def test_ranking_is_one_for_selected_features_then_by_relevance(cancer):
+    X, y = cancer
+    text = np.array([f"id{i}" for i in range(len(X))], dtype=object)
+    X = np.column_stack([text, X[:, :6], X[:, 0], np.zeros(len(X))]).astype(object)
+    selector = BURSelector(n_features_to_select=2, exclude=[1], kinds={0: "ignored"}).fit(X, y)
+    assert (selector.ranking_[selector.order_] == 1).all()
+    others = np.argsort(selector.ranking_)[2:]
+    assert sorted(selector.ranking_[others]) == list(range(2, 9))
+    assert others[-1] == 0
+    assert (np.diff(selector.relevance_[others[:-1]]) <= 0).all()
+    assert selector.ranking_[1] == 2, "an excluded feature is ranked, ties by position"
+    assert np.isnan(selector.relevance_[0])
+    assert selector.columns_[0].reason == "given by kinds"
+
+
+def test_no_boost_computes_no_unique_relevance(cancer, monkeypatch):
+    def fail(*arguments, **options):
+        raise AssertionError("unique relevance was computed")
+
+    monkeypatch.setattr(unirel.path, "find_boost", fail)
+    monkeypatch.setattr(unirel.boost, "unique_relevance_of", fail)
+    selector = BURSelector(beta=0, n_features_to_select=3).fit(*cancer)
+    assert selector.unique_relevance_ is None
+    with pytest.raises(AssertionError, match="was computed"):
+        BURSelector(beta=0.1, n_features_to_select=3).fit(*cancer)
+
+
+@pytest.mark.parametrize("criterion", ["mim", "mrmr", "jmi", "jmim", "cmim", "gsa", JMI()])
+def test_every_criterion(cancer, criterion):
+    X, y = cancer
+    assert len(BURSelector(criterion, 3).fit(X, y).order_) == 3
+
+
+def test_values_of_unique_relevance_can_be_given(cancer):
+    X, y = cancer
+    selector = BURSelector(beta=1, n_features_to_select=3, unique_relevance=np.arange(12.0)).fit(X, y)
+    assert selector.order_.tolist() == [11, 10, 9]
+    assert clone(selector).fit(X, y).order_.tolist() == [11, 10, 9]
+
+
+# How many features
+
+
+@pytest.mark.parametrize(("wanted", "expected"), [(1, 1), (12, 12), (0.25, 3), (1.0, 12), (0.01, 1), (10, 10)])
+def test_number_of_features(cancer, wanted, expected):
+    selector = BURSelector("mim", wanted).fit(*cancer)
+    assert selector.support_.sum() == len(selector.order_) == len(set(selector.order_)) == expected
+
+
+def test_the_default_number_is_all_if_there_are_fewer(cancer):
+    X, y = cancer
+    assert BURSelector().fit(X[:, :4], y).support_.all()
+
+
+@pytest.mark.parametrize("wanted", [5, 11, 0, -1, 1.5, 0.0, True, "many", None])
+def test_a_number_that_cannot_be_is_refused(cancer, wanted):
+    X, y = cancer
+    with pytest.raises(ValueError, match=r"n_features_to_select=.* from 1 to 4"):
+        BURSelector(n_features_to_select=wanted).fit(X[:, :4], y)
+
+
+def test_auto_stops_where_shuffled_copies_win(rng):
+    X = rng.standard_normal((200, 8))
+    y = (X[:, 1] + X[:, 6] > 0).astype(int)
+    selector = BURSelector(n_features_to_select="auto").fit(X, y)
+    assert set(selector.order_[:2]) == {1, 6}
+    assert len(selector.order_) < 8
+    assert "shuffled" in selector.selection_.reason
+
+
+def test_auto_that_finds_nothing_is_refused():
+    # The feature is exactly independent of the target; its shuffled copy is not.
+    X, y = np.tile([[0], [1]], (30, 1)), np.repeat([0, 1], 30)
+    with pytest.raises(ValueError, match="n_features_to_select='auto' selects nothing: a shuffled feature scored best"):
+        BURSelector("mim", "auto", beta=0).fit(X, y)
+
+
+def test_included_features_come_first_and_excluded_ones_never(cancer):
+    X, y = cancer
+    selector = BURSelector(n_features_to_select=4, include=[11, 3], exclude=[7]).fit(X, y)
+    assert selector.order_[:2].tolist() == [11, 3]
+    rest = BURSelector(n_features_to_select=11, exclude=[7]).fit(X, y)
+    assert not rest.support_[7]
+    assert rest.support_.sum() == 11
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"beta": 1.5}, r"beta=1.5 is out of range; it must be from 0"),
+        ({"criterion": "jmj"}, r"criterion='jmj' is not one of 'mim'"),
+        ({"unique_relevance": "best"}, r"unique_relevance='best' is not one of"),
+        ({"unique_relevance": [1.0, 2.0]}, r"unique_relevance has shape \(2,\), but there are 12 features"),
+        ({"estimator": "tree"}, r"estimator='tree' is not one of"),
+        ({"n_neighbors": 0}, r"n_neighbors=0 must be"),
+        ({"include": [0], "exclude": [0]}, r"'x0' is in include and in exclude"),
+        ({"include": ["nosuch"]}, r"there is no column 'nosuch'"),
+        ({"missing": "drop"}, r"missing='drop' is not one of"),
+    ],
+)
+def test_wrong_parameters_are_named(cancer, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        BURSelector(**parameters).fit(*cancer)
+
+
+# Tables of any library
+
+
+def test_any_table_gives_the_same_selection(frame, mixed):
+    columns, y = mixed
+    X = frame(columns)
+    selector = BURSelector(n_features_to_select=2).fit(X, y)
+    assert set(selector.order_) == {1, 2}
+    chosen = selector.transform(X)
+    assert type(chosen) is type(X)
+    assert chosen.shape == (150, 2)
+    if hasattr(X, "columns"):
+        assert selector.feature_names_in_.tolist() == list(columns)
+        assert selector.get_feature_names_out().tolist() == ["color", "size"]
+        assert [str(chosen[name][3]) for name in ("color", "size")] == [str(X[name][3]) for name in ("color", "size")]
+    else:
+        np.testing.assert_array_equal(chosen, X[:, [1, 2]])
+
+
+@pytest.mark.parametrize("output", ["pandas", "polars"])
+def test_output_of_any_library(frame, mixed, output):
+    library = pytest.importorskip(output)
+    columns, y = mixed
+    X = frame(columns)
+    names = ["color", "size", "weight"] if hasattr(X, "columns") else ["x1", "x2", "x3"]
+    selector = BURSelector(n_features_to_select=3, include=[3]).set_output(transform=output)
+    for fitted in (selector, clone(selector), pickle.loads(pickle.dumps(selector))):
+        chosen = fitted.fit_transform(X, y)
+        assert isinstance(chosen, library.DataFrame)
+        assert list(chosen.columns) == names
+        assert chosen.shape == (150, 3)
+        assert np.isnan(np.asarray(chosen[names[2]], dtype=float)[::7]).all()
+    with sklearn.config_context(transform_output=output):
+        assert isinstance(clone(selector).set_output(transform=output).fit_transform(X, y), library.DataFrame)
+        assert isinstance(BURSelector(n_features_to_select=3).fit_transform(X, y), library.DataFrame)
+
+
+def test_columns_keep_their_types_from_one_library_to_another(mixed):
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    columns, y = mixed
+    chosen = (
+        BURSelector(n_features_to_select=2).set_output(transform="pandas").fit_transform(polars.DataFrame(columns), y)
+    )
+    assert pandas.api.types.is_float_dtype(chosen["size"])
+
+
+def test_pandas_keeps_index_and_categories(mixed):
+    pandas = pytest.importorskip("pandas")
+    columns, y = mixed
+    X = pandas.DataFrame(columns, index=np.arange(150)[::-1]).astype({"color": "category"})
+    chosen = BURSelector(n_features_to_select=2).fit_transform(X, pandas.Series(y, index=X.index))
+    pandas.testing.assert_frame_equal(chosen, X[["color", "size"]])
+
+
+def test_a_list_keeps_numbers_beside_texts(mixed):
+    columns, y = mixed
+    rows = [list(row) for row in zip(*columns.values(), strict=True)]
+    selector = BURSelector(n_features_to_select=2).fit(rows, list(y))
+    assert set(selector.order_) == {1, 2}
+    assert isinstance(selector.transform(rows)[0, 1], float)
+
+
+@pytest.mark.parametrize("target_kind", ["auto", "continuous"])
+def test_continuous_targets(target_kind):
+    X, y = make_regression(150, 6, n_informative=2, coef=False, random_state=3)
+    best = np.argmax([abs(np.corrcoef(column, y)[0, 1]) for column in X.T])
+    selector = BURSelector(n_features_to_select=2, target_kind=target_kind).fit(X, y)
+    assert selector.columns_[-1].kind == "continuous"
+    assert best in selector.order_
+
+
+def test_order_of_rows_does_not_matter(cancer, rng):
+    X, y = cancer
+    rows = rng.permutation(len(X))
+    one, other = (
+        BURSelector(n_features_to_select=6).fit(X, y),
+        BURSelector(n_features_to_select=6).fit(X[rows], y[rows]),
+    )
+    assert one.order_.tolist() == other.order_.tolist()
+    np.testing.assert_allclose(one.scores_, other.scores_, rtol=1e-12)
+
+
+def test_n_jobs_changes_nothing(cancer):
+    one, two = (BURSelector(n_features_to_select=5, n_jobs=n_jobs).fit(*cancer) for n_jobs in (None, 2))
+    np.testing.assert_array_equal(one.order_, two.order_)
+    np.testing.assert_array_equal(one.scores_, two.scores_)
+
+
+def test_tables_that_are_refused(cancer, mixed):
+    X, y = cancer
+    with pytest.raises(ValueError, match="Expected 2D array, got 1D array instead"):
+        BURSelector().fit(X[:, 0], y)
+    selector = BURSelector().fit(X, y)
+    with pytest.raises(ValueError, match=r"X has 11 features, but BURSelector is expecting 12 features as input"):
+        selector.transform(X[:, :11])
+    with pytest.raises(ValueError, match="target y is None"):
+        BURSelector().fit(X, None)
+    with pytest.warns(DataConversionWarning, match="A column-vector y was passed"):
+        assert BURSelector().fit(X, y[:, None]).order_.tolist() == selector.order_.tolist()
+    with pytest.raises(ValueError, match="missing='error', but there are missing values"):
+        BURSelector(missing="error").fit(np.where(X > X.mean(), np.nan, X), y)
+
+
+def test_frames_are_checked_by_name(mixed):
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    columns, y = mixed
+    X = pandas.DataFrame(columns)
+    selector = BURSelector(n_features_to_select=2).fit(X, y)
+    with pytest.raises(ValueError, match="Feature names must be in the same order"):
+        selector.transform(X[X.columns[::-1]])
+    with pytest.raises(ValueError, match="yet now missing:\n- weight"):
+        selector.transform(X.drop(columns="weight"))
+    with pytest.raises(ValueError, match="duplicate column names: 'a'"):
+        BURSelector().fit(X.set_axis(["a", "a", "b", "c", "d"], axis=1), y)
+    with pytest.raises(TypeError, match="X is lazy"):
+        BURSelector().fit(polars.DataFrame(columns).lazy(), y)
+    with pytest.raises(ValueError, match="Expected a 2-dimensional container"):
+        BURSelector().fit(X["size"], y)
+
+
+def test_inverse_transform_fills_with_zeros(cancer):
+    X, y = cancer
+    X = X.copy()
+    X[::5, 2] = np.nan
+    selector = BURSelector(n_features_to_select=3, include=[2]).fit(X, y)
+    back = selector.inverse_transform(selector.transform(X))
+    np.testing.assert_array_equal(back, np.where(selector.support_, X, 0))
+    with pytest.raises(ValueError, match="X has 12 columns, but 3 features were selected"):
+        selector.inverse_transform(X)
+
+
+# With other parts of scikit-learn
+
+
+def test_in_a_pipeline_under_cross_validation(cancer):
+    X, y = cancer
+    pipeline = make_pipeline(BURSelector(n_features_to_select=3, estimator="binned"), GaussianNB())
+    assert cross_val_score(pipeline, X, np.where(y, "benign", "malignant"), cv=3).mean() > 0.85
+
+
+def test_grid_search_over_criterion_and_beta(cancer):
+    X, y = cancer
+    pipeline = make_pipeline(BURSelector(n_features_to_select=3, estimator="binned"), GaussianNB())
+    grid = {"burselector__criterion": ["mim", "mrmr"], "burselector__beta": [0, 0.3]}
+    search = GridSearchCV(pipeline, grid, cv=2).fit(X, y)
+    assert len(search.cv_results_["params"]) == 4
+    assert search.best_estimator_[0].support_.sum() == 3
+
+
+def test_before_and_behind_a_column_transformer(mixed):
+    pandas = pytest.importorskip("pandas")
+    columns, y = mixed
+    X = pandas.DataFrame(columns)
+    encode = ColumnTransformer(
+        [("text", OneHotEncoder(), make_column_selector(dtype_exclude="number"))], remainder="passthrough"
+    )
+    pipeline = make_pipeline(BURSelector(n_features_to_select=2), encode, DecisionTreeClassifier(random_state=0))
+    assert cross_val_score(pipeline, X, y, cv=3).mean() > 0.8
+    numbers = ColumnTransformer([("best", BURSelector(n_features_to_select=1), ["noise", "size", "weight"])])
+    assert numbers.fit_transform(X, y).shape == (150, 1)
+    assert numbers.get_feature_names_out().shape == (1,)
+
+
+def test_clone_pickle_and_repr(cancer):
+    X, y = cancer
+    selector = BURSelector("mrmr", 3, beta=0.3).fit(X, y)
+    assert not hasattr(clone(selector), "order_")
+    again = pickle.loads(pickle.dumps(selector))
+    np.testing.assert_array_equal(again.transform(X), selector.transform(X))
+    assert again.selection_.selected_names == selector.selection_.selected_names
+    assert repr(selector) == "BURSelector(beta=0.3, criterion='mrmr', n_features_to_select=3)"
+
+
+def test_missing_values_pass_if_the_estimator_copes_with_them(planted):
+    X, y = planted
+    gaps = np.where(X > 2, np.nan, X)
+    complete = cross_validated(betas=[0], max_features=2).fit(X, y)
+    with pytest.raises(ValueError, match="Input X contains NaN"):
+        complete.transform(gaps)
+    estimator = make_pipeline(FunctionTransformer(np.nan_to_num), GaussianNB())
+    selector = BURSelectorCV(estimator, betas=[0], max_features=2, cv=2).fit(gaps, y)
+    np.testing.assert_array_equal(selector.transform(gaps), gaps[:, selector.support_])
+
+
+def test_tags():
+    tags = get_tags(BURSelector())
+    assert tags.target_tags.required
+    assert tags.input_tags.allow_nan
+    assert tags.input_tags.string
+    assert not get_tags(BURSelectorCV(GaussianNB())).input_tags.allow_nan
+    assert get_tags(BURSelectorCV(DecisionTreeClassifier())).input_tags.allow_nan
+
+
+# Searches that end early
+
+
+def test_no_time_at_all_is_an_error(cancer):
+    with pytest.raises(TimeoutError, match="no feature was selected: the time budget of 0 s was used up"):
+        BURSelector(max_seconds=0).fit(*cancer)
+
+
+def test_a_search_that_runs_out_of_time_keeps_what_it_has(cancer, monkeypatch):
+    X, y = cancer
+    full = BURSelector("mrmr", 6, beta=0).fit(X, y)
+    start, looks = time.monotonic(), iter(range(0, 100_000, 100))
+    monkeypatch.setattr(time, "monotonic", lambda: start + next(looks))
+    selector = BURSelector("mrmr", 6, beta=0, max_seconds=250)
+    with pytest.warns(UnirelWarning, match=r"incomplete: the time budget of 250 s was used up; 3 of 6 features"):
+        selector.fit(X, y)
+    assert selector.order_.tolist() == full.order_[:3].tolist()
+    assert not selector.selection_.complete
+    assert selector.transform(X).shape[1] == 3
+
+
+def interrupt_after(monkeypatch, n_steps):
+    steps = iter(range(1000))
+    best = unirel.search._best
+
+    def step(*arguments):
+        if next(steps) >= n_steps:
+            raise KeyboardInterrupt
+        return best(*arguments)
+
+    monkeypatch.setattr(unirel.search, "_best", step)
+
+
+def test_an_interrupted_search_keeps_what_it_has(cancer, monkeypatch):
+    X, y = cancer
+    interrupt_after(monkeypatch, 2)
+    with pytest.warns(UnirelWarning, match=r"interrupted; 2 of 6 features were selected, and unique relevance is not"):
+        selector = BURSelector(n_features_to_select=6).fit(X, y)
+    assert selector.support_.sum() == 2
+    assert selector.unique_relevance_ is None
+
+
+def test_an_interrupt_before_the_first_feature_goes_on(cancer, monkeypatch):
+    interrupt_after(monkeypatch, 0)
+    with pytest.raises(KeyboardInterrupt):
+        BURSelector().fit(*cancer)
+
+
+# Cross-validation
+
+
+@pytest.fixture
+def planted():
+    return make_classification(
+        160, 10, n_informative=3, n_redundant=3, n_clusters_per_class=1, flip_y=0, class_sep=1.5, random_state=0
+    )
+
+
+def cross_validated(**parameters):
+    return BURSelectorCV(GaussianNB(), **{"max_features": 5, "cv": 3, "information": "binned", **parameters})
+
+
+def test_results_of_cross_validation(planted):
+    X, y = planted
+    selector = cross_validated(betas=[0.3]).fit(X, y)
+    results = selector.cv_results_
+    assert results["beta"].tolist() == [0.0] * 5 + [0.3] * 5
+    assert results["n_features"].tolist() == [1, 2, 3, 4, 5] * 2
+    splits = np.array([results[f"split{number}_test_score"] for number in range(3)])
+    np.testing.assert_allclose(results["mean_test_score"], splits.mean(axis=0))
+    np.testing.assert_allclose(results["std_test_score"], splits.std(axis=0))
+    best = results["mean_test_score"].max()
+    chosen = (results["beta"] == selector.best_beta_) & (results["n_features"] == selector.n_features_)
+    assert results["mean_test_score"][chosen] == pytest.approx(best)
+    equal = results["mean_test_score"] >= best - 1e-12
+    assert selector.n_features_ == results["n_features"][equal].min()
+    plain = BURSelector(n_features_to_select=selector.n_features_, beta=selector.best_beta_, estimator="binned")
+    assert selector.order_.tolist() == plain.fit(X, y).order_.tolist()
+    assert selector.support_.sum() == selector.n_features_
+
+
+def test_scores_are_those_of_a_pipeline(planted):
+    X, y = planted
+    selector = cross_validated(betas=[0.1], max_features=3, cv=KFold(3)).fit(X, y)
+    results = selector.cv_results_
+    for place in range(6):
+        inner = BURSelector(
+            n_features_to_select=int(results["n_features"][place]), beta=results["beta"][place], estimator="binned"
+        )
+        expected = cross_val_score(make_pipeline(inner, GaussianNB()), X, y, cv=KFold(3))
+        np.testing.assert_allclose([results[f"split{i}_test_score"][place] for i in range(3)], expected)
+
+
+def test_one_path_per_fold(planted, monkeypatch):
+    calls = []
+
+    def counting(table, criteria, betas, options):
+        calls.append((table.n_samples, list(betas), options.n_features_to_select))
+        return unirel.path.run_path(table, criteria, betas, options)
+
+    monkeypatch.setattr(unirel.selector_cv, "run_path", counting)
+    selector = cross_validated(betas=(0.1, 0.5), cv=4).fit(*planted)
+    assert calls == [(120, [0.0, 0.1, 0.5], 5)] * 4 + [(160, [selector.best_beta_], selector.n_features_)]
+
+
+def test_equal_features_are_scored_once(planted):
+    fits = []
+
+    class Counting(GaussianNB):
+        def fit(self, X, y):
+            fits.append(X.shape[1])
+            return super().fit(X, y)
+
+    BURSelectorCV(Counting(), "mim", betas=[0.1, 0.2], unique_relevance=np.zeros(10), max_features=4, cv=2).fit(
+        *planted
+    )
+    assert sorted(fits) == [1, 1, 2, 2, 3, 3, 4, 4]
+
+
+@pytest.mark.parametrize(("step", "expected"), [(1, [1, 2, 3, 4, 5]), (2, [1, 3, 5]), (3, [2, 5]), (9, [5])])
+def test_steps_go_down_from_the_most_features(planted, step, expected):
+    selector = cross_validated(step=step, betas=0.0).fit(*planted)
+    assert selector.cv_results_["n_features"].tolist() == expected
+
+
+def test_never_more_features_than_there_are(planted):
+    X, y = planted
+    selector = cross_validated(max_features=30, betas=[0], include=[9, 8], exclude=[0, 1]).fit(X, y)
+    assert selector.cv_results_["n_features"].tolist() == [2, 3, 4, 5, 6, 7, 8]
+    assert selector.order_[:2].tolist() == [9, 8]
+
+
+def test_one_standard_error_takes_no_more_features(planted):
+    X, y = planted
+    best = cross_validated(max_features=8, betas=(0.1, 0.3)).fit(X, y)
+    sparing = cross_validated(max_features=8, betas=(0.1, 0.3), one_standard_error=True).fit(X, y)
+    assert sparing.n_features_ <= best.n_features_
+    results = best.cv_results_
+    place = np.flatnonzero((results["beta"] == best.best_beta_) & (results["n_features"] == best.n_features_))[0]
+    splits = np.array([results[f"split{number}_test_score"][place] for number in range(3)])
+    least = splits.mean() - splits.std(ddof=1) / 3**0.5 - 1e-9
+    assert sparing.n_features_ == results["n_features"][results["mean_test_score"] >= least].min()
+
+
+@pytest.mark.parametrize(("one_standard_error", "expected"), [(False, (0.5, 2)), (True, (0.1, 1))])
+def test_ties_go_to_fewer_features_then_to_the_smaller_beta(one_standard_error, expected):
+    # Means, beta by number of features: 0.5 and 2 is best, beside its equal with 3 features.
+    means = np.array([[0.60, 0.70, 0.80], [0.88, 0.88, 0.90], [0.88, 0.90, 0.70]])
+    scores = np.stack([means - 0.05, means + 0.05, means])
+    results = unirel.selector_cv._results([0.0, 0.1, 0.5], [1, 2, 3], scores)
+    place = unirel.selector_cv._choose(results, scores, one_standard_error)
+    assert (results["beta"][place], results["n_features"][place]) == expected
+
+
+def test_selection_sees_training_rows_only(planted):
+    """A column that equals the target in the test rows of every fold, and is noise elsewhere, must not be chosen."""
+    X, y = planted
+    rng = np.random.default_rng(0)
+    seen = []
+
+    class Recorder(ClassifierMixin, BaseEstimator):
+        def fit(self, X, y):
+            self.classes_ = np.unique(y)
+            seen.append(("fit", X))
+            return self
+
+        def predict(self, X):
+            seen.append(("predict", X))
+            return np.zeros(len(X), dtype=int)
+
+    rows = np.arange(len(X))
+    test = rows[::4]
+    X = rng.standard_normal(X.shape)
+    X[:, 3] += 2 * y
+    X[test, 7] = 100 + 10 * y[test]
+    X = np.column_stack([X, rows])
+    split = [(np.setdiff1d(rows, test), test)]
+    BURSelectorCV(Recorder(), "jmi", cv=split, betas=[0], max_features=1, include=["x10"]).fit(X, y)
+    assert set(seen[0][1][:, -1]) == set(split[0][0])
+    assert set(seen[1][1][:, -1]) == set(test)
+    seen.clear()
+    BURSelectorCV(Recorder(), "mim", cv=split, betas=[0], max_features=1, exclude=[10]).fit(X, y)
+    np.testing.assert_array_equal(seen[0][1][:, 0], X[split[0][0], 3])
+    everything = BURSelector("mim", 1, beta=0, exclude=[3, 10]).fit(X, y)
+    assert everything.order_.tolist() == [7], "on all rows the planted column would win"
+
+
+def test_folds_in_parallel_give_the_same(planted):
+    X, y = planted
+    one = cross_validated(max_features=3, betas=[0.1]).fit(X, y)
+    two = cross_validated(max_features=3, betas=[0.1], n_jobs=2).fit(X, y)
+    for name, values in one.cv_results_.items():
+        np.testing.assert_array_equal(values, two.cv_results_[name])
+    assert one.order_.tolist() == two.order_.tolist()
+
+
+def test_cross_validation_of_any_table(frame, mixed):
+    columns, y = mixed
+    X = frame(columns)
+    numeric = FunctionTransformer(lambda X: np.asarray(X).astype(str))
+    estimator = make_pipeline(numeric, OneHotEncoder(handle_unknown="ignore"), DecisionTreeClassifier(random_state=0))
+    selector = BURSelectorCV(estimator, betas=[0.1], max_features=2, cv=2).fit(X, y)
+    assert type(selector.transform(X)) is type(X)
+    assert len(selector.order_) == selector.n_features_
+
+
+@pytest.mark.parametrize("wrap", [list, lambda y: pytest.importorskip("pandas").Series(y, dtype="category", name="t")])
+def test_cross_validation_with_labels_of_any_kind(planted, wrap):
+    X, y = planted
+    labels = np.where(y, "yes", "no")
+    assert cross_validated(betas=[0], max_features=2).fit(X, wrap(labels)).cv_results_["mean_test_score"].max() > 0.8
+
+
+def test_cross_validation_with_a_continuous_target():
+    X, y = make_regression(120, 6, n_informative=2, random_state=0)
+    selector = BURSelectorCV(LinearRegression(), cv=3, max_features=4, scoring="neg_mean_squared_error").fit(X, y)
+    assert selector.columns_[-1].kind == "continuous"
+    assert selector.cv_results_["mean_test_score"].max() > -1
+    assert selector.n_features_ == 2
+
+
+def test_it_is_a_step_of_a_pipeline(planted):
+    X, y = planted
+    inner = cross_validated(betas=[0.1], max_features=3)
+    pipeline = make_pipeline(inner.set_output(transform="pandas"), KNeighborsClassifier())
+    assert cross_val_score(pipeline, X, y, cv=2).mean() > 0.8
+    fitted = pipeline.fit(X, y)[0]
+    again = pickle.loads(pickle.dumps(fitted))
+    assert again.transform(X).equals(fitted.transform(X))
+    assert repr(inner).startswith("BURSelectorCV(betas=[0.1], cv=3, estimator=GaussianNB()")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"betas": [0.1, 2]}, "betas has 2, which is out of range"),
+        ({"betas": ["a"]}, "betas has 'a'"),
+        ({"max_features": 0}, "max_features=0 must be a whole number from 1 on"),
+        ({"step": 0}, "step=0 must be a whole number from 1 on"),
+        ({"max_features": 1, "include": [0, 1]}, "include names 2 features, but max_features=1"),
+    ],
+)
+def test_wrong_parameters_of_cross_validation_are_named(planted, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        cross_validated(**parameters).fit(*planted)
+
+
+def test_cross_validation_without_time_is_an_error(planted):
+    with pytest.raises(TimeoutError, match="no number of features was reached in every fold"):
+        cross_validated(max_seconds=0).fit(*planted)
+
+
+def test_an_interrupt_ends_cross_validation(planted, monkeypatch):
+    interrupt_after(monkeypatch, 3)
+    with pytest.raises(KeyboardInterrupt):
+        cross_validated(betas=[0]).fit(*planted)
+
+
+def test_groups_go_to_the_splitter(planted):
+    X, y = planted
+    groups = np.arange(len(X)) % 4
+    selector = cross_validated(betas=[0], max_features=2, cv=GroupKFold(4))
+    assert len(selector.fit(X, y, groups=groups).cv_results_) == 8
+    with pytest.raises(ValueError, match="fit got sample_weight, which is only passed on if metadata routing"):
+        selector.fit(X, y, sample_weight=groups)
+
+
+def test_metadata_is_routed(planted):
+    X, y = planted
+    seen = []
+
+    class Weighted(GaussianNB):
+        def fit(self, X, y, sample_weight=None):
+            seen.append(sample_weight)
+            return super().fit(X, y)
+
+    weights = np.arange(len(X), dtype=float)
+    with sklearn.config_context(enable_metadata_routing=True):
+        scorer = make_scorer(accuracy_score).set_score_request(sample_weight=True)
+        estimator = Weighted().set_fit_request(sample_weight=True)
+        selector = BURSelectorCV(estimator, betas=[0], max_features=1, cv=GroupKFold(2), scoring=scorer)
+        selector.fit(X, y, sample_weight=weights, groups=weights % 2)
+        assert {tuple(given % 2) for given in seen} == {(0.0,) * 80, (1.0,) * 80}
+        with pytest.raises(TypeError, match="unexpected argument"):
+            selector.fit(X, y, nonsense=weights)
+
+
+def test_progress_is_drawn_when_asked_for(planted, monkeypatch):
+    drawn = []
+
+    class Bar:
+        def __init__(self, title):
+            self.title = title
+
+        def __call__(self, done, total):
+            drawn.append((self.title, done, total))
+
+    monkeypatch.setattr(unirel.selectors, "ProgressBar", Bar)
+    monkeypatch.setattr(unirel.selector_cv, "ProgressBar", Bar)
+    cross_validated(betas=[0], max_features=2, verbose=True).fit(*planted)
+    assert drawn[:3] == [("cross-validating", done, 3) for done in (1, 2, 3)]
+    assert drawn[-1][0] == "selecting"
+
+
+def test_a_regressor_may_be_scored_on_a_short_table():
+    X = load_iris().data
+    selector = BURSelectorCV(KNeighborsRegressor(2), cv=2, max_features=2).fit(X[::5, :3], X[::5, 3])
+    assert selector.n_features_ in (1, 2)
+
+
+@pytest.mark.slow
+def test_the_page_about_selectors_runs():
+    page = Path(__file__).parents[1] / "docs" / "selectors.rst"
+    result = doctest.testfile(str(page), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)
+    assert result.attempted > 20
+    assert result.failed == 0
