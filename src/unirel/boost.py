@@ -39,9 +39,14 @@ class Boost:
         """(1 - beta) J + beta UR of the candidates."""
         unique = self.values[candidates]
         if self.rescale:
-            spread, own_spread = float(np.std(scores)), float(np.std(unique))
+            spread, own_spread = _spread(scores), _spread(unique)
             unique = unique * (spread / own_spread if spread > 0 and own_spread > 0 else 1.0)
         return (1.0 - beta) * scores + beta * unique
+
+
+def _spread(values: Values) -> float:
+    """Standard deviation; exactly 0 for equal values, whose mean may differ from them by rounding."""
+    return float(np.std(values)) if np.ptp(values) > 0 else 0.0
 
 
 @dataclass(frozen=True)

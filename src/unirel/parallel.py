@@ -1,6 +1,7 @@
 """The one place that starts threads."""
 
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 from joblib import Parallel, delayed, effective_n_jobs
@@ -22,13 +23,22 @@ def map_tasks(
     if n_jobs == 0:
         raise ValueError("n_jobs=0 means no worker at all; pass 1 for one, or -1 for one for each core")
     if len(tasks) < 2 or effective_n_jobs(n_jobs) == 1:
-        running = map(function, tasks)
-    else:
-        pool = Parallel(n_jobs=n_jobs, require="sharedmem", return_as="generator")
-        running = pool(delayed(function)(task) for task in tasks)
-    results = []
-    for done, result in enumerate(running, start=1):
-        results.append(result)
+        return _collect(map(function, tasks), len(tasks), progress)
+    pool = Parallel(n_jobs=n_jobs, require="sharedmem", return_as="generator")
+    running = pool(delayed(function)(task) for task in tasks)
+    try:
+        return _collect(running, len(tasks), progress)
+    finally:
+        # Joblib warns of tasks that an exception leaves undone; whoever raised it knows.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            running.close()
+
+
+def _collect(results: Iterable[Result], total: int, progress: Progress | None) -> list[Result]:
+    collected = []
+    for done, result in enumerate(results, start=1):
+        collected.append(result)
         if progress is not None:
-            progress(done, len(tasks))
-    return results
+            progress(done, total)
+    return collected

@@ -25,16 +25,18 @@ class ProgressBar:
         self._title = title
         self._stream = stream or sys.stderr
         self._start = self._drawn = time.monotonic()
+        self._ended = False
 
     def __call__(self, done: int, total: int) -> None:
         """Draw the bar, at most ten times a second."""
         now = time.monotonic()
-        if not self._stream.isatty() or (done < total and now - self._drawn < 0.1):
+        if self._ended or not self._stream.isatty() or (done < total and now - self._drawn < 0.1):
             return
         self._drawn = now
         filled = self._WIDTH * done // max(total, 1)
         left = (now - self._start) / max(done, 1) * (total - done)
         bar = "#" * filled + "." * (self._WIDTH - filled)
-        end = "\n" if done >= total else ""
+        self._ended = done >= total
+        end = "\n" if self._ended else ""
         self._stream.write(f"\r{self._title} [{bar}] {done}/{total}, {left:.0f} s left {end}")
         self._stream.flush()
