@@ -54,7 +54,7 @@ class _Scores:
     @property
     def can_only_fall(self) -> bool:
         """Whether an old score is an upper bound of the new one."""
-        return self._criterion.fold == "min"
+        return self._criterion.fold == "min" and type(self._criterion).score is Criterion.score
 
     def update(self, candidates: Columns, selected: Columns) -> None:
         """Fold in the terms that are missing."""
