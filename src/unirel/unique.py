@@ -174,7 +174,9 @@ def unique_relevance_of(
     if method == "classifier":
         from unirel.classifier import losses_without_each  # scikit-learn is slow to import, and only this needs it
 
-        losses = losses_without_each(table, classifier or "logistic", cv=cv, n_jobs=n_jobs, progress=progress)
+        losses = losses_without_each(
+            table, "logistic" if classifier is None else classifier, cv=cv, n_jobs=n_jobs, progress=progress
+        )
         return Unique(losses, np.full(table.n_features, np.nan))
     if method == "reference":
         if reference is None:
