@@ -1,6 +1,5 @@
 """Unique relevance against its definition and slow twins, what must not change it, and what it says about itself."""
 
-import importlib.util
 import warnings
 from dataclasses import replace
 
@@ -12,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_breast_cancer
+from sklearn.ensemble import RandomForestClassifier
 from test_measures import LABELS, NUMBERS, STYLES, make_case
 
 from unirel import UnirelWarning, mutual_information, relevance, unique_relevance
@@ -22,8 +22,6 @@ METRICS = ["chebyshev", "euclidean", "manhattan"]
 CLOSE = {"rtol": 0, "atol": 1e-10}
 SAME = {"rtol": 0, "atol": 1e-12}
 MIXED = ["normal", "grid", "strings", "normal with gaps", "codes", "inflated", "flags", "grid with gaps"]
-CLASSIFIER = importlib.util.find_spec("unirel.classifier") is not None
-needs_classifier = pytest.mark.skipif(not CLASSIFIER, reason="there is no method='classifier' yet")
 
 
 @st.composite
@@ -291,7 +289,6 @@ def test_copies_have_none_within_a_reference(rng, members):
     assert values[2] > 0.1
 
 
-@needs_classifier
 @pytest.mark.parametrize("classifier", ["logistic", "knn", "svm", "rf"])
 def test_copies_have_none_for_a_classifier(rng, classifier):
     X, signal = copies_and_lone(rng, 300)
@@ -432,7 +429,13 @@ def test_normalising_equal_values_gives_zeros(rng):
     assert_array_equal(unique_relevance(X, y, metric="chebyshev", normalize="minmax"), 0.0)
 
 
-@needs_classifier
+def test_classifier_can_be_an_estimator_that_has_no_truth_value_before_it_is_fitted(rng):
+    X, signal = copies_and_lone(rng, 60)
+    forest = RandomForestClassifier(n_estimators=3, random_state=0)  # its len() raises
+    values = unique_relevance(X, signal > 0, method="classifier", classifier=forest)
+    assert np.isfinite(values).all()
+
+
 def test_classifier_is_normalised_unless_told_otherwise(rng):
     X, signal = copies_and_lone(rng, 200)
     values = unique_relevance(X, signal > 0, method="classifier")

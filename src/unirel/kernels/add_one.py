@@ -12,7 +12,7 @@ from unirel.kernels.line import count_around
 from unirel.kernels.space import CHEBYSHEV, EUCLIDEAN, measure
 
 # Candidates that walk together: few enough to stay in the nearest cache, many enough for long inner loops.
-LANES = 32
+LANES = 64
 # Buckets are steps of the leading bits of a distance, 64 to an octave: as fine for a few near points as for many far
 # ones. There are enough for 32 octaves below the largest distance; what is nearer still shares the first bucket.
 _SHIFT = 46
@@ -82,30 +82,33 @@ def _extend(
 
 
 @kernel
-def _any_below(values: Floats, limits: Floats) -> bool:
-    count = 0
-    for lane in range(LANES):
-        count += values[lane] < limits[lane]
-    return count > 0
-
-
-@kernel
 def _sort_in(nearest: Floats, extended: Floats) -> None:
-    """Put one distance of each candidate into its ascending column; the largest entries drop out."""
-    for slot in range(nearest.shape[0]):
-        kept = nearest[slot]
-        for lane in range(LANES):
-            old = kept[lane]
-            new = extended[lane]
-            kept[lane] = old if old < new else new
-            extended[lane] = new if old < new else old
+    """Put one distance of each candidate into its ascending column; the largest entries drop out.
+
+    Four candidates at a time, written out, so that they stay in one vector register on their way down.
+    """
+    last = nearest[nearest.shape[0] - 1]
+    for lane in range(0, LANES, 4):
+        a, b, c, d = extended[lane], extended[lane + 1], extended[lane + 2], extended[lane + 3]
+        if (a < last[lane]) | (b < last[lane + 1]) | (c < last[lane + 2]) | (d < last[lane + 3]):
+            for slot in range(nearest.shape[0]):
+                kept = nearest[slot, lane : lane + 4]
+                old_a, old_b, old_c, old_d = kept[0], kept[1], kept[2], kept[3]
+                kept[0] = old_a if old_a < a else a
+                kept[1] = old_b if old_b < b else b
+                kept[2] = old_c if old_c < c else c
+                kept[3] = old_d if old_d < d else d
+                a = a if old_a < a else old_a
+                b = b if old_b < b else old_b
+                c = c if old_c < c else old_c
+                d = d if old_d < d else old_d
 
 
 @kernel
 def _largest(values: Floats) -> float:
     largest = values[0]
     for lane in range(1, LANES):
-        largest = max(largest, values[lane])
+        largest = values[lane] if values[lane] > largest else largest
     return largest
 
 
@@ -137,8 +140,7 @@ def _find_nearest(
             break
         values = candidates[points[place], first : first + LANES]
         _extend(near[place], values, centers, metric, far, mismatch, extended)
-        if _any_below(extended, nearest[nearest.shape[0] - 1]):
-            _sort_in(nearest, extended)
+        _sort_in(nearest[: min(place - start + 1, nearest.shape[0])], extended)  # what is below is still infinite
         if (place - start) % 4 == 3:
             reach = _largest(nearest[nearest.shape[0] - 2]) * (1.0 + tolerance)
 
