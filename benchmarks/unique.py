@@ -55,7 +55,7 @@ def _beside_reference(n_samples: int, n_candidates: int, part: int = 10) -> Comp
         f"{n_samples:>7,} rows, {n_candidates:,} candidates beside 20",
         lambda: unique_relevance_of(table, "reference", reference=members, n_jobs=1).values,
         lambda: [direct.mutual_information([one, *members], [table.target]) - known for one in range(part)],
-        scale=n_candidates / part,
+        scale=(n_candidates + 21) / part,  # the members are left out one by one, and the whole is estimated once
         part=part,
     )
 

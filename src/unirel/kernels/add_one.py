@@ -34,21 +34,18 @@ def _order_by_distance(distances: Floats, chosen: Integers, points: Integers, ne
     Writes the rows, their distances, and floors that no distance from there on is below.
     """
     bits = distances.view(np.int64)  # the bits of positive numbers are in the order of the numbers
+    floor_bits = floors.view(np.int64)
     highest = 0
     for point in range(distances.shape[0]):
-        if chosen[point]:
-            highest = max(highest, bits[point] >> _SHIFT)
-    base = max(0, highest - _N_BUCKETS + 1)
-    edges = np.empty(_N_BUCKETS, np.int64)
-    starts = np.zeros(_N_BUCKETS + 1, np.int64)
+        step = bits[point] >> _SHIFT if chosen[point] else 0
+        highest = step if step > highest else highest
+    base = highest - _N_BUCKETS + 1 if highest >= _N_BUCKETS else 0
+    starts = np.zeros(_N_BUCKETS + 1, np.int32)
     for point in range(distances.shape[0]):
         if chosen[point]:
             starts[max(0, (bits[point] >> _SHIFT) - base) + 1] += 1
     for bucket in range(_N_BUCKETS):
         starts[bucket + 1] += starts[bucket]
-        edges[bucket] = (base + bucket) << _SHIFT
-    edges[0] = 0
-    lower_edges = edges.view(np.float64)
     for point in range(distances.shape[0]):
         if chosen[point]:
             bucket = max(0, (bits[point] >> _SHIFT) - base)
@@ -56,7 +53,7 @@ def _order_by_distance(distances: Floats, chosen: Integers, points: Integers, ne
             starts[bucket] = place + 1
             points[place] = point
             near[place] = distances[point]
-            floors[place] = lower_edges[bucket]
+            floor_bits[place] = (base + bucket) << _SHIFT if bucket > 0 else 0
 
 
 @kernel
@@ -85,7 +82,7 @@ def _extend(
 def _sort_in(nearest: Floats, extended: Floats) -> None:
     """Put one distance of each candidate into its ascending column; the largest entries drop out.
 
-    Four candidates at a time, written out, so that they stay in one vector register on their way down.
+    Four candidates at a time: their distances stay in registers on the way down, and most fours are left alone.
     """
     last = nearest[nearest.shape[0] - 1]
     for lane in range(0, LANES, 4):

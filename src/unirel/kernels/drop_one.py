@@ -72,7 +72,7 @@ def _kth_smallest(distances: Floats, chosen: Integers, n_points: int, nearest: F
     """The k-th smallest of the first distances among those chosen, k being the length of `nearest`."""
     nearest[:] = np.inf
     for place in range(n_points):
-        if chosen[place] and distances[place] < nearest[-1]:
+        if distances[place] < nearest[-1] and chosen[place]:
             insert(nearest, distances[place])
     return nearest[-1]
 
@@ -280,18 +280,41 @@ def _sum_and_largest(
 
 
 @kernel
-def _rest(
-    columns: Floats, row: int, point: int, dropped: int, distance: float, far: float, mismatch: float, squared: bool
+def _sum_without(
+    columns: Floats, row: int, point: int, dropped: int, far: float, mismatch: float, squared: bool
 ) -> float:
-    """The distance without one column; summed anew where subtracting would leave little but rounding."""
-    rest = distance - _cost(columns[dropped, point], columns[dropped, row], far, mismatch, squared)
-    if rest > 1e-4 * distance:
-        return rest
+    """The distance without one column, summed anew."""
     rest = 0.0
     for column in range(columns.shape[0]):
         if column != dropped:
             rest += _cost(columns[column, point], columns[column, row], far, mismatch, squared)
     return rest
+
+
+@kernel
+def _subtract(
+    columns: Floats,
+    row: int,
+    points: Integers,
+    dropped: int,
+    whole: Floats,
+    far: float,
+    mismatch: float,
+    squared: bool,
+    reduced: Floats,
+) -> None:
+    """Distances without one column; summed anew where subtracting would leave little but rounding."""
+    values = columns[dropped]
+    center = values[row]
+    n_lost = 0
+    for place in range(points.shape[0]):
+        rest = whole[place] - _cost(values[points[place]], center, far, mismatch, squared)
+        reduced[place] = rest
+        n_lost += rest <= 1e-4 * whole[place]
+    if n_lost > 0:
+        for place in range(points.shape[0]):
+            if reduced[place] <= 1e-4 * whole[place]:
+                reduced[place] = _sum_without(columns, row, points[place], dropped, far, mismatch, squared)
 
 
 @kernel
@@ -334,8 +357,7 @@ def drop_one_from_sum(
         term = _ross_term(whole, same, n_points, tolerance, nearest, psi)
         total += term
         for column in range(n_columns):
-            for place in range(n_points):
-                reduced[place] = _rest(columns, row, points[place], column, whole[place], far, mismatch, squared)
+            _subtract(columns, row, points[:n_points], column, whole, far, mismatch, squared, reduced)
             change = _ross_term(reduced, same, n_points, tolerance, nearest, psi) - term
             sums[column] += change
             squares[column] += change * change
