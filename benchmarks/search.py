@@ -73,6 +73,6 @@ def main(quick: bool = False) -> None:
     jmi, gsa = ((200, 12, 4, 1, 2), (200, 12, 4, 2, 2)) if quick else ((2_600, 500, 50, 1, 10), (3_000, 128, 30, 15, 2))
     report("selections, against scikit-learn for each candidate", [_search("jmi", *jmi), _search("gsa", *gsa)])
     _path(*((100, 10, 3) if quick else (1_000, 120, 20)))
-    for shape in [("random", 80, 15, 3)] if quick else [("madelon", 2_600, 500, 10), ("leukemia", 72, 7_070, 50)]:
+    for shape in [("random", 80, 15, 3)] if quick else [("madelon", 2_600, 500, 50), ("leukemia", 72, 7_070, 50)]:
         code = f"from benchmarks.search import timed; timed(*{shape!r})"
         print(subprocess.check_output([sys.executable, "-Wignore", "-c", code], cwd=ROOT, text=True), end="")
