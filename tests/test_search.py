@@ -469,16 +469,14 @@ def test_relevance_alone_takes_the_copies():
     assert origin[selection.order].tolist() == [first, first, second, second]
 
 
-@pytest.mark.parametrize("criterion", ["jmi", "jmim"])
-def test_auto_stops_among_the_informative_features(criterion):
-    # A column of noise beats all shuffled ones every other time, so a single run may go on by a few.
-    lengths = []
-    for seed in range(3):
-        X, y, origin = planted(seed)
-        (selection,) = selection_path(X, y, criteria=criterion, betas=0, n_features_to_select="auto", max_seconds=300)
-        lengths.append(len(selection))
-        assert selection.complete
-        assert selection.reason == f"a shuffled feature scored best at step {len(selection) + 1}"
-        assert set(informative(selection, origin)) >= {0, 1, 2, 3}
-    assert 4 <= min(lengths)
-    assert sorted(lengths)[1] <= 12
+# A column of noise beats all shuffled ones every other time, so a run may go on by a few; hence up to 12, not 10.
+@pytest.mark.parametrize("coins", [True, False])
+@pytest.mark.parametrize("criterion", ["jmi", "jmim", "cmim", "gsa"])
+@pytest.mark.parametrize("seed", range(3))
+def test_auto_stops_among_the_informative_features(seed, criterion, coins):
+    X, y, origin = planted(seed, coins)
+    (selection,) = selection_path(X, y, criteria=criterion, betas=0, n_features_to_select="auto", max_seconds=300)
+    assert selection.complete
+    assert selection.reason == f"a shuffled feature scored best at step {len(selection) + 1}"
+    assert set(informative(selection, origin)) >= {0, 1, 2, 3}
+    assert 4 <= len(selection) <= 12

@@ -3,7 +3,9 @@
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
+from mrmr import mrmr_classif
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.feature_selection import SelectFromModel, SelectKBest, mutual_info_classif
@@ -144,12 +146,19 @@ def test_results_do_not_depend_on_company_processes_or_a_journal(evaluation, tmp
         assert without_times(alone) == mine
 
 
+def by_mrmr_selection(X, y, max_features):
+    """The order of another package, which wants frames and gives names."""
+    frame = pd.DataFrame(X)
+    return mrmr_classif(frame, pd.Series(y), K=min(max_features, X.shape[1]), n_jobs=1, show_progress=False)
+
+
 def test_peers_take_part():
     planted = make_planted(150, n_informative=3, n_copies=0, n_noise=10)
     selectors = {
         "mim": "mim",
         "kbest": SelectKBest(mutual_info_classif),
         "forest": SelectFromModel(RandomForestClassifier(20), threshold=-np.inf, max_features=5),
+        "mrmr-selection": by_mrmr_selection,
         "unirel": unirel.BURSelector("jmi", n_features_to_select=4),
     }
     data = ("planted", planted.data, planted.target)
@@ -157,7 +166,7 @@ def test_peers_take_part():
     # Peers without a seed of their own are repeatable all the same.
     assert without_times(runs[0]) == without_times(runs[1])
     lengths = {o.selector: len(o.grid) for o in runs[0]}
-    assert lengths == {"mim": 6, "kbest": 6, "forest": 5, "unirel": 4}
+    assert lengths == {"mim": 6, "kbest": 6, "forest": 5, "mrmr-selection": 6, "unirel": 4}
     assert all(o.features[0] in planted.informative for o in runs[0])
 
 

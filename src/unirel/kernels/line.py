@@ -3,7 +3,8 @@
 import numpy as np
 
 from unirel.kernels._jit import Floats, Integers, kernel
-from unirel.kernels.special import mean_digamma
+from unirel.kernels.arrays import copy_stretch, starts_of
+from unirel.kernels.special import class_digamma, mean_digamma
 
 
 @kernel
@@ -106,17 +107,17 @@ def ross_on_line(
 ) -> Floats:
     """Ross's estimate of I(column; labels) for each of `columns`, given the order that sorts it."""
     n_columns, n_samples = orders.shape
-    starts = np.zeros(sizes.shape[0] + 1, np.int64)
-    starts[1:] = np.cumsum(sizes)
+    starts = starts_of(sizes)
     line = np.empty(n_samples, columns.dtype)
     own = np.empty(n_samples, columns.dtype)
     places = np.empty(n_samples, np.int64)
     same = np.empty(n_samples, np.int32)
     everyone = np.empty(n_samples, np.int32)
+    fill = np.empty(sizes.shape[0], np.int64)
     information = np.empty(n_columns)
-    class_term = (sizes * psi[sizes]).sum() / n_samples
+    class_term = class_digamma(sizes, psi)
     for column in range(n_columns):
-        fill = starts[:-1].copy()
+        copy_stretch(starts, 0, sizes.shape[0], fill)
         for position in range(n_samples):
             row = orders[column, position]
             value = columns[column, row]

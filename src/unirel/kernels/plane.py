@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unirel.kernels._jit import Floats, Integers, kernel
+from unirel.kernels.arrays import copy_stretch
 from unirel.kernels.line import count_on_line, end_within, first_within
 from unirel.kernels.nearest import insert
-from unirel.kernels.special import mean_digamma
+from unirel.kernels.special import class_digamma, mean_digamma
 
 
 class Strips(NamedTuple):
@@ -243,7 +244,7 @@ def _search_group(
     nearest = np.empty(n_neighbors + 1, x.dtype)
     pointers = starts.copy()
     for strip in range(first, last):
-        pointers[first:last] = starts[first:last]
+        copy_stretch(starts, first, last, pointers)
         for point in range(starts[strip], starts[strip + 1]):
             x_center = x[point]
             z_center = z[point]
@@ -292,7 +293,7 @@ def _count_everyone(
     n_strips = starts.shape[0] - 1
     pointers = starts.copy()
     for strip in range(n_strips):
-        pointers[:] = starts
+        copy_stretch(starts, 0, n_strips, pointers)
         for point in range(starts[strip], starts[strip + 1]):
             row = rows[point]
             if radius[row] >= far:
@@ -329,7 +330,7 @@ def ross_in_plane(
     same = np.empty(n_samples, np.int32)
     everyone = np.empty(n_samples, np.int32)
     information = np.empty(n_candidates)
-    class_term = (sizes * psi[sizes]).sum() / n_samples
+    class_term = class_digamma(sizes, psi)
     for candidate in range(n_candidates):
         _fill_strips(candidates[candidate], orders[candidate], fixed, own.strip_of, own.starts, x, z, rows)
         for label in range(sizes.shape[0]):

@@ -15,6 +15,17 @@ def digamma_table(largest: int) -> NDArray[np.float64]:
 
 
 @kernel
+def class_digamma(sizes: Integers, psi: Floats) -> float:
+    """Mean of psi of the size of the class over all rows."""
+    total = 0.0
+    n_samples = 0
+    for size in sizes:
+        total += size * psi[size]
+        n_samples += size
+    return total / n_samples
+
+
+@kernel
 def mean_digamma(counts: Integers, psi: Floats) -> float:
     """Mean of ``psi[counts]``, added up by count and not by row, so that the order of the rows cannot show."""
     largest = 0

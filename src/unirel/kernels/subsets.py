@@ -7,6 +7,7 @@ the same columns share the distances in these. Euclidean distances stay squared 
 import numpy as np
 
 from unirel.kernels._jit import Floats, Integers, kernel
+from unirel.kernels.arrays import copy_stretch
 from unirel.kernels.nearest import insert
 
 
@@ -170,7 +171,7 @@ def add_subset_terms(
         base[:] = 0.0
         base[row] = np.inf
         _add_columns(always, row, maximum, squared, far, mismatch, whole, base)
-        whole[:] = base
+        copy_stretch(base, 0, n_samples, whole)
         _add_columns(columns, row, maximum, squared, far, mismatch, costs[0], whole)
         n_own, n_points = _choose_points(base, whole, begin, end, tolerance, nearest, points)
         for place in range(n_points):
