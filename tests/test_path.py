@@ -56,6 +56,11 @@ def test_array_of_betas(data):
     assert path.betas == [0, 0.25]
 
 
+def test_a_share_is_not_cut_by_rounding(rng):
+    X = rng.normal(size=(20, 100))
+    assert len(one((X, np.arange(20) % 2), criteria="mim", n_features_to_select=0.29)) == 29  # 0.29 * 100 < 29
+
+
 @pytest.mark.parametrize(
     ("wanted", "n_selected"), [(1, 1), (8, 8), (0.5, 4), (1.0, 8), (0.01, 1), (0.3, 2), ("auto", 0)]
 )

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unirel.errors import check_choice
-from unirel.information.knn import KNN, Metric
+from unirel.information.knn import Metric
 from unirel.progress import Progress
 from unirel.table import Table
-from unirel.unique import METHODS, stretch, unique_relevance_of
+from unirel.unique import METHODS, reference_information, stretch, unique_relevance_of
 
 Values = NDArray[np.float64]
 Columns = NDArray[np.intp]
@@ -107,8 +107,7 @@ def find_boost(
         values = _with_probes(table, unique.values)
         probes = _probes(table)
         if len(probes) and reference is not None:
-            metric: Metric = "euclidean" if options.metric == "auto" else options.metric
-            information = KNN(table, n_neighbors=10, metric=metric, n_jobs=n_jobs)
+            information = reference_information(table, n_neighbors, options.metric, n_jobs)
             values[probes] = information.with_each(list(reference), probes).change
         return Boost(values, rescale=True)
     return Boost(

@@ -301,7 +301,7 @@ def _n_features(table: Table, wanted: Any) -> tuple[int, bool]:
     if isinstance(wanted, Integral) and not isinstance(wanted, bool) and 1 <= int(wanted) <= table.n_features:
         return min(int(wanted), n_features), False
     if isinstance(wanted, Real) and not isinstance(wanted, Integral) and 0 < float(wanted) <= 1:
-        return max(1, int(float(wanted) * n_features)), False
+        return max(1, int(round(float(wanted) * n_features, 9))), False  # 0.29 of 100 is 29, not 28.999...
     raise ValueError(
         f"n_features_to_select={wanted!r} must be a whole number from 1 to {table.n_features} (the number of features),"
         " a share above 0 and up to 1.0, or 'auto'"

@@ -181,13 +181,15 @@ def unique_relevance_of(
     if method == "reference":
         if reference is None:
             raise ValueError("method='reference' needs reference=, a list of names or positions of columns of X")
-        neighbors = 10 if n_neighbors == "auto" else n_neighbors
-        information = KNN(
-            table, n_neighbors=neighbors, metric="euclidean" if metric == "auto" else metric, n_jobs=n_jobs
-        )
-        return _beside_reference(information, reference, rows, progress)
+        return _beside_reference(reference_information(table, n_neighbors, metric, n_jobs), reference, rows, progress)
     neighbors = 3 if n_neighbors == "auto" else n_neighbors
     return _beside_all(KNN(table, n_neighbors=neighbors, metric=metric, n_jobs=n_jobs), rows, progress)
+
+
+def reference_information(table: Table, n_neighbors: int | Literal["auto"], metric: Metric, n_jobs: int | None) -> KNN:
+    """The estimator of unique relevance beside a reference set, with its own meaning of "auto"."""
+    neighbors = 10 if n_neighbors == "auto" else n_neighbors
+    return KNN(table, n_neighbors=neighbors, metric="euclidean" if metric == "auto" else metric, n_jobs=n_jobs)
 
 
 def stretch(values: Values) -> Values:
