@@ -191,7 +191,7 @@ def test_other_neighbors_are_fitted(rng, settings):
 def test_neighbors_in_blocks(rng, monkeypatch):
     table = Table.from_data(*three_classes(rng))
     whole = losses_without_each(table, "knn")
-    monkeypatch.setattr("unirel.classifier._BLOCK", 1)
+    monkeypatch.setattr("unirel.classifier_neighbors._BLOCK", 1)
     assert_allclose(losses_without_each(table, "knn"), whole, rtol=1e-14)
 
 

@@ -18,9 +18,14 @@ LAYERS = {
     "frames": [],
     "results": ["numpy", "unirel.frames"],
     "reading": ["numpy", "narwhals", "unirel.errors"],
-    "table": ["numpy", "unirel.errors", "unirel.reading"],
+    "kinds": ["unirel.reading"],
+    "table": ["numpy", "unirel.errors", "unirel.reading", "unirel.kinds"],
     "information": ["numpy", "unirel.errors", "unirel.progress", "unirel.parallel", "unirel.kernels", "unirel.table"],
-    "classifier": ["numpy", "sklearn", "unirel.errors", "unirel.progress", "unirel.parallel", "unirel.table"],
+    "classifier_neighbors": ["numpy", "sklearn"],
+    "classifier": [
+        *("numpy", "sklearn", "unirel.errors", "unirel.progress", "unirel.parallel", "unirel.table"),
+        "unirel.classifier_neighbors",
+    ],
     "measures": ["numpy", "unirel.errors", "unirel.parallel", "unirel.table", "unirel.information"],
     "unique": [
         *("numpy", "unirel.errors", "unirel.progress", "unirel.reading", "unirel.table", "unirel.information"),
@@ -57,8 +62,9 @@ LAYERS = {
         *("unirel.unique", "unirel.path", "unirel.redundancy", "unirel.datasets", "unirel.evaluation"),
     ],
     "report": [
-        *("numpy", "jinja2", "markupsafe", "altair", "vl_convert", "unirel.results", "unirel.table"),
-        *("unirel.information", "unirel.path", "unirel.plotting"),
+        *("numpy", "sklearn", "jinja2", "markupsafe", "altair", "vl_convert", "unirel.errors", "unirel.progress"),
+        *("unirel.results", "unirel.reading", "unirel.table", "unirel.information", "unirel.classifier"),
+        *("unirel.path", "unirel.plotting"),
     ],
     "cli": [
         *("numpy", "typer", "rich", "pyarrow", "unirel._version", "unirel.errors", "unirel.progress", "unirel.results"),

@@ -5,7 +5,6 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
@@ -14,13 +13,12 @@ from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.svm import LinearSVC, LinearSVR
 
+from unirel.classifier_neighbors import Neighbors, Rows, Values, plain_neighbors, split_rows
 from unirel.errors import UnirelWarning, check_choice, check_whole_number
 from unirel.parallel import map_tasks
 from unirel.progress import Progress
 from unirel.table import Table
 
-Values = NDArray[np.float64]
-Rows = NDArray[np.intp]
 Split = tuple[Rows, Rows]
 
 
@@ -38,16 +36,6 @@ _REGRESSORS = {
     "logistic": Ridge(),
 }
 _CALIBRATION_FOLDS = 5
-# Powers of the differences that a metric of scikit-learn sums; "minkowski" has its own.
-_POWERS = {"euclidean": 2, "l2": 2, "manhattan": 1, "l1": 1, "cityblock": 1}
-# Distances that differ by less than this share are a tie that rounding has broken.
-_TIE = 1e-9
-# What is left of a distance after subtracting nearly all of it is noise below this share,
-_NOISE = 1e-13
-# and a feature that outweighs all others so many times is not subtracted: the others are summed anew.
-_DOMINANT = 100
-# Distances held at a time by a thread.
-_BLOCK = 2**17
 
 
 def losses_without_each(
@@ -109,12 +97,12 @@ def losses_without_each(
     matrix, places = design_matrix(table)
     task = _Task(matrix, [places[feature] for feature in table.features], target, _make_splits(cv, matrix, target))
     counter = _Counter(len(table.features), progress)
-    neighbors = _plain_neighbors(estimator)
+    neighbors = plain_neighbors(estimator)
     try:
         if neighbors is None:
             costs = _costs_by_fits(task, estimator, n_jobs, counter)
         else:
-            costs = _costs_by_neighbors(task, *neighbors, n_jobs, counter)
+            costs = _costs_by_neighbors(task, neighbors, n_jobs, counter)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"stopped after {counter.done} of {counter.total} features") from None
     losses = np.full(table.n_features, np.nan)
@@ -327,82 +315,14 @@ def _costs_by_fits(task: _Task, estimator: Any, n_jobs: int | None, counter: _Co
     return np.array(map_tasks(work, task.places, n_jobs, counter))
 
 
-def _plain_neighbors(estimator: Any) -> tuple[int, int] | None:
-    """Number of neighbours and power of the differences, if nothing else matters to the estimator."""
-    if type(estimator) not in (KNeighborsClassifier, KNeighborsRegressor):
-        return None
-    metric, n_neighbors = estimator.metric, estimator.n_neighbors
-    power = estimator.p if metric == "minkowski" else _POWERS.get(metric)
-    # What is not valid is left to scikit-learn, which says so.
-    valid = isinstance(n_neighbors, int | np.integer) and n_neighbors >= 1
-    plain = estimator.weights in ("uniform", None) and estimator.metric_params is None
-    return (int(n_neighbors), int(power)) if valid and plain and power in (1, 2) else None
-
-
-def _costs_by_neighbors(task: _Task, n_neighbors: int, power: int, n_jobs: int | None, counter: _Counter) -> Values:
-    """Sum of the costs of all predictions without each feature, for nearest neighbours.
-
-    Without a feature distances only shrink. So the neighbours then are among the rows that are, without it, no
-    farther than the last neighbour is with it: a few, found by one comparison.
-    """
-    columns = np.ascontiguousarray(task.matrix.T)
-    peaks = np.ptp(columns, axis=1) ** power
-    dominant = [peaks[own].sum() > _DOMINANT * np.delete(peaks, own).sum() for own in task.places]
+def _costs_by_neighbors(task: _Task, neighbors: tuple[int, int], n_jobs: int | None, counter: _Counter) -> Values:
+    """The same for nearest neighbours, which are never fitted again."""
+    nearest = Neighbors(task.matrix, task.places, task.target.outcomes, *neighbors)
 
     def work(block: Split) -> Values:
         train, test = block
-        left, right = columns[:, test], columns[:, train]
-        n_nearest = min(n_neighbors, len(train))
-        whole = _distances(left, right, power)
-        noise = whole * _NOISE
-        limit = np.partition(whole, n_nearest - 1)[:, n_nearest - 1, None] * (1 + _TIE) + noise
-        costs = np.empty(len(task.places))
-        for position, own in enumerate(task.places):
-            if dominant[position]:
-                rest = _distances(np.delete(left, own, axis=0), np.delete(right, own, axis=0), power)
-            else:
-                rest = _distances(left[own], right[own], power)
-                np.subtract(whole, rest, out=rest)
-            near = np.flatnonzero(rest <= limit)
-            row, other = np.divmod(near, len(train))
-            distances = rest.ravel()[near]
-            if not dominant[position]:
-                distances[distances <= noise.ravel()[near]] = 0
-            votes = _vote(distances, row, task.target.outcomes[train[other]], n_nearest)
-            costs[position] = task.target.costs(votes, test).sum()
-        return costs
+        return np.array([task.target.costs(votes, test).sum() for votes in nearest.votes(train, test)])
 
-    blocks = [(train, rows) for train, test in task.splits for rows in _blocks(test, len(train))]
+    blocks = [(train, rows) for train, test in task.splits for rows in split_rows(test, len(train))]
     totals: Values = np.sum(map_tasks(work, blocks, n_jobs, counter), axis=0)
     return totals
-
-
-def _blocks(rows: Rows, n_others: int) -> list[Rows]:
-    """Parts of the rows with a bounded number of distances to others."""
-    size = max(8, _BLOCK // n_others)
-    return [rows[start : start + size] for start in range(0, len(rows), size)]
-
-
-def _distances(left: Values, right: Values, power: int) -> Values:
-    """Sums of powers of differences of all pairs of points, given as columns."""
-    total: Values | None = None
-    for one, other in zip(left, right, strict=True):
-        difference = np.subtract.outer(one, other)
-        difference = np.square(difference, out=difference) if power == 2 else np.abs(difference, out=difference)
-        total = difference if total is None else np.add(total, difference, out=total)
-    return np.zeros((left.shape[1], right.shape[1])) if total is None else total
-
-
-def _vote(distances: Values, row: Rows, outcomes: Values, n_nearest: int) -> Values:
-    """Mean outcome of the nearest candidates of each row; those that tie for the last places share them.
-
-    Candidates are given one after the other, `row` by row, at least `n_nearest` for each.
-    """
-    starts = np.flatnonzero(np.diff(row, prepend=-1))
-    last = distances[np.lexsort((distances, row))][starts + n_nearest - 1][row]
-    nearer = distances < last * (1 - _TIE)
-    tied = ~nearer & (distances <= last * (1 + _TIE))
-    free = n_nearest - np.bincount(row, nearer)
-    weights = nearer + tied * (free / np.bincount(row, tied))[row]
-    votes: Values = np.add.reduceat(weights[:, None] * outcomes, starts) / n_nearest
-    return votes

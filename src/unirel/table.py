@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unirel.errors import UnirelWarning, check_choice
+from unirel.kinds import FEATURE, TARGET, Rule, decide_kind
 from unirel.reading import Kind, Kinds, Raw, Source, find_column, kinds_given, open_all
 
 __all__ = ["Column", "Kind", "Kinds", "Table"]
@@ -21,18 +22,6 @@ _CHOICES: dict[str, tuple[str | None, ...]] = {
     "scale": ("standard", "rank", None),
     "missing": ("level", "error"),
 }
-
-
-class _Rule(NamedTuple):
-    """Numbers are discrete with at most this many distinct values, each in this many rows on average."""
-
-    levels: int
-    rows: int
-
-
-_FEATURE, _TARGET = _Rule(10, 5), _Rule(32, 2)
-# Below this many different texts a column is no identifier, however few rows there are.
-_IDENTIFIER_LEVELS = 20
 # Columns are scaled together in blocks of about so many values, few enough to stay in the cache.
 _BLOCK = 2**15
 
@@ -233,7 +222,7 @@ def _read_inputs(sources: Sequence[Source], kinds: Kinds | None) -> list[_Entry]
             if kind == "ignored":
                 entries.append(_Entry(Column(name, kind, "given by kinds", 0, 0), None))
                 continue
-            entries.append(_describe(name, source.read(position), kind, "kinds", _FEATURE))
+            entries.append(_describe(name, source.read(position), kind, "kinds", FEATURE))
             if entries[-1].raw is None:
                 left_out.append(entries[-1].column)
     if left_out:
@@ -243,10 +232,10 @@ def _read_inputs(sources: Sequence[Source], kinds: Kinds | None) -> list[_Entry]
     return entries
 
 
-def _describe(name: str, raw: Raw, given: Kind | None, giver: str, rule: _Rule) -> _Entry:
+def _describe(name: str, raw: Raw, given: Kind | None, giver: str, rule: Rule) -> _Entry:
     """Decide the kind of a column, unless it is given."""
     if given is None:
-        kind, reason = _decide(raw, rule)
+        kind, reason = decide_kind(raw, rule)
     else:
         kind, reason = given, f"given by {giver}"
     if kind == "ignored":
@@ -256,29 +245,6 @@ def _describe(name: str, raw: Raw, given: Kind | None, giver: str, rule: _Rule) 
         raise ValueError(f"{given_by}, but {name!r} holds no numbers; make it 'discrete' or convert it")
     n_levels = raw.coding[0].size + (raw.n_missing > 0) if kind == "discrete" else 0
     return _Entry(Column(name, kind, reason, n_levels, raw.n_missing), raw)
-
-
-def _decide(raw: Raw, rule: _Rule) -> tuple[Kind, str]:
-    """Kind of a column and the reason; values count only as equal or different, so units do not matter."""
-    n_present = raw.present.size
-    if n_present == 0:
-        return "discrete", "no value present"
-    if raw.family == "category":
-        return "discrete", "categorical"
-    if raw.family == "boolean":
-        return "discrete", "true or false"
-    if raw.family == "text":
-        n_levels = raw.coding[0].size
-        if rule is _FEATURE and n_levels > _IDENTIFIER_LEVELS and 2 * n_levels > n_present:
-            return "ignored", f"{n_levels} of {n_present} texts are distinct, like an identifier"
-        return "discrete", "text"
-    # The exact number may be unknown here, and what is said must not depend on the order of rows.
-    if raw.has_more_levels_than(rule.levels):
-        return "continuous", f"more than {rule.levels} distinct values"
-    n_levels = raw.coding[0].size
-    few = n_levels <= 2 or n_present >= rule.rows * n_levels
-    plural = "" if n_levels == 1 else "s"
-    return "discrete" if few else "continuous", f"{n_levels} distinct value{plural} in {n_present} rows"
 
 
 def _check_inputs(entries: Sequence[_Entry], n_features: int, missing: str) -> None:
@@ -299,7 +265,7 @@ def _read_target(source: Source, kind: Kind | None) -> _Entry:
     if raw.n_missing:
         values = "value" if raw.n_missing == 1 else "values"
         raise ValueError(f"y has {raw.n_missing} missing {values} (NaN); drop those rows from X and y")
-    entry = _describe(source.names[0], raw, kind, "target_kind", _TARGET)
+    entry = _describe(source.names[0], raw, kind, "target_kind", TARGET)
     if raw.coding[0].size == 1:
         only = raw.coding[0].tolist()[0]
         raise ValueError(f"y has one class only: every value is {only!r}; choose a target that varies")

@@ -17,8 +17,8 @@ from unirel.plotting import (
     RelevanceDisplay,
     SelectionDisplay,
 )
+from unirel.plotting.base import shorten
 from unirel.plotting.heatmap import cluster
-from unirel.plotting.selection import shorten
 
 matplotlib.use("agg")
 

@@ -58,8 +58,7 @@ def command(
     quiet: o.Quiet = False,
 ) -> int:
     """Compare selectors by the accuracy of classifiers that are trained on what they select."""
-    if as_json and as_csv:
-        raise BadInput("--json and --csv are two ways to print; choose one")
+    o.check_one_format(as_json, as_csv)
     messages = Messages(quiet)
     text = TextFormat(delimiter, encoding, decimal)
     problem = open_problem(Request(data, target, drop or (), kinds or (), drop_missing_target, text), messages)

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from unirel.cli.exits import BadInput
+
 _DATA = "Data"
 _METHOD = "Method"
 _OUTPUT = "Output"
@@ -195,7 +197,21 @@ Save = Annotated[
         "--save", metavar="FILE.json", help="Write the selection to a file for `unirel apply`.", rich_help_panel=_OUTPUT
     ),
 ]
+Accuracy = Annotated[
+    ClassifierName | None,
+    typer.Option(
+        "--accuracy",
+        help="Show in the --report how well this classifier predicts with 1, 2, ... features; knn is quick.",
+        rich_help_panel=_OUTPUT,
+    ),
+]
 ReportFile = Annotated[
     Path | None,
     typer.Option("--report", metavar="FILE.html", help="Write a page to look at and to send.", rich_help_panel=_OUTPUT),
 ]
+
+
+def check_one_format(as_json: bool, as_csv: bool) -> None:
+    """Refuse `AsJson` and `AsCsv` together."""
+    if as_json and as_csv:
+        raise BadInput("--json and --csv are two ways to print; choose one")

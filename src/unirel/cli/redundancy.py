@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unirel.cli import options as o
-from unirel.cli.exits import BadInput, Exit
+from unirel.cli.exits import Exit
 from unirel.cli.files import TextFormat
 from unirel.cli.messages import Messages
 from unirel.cli.problem import Problem, Request, find, open_problem, parse_kinds, split_names
@@ -56,8 +56,7 @@ def command(
     quiet: o.Quiet = False,
 ) -> int:
     """Tell which features are unique, which are needed beside others, and which can go."""
-    if as_json and as_csv:
-        raise BadInput("--json and --csv are two ways to print; choose one")
+    o.check_one_format(as_json, as_csv)
     messages = Messages(quiet)
     text = TextFormat(delimiter, encoding, decimal)
     problem = open_problem(Request(data, target, drop or (), kinds or (), drop_missing_target, text), messages)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+
+from unirel.plotting.base import Display
 
 if TYPE_CHECKING:
     from unirel.evaluation.results import Evaluation
@@ -15,7 +17,7 @@ _COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#0
 _LINES = ("-", "--", ":", "-.")
 
 
-class AccuracyDisplay:
+class AccuracyDisplay(Display):
     """Mean accuracy of selectors for every number of features, with its standard error over the runs.
 
     Parameters
@@ -25,13 +27,6 @@ class AccuracyDisplay:
     sizes : sequence of int, optional
         Numbers of features; 1, 2, ... by default.
 
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-        Where it is drawn.
-    figure_ : matplotlib Figure
-        The figure of the axes.
-
     Examples
     --------
     >>> from unirel.plotting import AccuracyDisplay
@@ -39,9 +34,6 @@ class AccuracyDisplay:
     >>> [text.get_text() for text in display.ax_.get_legend().get_texts()]
     ['jmi', 'mim']
     """
-
-    ax_: Any
-    figure_: Any
 
     def __init__(self, curves: Mapping[str, Any], sizes: Sequence[int] | None = None) -> None:
         self.curves = {name: np.atleast_2d(np.asarray(values, np.float64)) for name, values in curves.items()}
@@ -53,9 +45,7 @@ class AccuracyDisplay:
             raise ValueError(f"curves have {sorted(lengths)} values, but there are {len(self.sizes)} sizes")
 
     @classmethod
-    def from_evaluation(
-        cls, evaluation: Evaluation, classifier: str | None = None, dataset: str | None = None
-    ) -> AccuracyDisplay:
+    def from_evaluation(cls, evaluation: Evaluation, classifier: str | None = None, dataset: str | None = None) -> Self:
         """Take the test curves of a comparison.
 
         Parameters
@@ -80,23 +70,9 @@ class AccuracyDisplay:
             curves.setdefault(outcome.selector, []).append(outcome.test_curve)
         return cls(curves, chosen[0].grid)
 
-    def plot(self, ax: Any = None) -> AccuracyDisplay:
-        """Draw one curve per selector.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure if None.
-
-        Returns
-        -------
-        AccuracyDisplay
-            Itself.
-        """
-        if ax is None:
-            from matplotlib import pyplot
-
-            _, ax = pyplot.subplots(figsize=(7, 4.5), layout="constrained")
+    def plot(self, ax: Any = None) -> Self:
+        """Draw one curve per selector on `ax` or on a new figure, and return itself."""
+        ax = self._start(ax, 7, 4.5)
         for place, (name, values) in enumerate(self.curves.items()):
             color, line = _COLORS[place % len(_COLORS)], _LINES[place // len(_COLORS) % len(_LINES)]
             mean = values.mean(axis=0)
@@ -109,5 +85,4 @@ class AccuracyDisplay:
         ax.xaxis.get_major_locator().set_params(integer=True)
         ax.legend(frameon=False)
         ax.spines[["top", "right"]].set_visible(False)
-        self.ax_, self.figure_ = ax, ax.figure
         return self

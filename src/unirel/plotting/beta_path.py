@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from unirel.plotting.selection import shorten
+from unirel.plotting.base import Display, shorten
 from unirel.results import SelectionPath
 
 
-class BetaPathDisplay:
+class BetaPathDisplay(Display):
     """One line per feature: its place in the selection for every weight of unique relevance.
 
     Parameters
@@ -19,13 +19,6 @@ class BetaPathDisplay:
         Selections for at least two weights.
     criterion : str, optional
         Which criterion to draw; the first one by default.
-
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-        Where it is drawn.
-    figure_ : matplotlib Figure
-        The figure of the axes.
 
     Examples
     --------
@@ -37,9 +30,6 @@ class BetaPathDisplay:
     'weight of unique relevance (beta)'
     """
 
-    ax_: Any
-    figure_: Any
-
     def __init__(self, path: SelectionPath, criterion: str | None = None) -> None:
         name = path.criteria[0] if criterion is None else criterion
         if name not in path.criteria:
@@ -49,24 +39,10 @@ class BetaPathDisplay:
         if len(self.selections) < 2:
             raise ValueError("the path has one beta only; pass several betas to selection_path")
 
-    def plot(self, ax: Any = None) -> BetaPathDisplay:
-        """Draw the lines; names stand where a line begins and ends.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure if None.
-
-        Returns
-        -------
-        BetaPathDisplay
-            Itself.
-        """
+    def plot(self, ax: Any = None) -> Self:
+        """Draw the lines, named where they begin and end, on `ax` or on a new figure, and return itself."""
         size = max(map(len, self.selections))
-        if ax is None:
-            from matplotlib import pyplot
-
-            _, ax = pyplot.subplots(figsize=(8, min(2 + 0.28 * size, 12)), layout="constrained")
+        ax = self._start(ax, 8, min(2 + 0.28 * size, 12))
         betas = np.array([selection.beta for selection in self.selections])
         names = self.selections[0].names
         colors = self._colors()
@@ -86,7 +62,6 @@ class BetaPathDisplay:
         ax.set_xlabel("weight of unique relevance (beta)")
         ax.set_title(f"{self.criterion}: place of every feature, first selected on top", fontsize="medium")
         ax.spines[["top", "right", "left"]].set_visible(False)
-        self.ax_, self.figure_ = ax, ax.figure
         return self
 
     def _ranks(self) -> dict[int, list[float]]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel.plotting.selection import shorten
+from unirel.plotting.base import Display, shorten
 
 if TYPE_CHECKING:
     from unirel.report.analysis import Analysis
@@ -25,7 +25,7 @@ def cluster(shared: NDArray[np.float64]) -> list[int]:
     return [int(place) for place in leaves_list(linkage(distances, "average", optimal_ordering=len(shared) <= 200))]
 
 
-class HeatmapDisplay:
+class HeatmapDisplay(Display):
     """Normalised mutual information of every two selected features, similar ones side by side.
 
     Parameters
@@ -39,10 +39,6 @@ class HeatmapDisplay:
     ----------
     order_ : list of int
         Features in the order in which they are drawn.
-    ax_ : matplotlib Axes
-        Where it is drawn.
-    figure_ : matplotlib Figure
-        The figure of the axes.
 
     Examples
     --------
@@ -53,8 +49,6 @@ class HeatmapDisplay:
     """
 
     order_: list[int]
-    ax_: Any
-    figure_: Any
 
     def __init__(self, shared: Any, names: Sequence[str]) -> None:
         self.shared = np.asarray(shared, dtype=np.float64)
@@ -63,41 +57,15 @@ class HeatmapDisplay:
             raise ValueError(f"shared has shape {self.shared.shape}, but there are {len(self.names)} names")
 
     @classmethod
-    def from_analysis(cls, analysis: Analysis, ax: Any = None) -> HeatmapDisplay:
-        """Draw the features that an analysis has compared.
-
-        Parameters
-        ----------
-        analysis : Analysis
-            That of a report.
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure if None.
-
-        Returns
-        -------
-        HeatmapDisplay
-        """
+    def from_analysis(cls, analysis: Analysis, ax: Any = None) -> Self:
+        """Draw the features that the analysis of a report has compared, on `ax` or on a new figure."""
         return cls(analysis.shared, analysis.names[: len(analysis.shared)]).plot(ax)
 
-    def plot(self, ax: Any = None) -> HeatmapDisplay:
-        """Draw one cell per pair.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure if None.
-
-        Returns
-        -------
-        HeatmapDisplay
-            Itself.
-        """
+    def plot(self, ax: Any = None) -> Self:
+        """Draw one cell per pair on `ax` or on a new figure, and return itself."""
         size = len(self.names)
-        if ax is None:
-            from matplotlib import pyplot
-
-            side = min(3 + 0.28 * size, 12)
-            _, ax = pyplot.subplots(figsize=(side + 0.8, side), layout="constrained")
+        side = min(3 + 0.28 * size, 12)
+        ax = self._start(ax, side + 0.8, side)
         self.order_ = cluster(self.shared)
         cells = self.shared[np.ix_(self.order_, self.order_)].copy()
         np.fill_diagonal(cells, np.nan)  # what a feature shares with itself is no news
@@ -111,5 +79,4 @@ class HeatmapDisplay:
                     color = "white" if value < 0.6 else "black"
                     ax.text(column, row, f"{value:.2f}", ha="center", va="center", color=color, fontsize=7)
         ax.figure.colorbar(image, ax=ax, label="shared (normalised mutual information)", shrink=0.8)
-        self.ax_, self.figure_ = ax, ax.figure
         return self

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
+from unirel.plotting.base import Display
 from unirel.results import Redundancy
 
 # Colour and marker of each role: either is enough to tell them apart. Colours of Okabe and Ito.
@@ -17,20 +18,13 @@ _STYLES: dict[str, dict[str, Any]] = {
 }
 
 
-class RedundancyDisplay:
+class RedundancyDisplay(Display):
     """Joint information along a selection, with unique, conditional and redundant features marked.
 
     Parameters
     ----------
     result : Redundancy
         What `redundancy_analysis` returns.
-
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-        Where it is drawn.
-    figure_ : matplotlib Figure
-        The figure of the axes.
 
     Examples
     --------
@@ -43,29 +37,12 @@ class RedundancyDisplay:
     'selected features'
     """
 
-    ax_: Any
-    figure_: Any
-
     def __init__(self, result: Redundancy) -> None:
         self.result = result
 
-    def plot(self, ax: Any = None) -> RedundancyDisplay:
-        """Draw the curve.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure if None.
-
-        Returns
-        -------
-        RedundancyDisplay
-            Itself.
-        """
-        if ax is None:
-            from matplotlib import pyplot
-
-            _, ax = pyplot.subplots(figsize=(7, 4.2), layout="constrained")
+    def plot(self, ax: Any = None) -> Self:
+        """Draw the curve on `ax` or on a new figure, and return itself."""
+        ax = self._start(ax, 7, 4.2)
         result = self.result
         sizes = np.arange(1, len(result.order) + 1)
         ax.plot(sizes, result.curve, color="0.75", linewidth=1, zorder=1)
@@ -81,7 +58,6 @@ class RedundancyDisplay:
         ax.xaxis.get_major_locator().set_params(integer=True)
         ax.set_title(self._title(), fontsize="medium")
         ax.legend(frameon=False)
-        self.ax_, self.figure_ = ax, ax.figure
         return self
 
     def _title(self) -> str:

@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from unirel.plotting.selection import shorten
+from unirel.plotting.base import Display, shorten
 from unirel.results import Selection
 
 
-class RelevanceDisplay:
+class RelevanceDisplay(Display):
     """What every feature tells by itself against what only it tells; the selected ones are named.
 
     Parameters
     ----------
     selection : Selection
         A boosted one, so that unique relevance is known.
-
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-        Where it is drawn.
-    figure_ : matplotlib Figure
-        The figure of the axes.
 
     Examples
     --------
@@ -36,32 +29,17 @@ class RelevanceDisplay:
     ['x3', 'x2']
     """
 
-    ax_: Any
-    figure_: Any
-
     def __init__(self, selection: Selection) -> None:
         if selection.unique_relevance is None:
             raise ValueError(f"beta={selection.beta:g} boosts nothing, so unique relevance is not known; pass beta > 0")
         self.selection = selection
 
     @classmethod
-    def from_selector(cls, selector: Any, ax: Any = None) -> RelevanceDisplay:
-        """Draw the features that a fitted selector has seen.
-
-        Parameters
-        ----------
-        selector : BURSelector
-            A fitted one with beta above 0.
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure if None.
-
-        Returns
-        -------
-        RelevanceDisplay
-        """
+    def from_selector(cls, selector: Any, ax: Any = None) -> Self:
+        """Draw the features that a fitted selector with beta above 0 has seen, on `ax` or on a new figure."""
         return cls(selector.selection_).plot(ax)
 
-    def plot(self, ax: Any = None, *, max_labels: int = 8) -> RelevanceDisplay:
+    def plot(self, ax: Any = None, *, max_labels: int = 8) -> Self:
         """Draw one point per feature.
 
         Parameters
@@ -76,10 +54,7 @@ class RelevanceDisplay:
         RelevanceDisplay
             Itself.
         """
-        if ax is None:
-            from matplotlib import pyplot
-
-            _, ax = pyplot.subplots(figsize=(7, 5), layout="constrained")
+        ax = self._start(ax, 7, 5)
         selection = self.selection
         x, y = selection.relevance, np.asarray(selection.unique_relevance)
         chosen = np.zeros(len(x), bool)
@@ -93,7 +68,6 @@ class RelevanceDisplay:
         ax.set_ylabel("unique relevance")
         ax.legend(frameon=False)
         ax.spines[["top", "right"]].set_visible(False)
-        self.ax_, self.figure_ = ax, ax.figure
         return self
 
     def _name(self, ax: Any, features: Any, x: Any, y: Any) -> None:

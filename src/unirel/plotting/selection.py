@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
+from unirel.plotting.base import Display, shorten
 from unirel.results import Selection
 
 
-class SelectionDisplay:
+class SelectionDisplay(Display):
     """Score of each selected feature when it was selected, with its relevance beside it.
 
     Parameters
     ----------
     selection : Selection
         One of those that `selection_path` returns.
-
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-        Where it is drawn.
-    figure_ : matplotlib Figure
-        The figure of the axes.
 
     Examples
     --------
@@ -35,48 +29,18 @@ class SelectionDisplay:
     'nats'
     """
 
-    ax_: Any
-    figure_: Any
-
     def __init__(self, selection: Selection) -> None:
         self.selection = selection
 
     @classmethod
-    def from_selector(cls, selector: Any, ax: Any = None) -> SelectionDisplay:
-        """Draw what a fitted selector has selected.
-
-        Parameters
-        ----------
-        selector : BURSelector
-            A fitted one.
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure if None.
-
-        Returns
-        -------
-        SelectionDisplay
-        """
+    def from_selector(cls, selector: Any, ax: Any = None) -> Self:
+        """Draw what a fitted selector has selected, on `ax` or on a new figure."""
         return cls(selector.selection_).plot(ax)
 
-    def plot(self, ax: Any = None) -> SelectionDisplay:
-        """Draw one line per feature, first selected on top.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure if None.
-
-        Returns
-        -------
-        SelectionDisplay
-            Itself.
-        """
+    def plot(self, ax: Any = None) -> Self:
+        """Draw one line per feature, first selected on top, on `ax` or on a new figure, and return itself."""
         selection = self.selection
-        if ax is None:
-            from matplotlib import pyplot
-
-            height = min(1.6 + 0.27 * len(selection), 14)
-            _, ax = pyplot.subplots(figsize=(7, height), layout="constrained")
+        ax = self._start(ax, 7, min(1.6 + 0.27 * len(selection), 14))
         steps = np.arange(len(selection))
         relevance = selection.relevance[selection.order]
         ax.hlines(steps, np.minimum(selection.scores, relevance), np.maximum(selection.scores, relevance), color="0.85")
@@ -90,15 +54,8 @@ class SelectionDisplay:
             frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.12 if len(selection) > 8 else -0.2), ncols=2
         )
         ax.spines[["top", "right"]].set_visible(False)
-        self.ax_, self.figure_ = ax, ax.figure
         return self
 
 
 def _mark(selection: Selection) -> str:
     return "" if selection.complete else ", incomplete"
-
-
-def shorten(name: str, longest: int = 28) -> str:
-    """A name that fits beside an axis, with signs that matplotlib would read as formulas kept as they are."""
-    name = name if len(name) <= longest else name[: longest - 1] + "\N{HORIZONTAL ELLIPSIS}"
-    return name.replace("$", r"\$")
