@@ -517,6 +517,7 @@ def test_never_more_features_than_there_are(planted):
     selector = cross_validated(max_features=30, betas=[0], include=[9, 8], exclude=[0, 1]).fit(X, y)
     assert selector.cv_results_["n_features"].tolist() == [2, 3, 4, 5, 6, 7, 8]
     assert selector.order_[:2].tolist() == [9, 8]
+    assert cross_validated(betas=[0], include=9).fit(X, y).order_[0] == 9  # one position needs no list
 
 
 def test_one_standard_error_takes_no_more_features(planted):

@@ -426,17 +426,19 @@ class TestTogether:
 
 
 class TestAsking:
-    def test_column_index(self, X, y):
+    def test_positions(self, X, y):
         table = Table.from_data(pd.DataFrame(X, columns=["age", "bmi", "sex"]), y, conditional_on=y)
-        assert [table.column_index(column) for column in ("bmi", 0, -1, np.int64(2))] == [1, 0, 2, 2]
+        assert table.positions(["bmi", 0, -1, np.int64(2), 0]) == [1, 0, 2, 2, 0]
+        assert table.positions(np.array([2, 0])) == [2, 0]
+        assert [table.positions(one) for one in ("bmi", -1, np.int64(0), ())] == [[1], [2], [0], []]
         with pytest.raises(ValueError, match=r"no column 'agee'; did you mean 'age'\?"):
-            table.column_index("agee")
+            table.positions("agee")
         with pytest.raises(ValueError, match="no column 'weight'; the columns are 'age', 'bmi', 'sex'"):
-            table.column_index("weight")
+            table.positions("weight")
         with pytest.raises(ValueError, match="column 3 is out of range: X has 3 columns"):
-            table.column_index(3)
+            table.positions(3)
         with pytest.raises(TypeError, match=r"column 1\.5 is neither a name nor a position"):
-            table.column_index(1.5)
+            table.positions(1.5)
 
     def test_codes_of_a_continuous_column(self, X, y):
         with pytest.raises(ValueError, match="column 'x1' is continuous; only a discrete column has codes"):

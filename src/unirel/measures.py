@@ -290,6 +290,4 @@ def _names_columns(given: Any) -> bool:
 
 def _known_columns(table: Table, given: Any) -> list[int]:
     """Positions of the named columns, each once; ignored ones say nothing."""
-    names = [given] if isinstance(given, str | int | np.integer) else list(given)
-    positions = dict.fromkeys(table.column_index(name if isinstance(name, str) else int(name)) for name in names)
-    return [position for position in positions if position in table.features]
+    return [position for position in dict.fromkeys(table.positions(given)) if position in table.features]

@@ -310,8 +310,7 @@ def _n_features(table: Table, wanted: Any) -> tuple[int, bool]:
 
 def _columns(table: Table, columns: Sequence[int | str], parameter: str) -> list[int]:
     """Positions of named columns, each once; an ignored one cannot be included."""
-    named: Any = [columns] if isinstance(columns, str | Integral) else columns
-    positions = [table.column_index(column) for column in named]
+    positions = table.positions(columns)
     for position in positions:
         if parameter == "include" and position not in table.features:
             raise ValueError(f"include names {table.names[position]!r}, which is ignored; give it a kind with kinds=")

@@ -363,9 +363,7 @@ def _read_tolerance(tolerance: float) -> float:
 
 def _read_order(table: Table, order: Sequence[int | str]) -> Columns:
     """Positions of the columns of an order, each once and none ignored."""
-    if isinstance(order, str):
-        order = [order]
-    columns = [table.column_index(column if isinstance(column, str) else int(column)) for column in order]
+    columns = table.positions(order)
     if not columns:
         raise ValueError("order is empty; name at least one feature, or pass None to have it found")
     for place, column in enumerate(columns):

@@ -248,7 +248,7 @@ class BURSelectorCV(BaseSelector):
     def _sizes(self, table: Table) -> list[int]:
         """Numbers of features to try, in ascending order."""
         most, step = check_whole_number("max_features", self.max_features, 1), check_whole_number("step", self.step, 1)
-        included, excluded = _positions(table, self.include), _positions(table, self.exclude)
+        included, excluded = set(table.positions(self.include)), set(table.positions(self.exclude))
         if len(included) > most:
             raise ValueError(f"include names {len(included)} features, but max_features={most}; try more features")
         most = max(1, min(most, len(set(table.features.tolist()) - excluded)))
@@ -325,10 +325,6 @@ def _of_rows(params: Mapping[str, Any], labels: NDArray[Any], rows: Rows) -> dic
 
 def _length(value: Any) -> int | None:
     return len(value) if hasattr(value, "__len__") and not isinstance(value, str) else None
-
-
-def _positions(table: Table, columns: Sequence[int | str]) -> set[int]:
-    return {table.column_index(column) for column in ([columns] if isinstance(columns, str) else columns)}
 
 
 def _check_betas(betas: Any) -> list[float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
@@ -146,9 +146,10 @@ class Table:
         codes: NDArray[np.int32] = (self.values[column] / self.spacing).astype(np.int32)
         return codes
 
-    def column_index(self, column: str | int) -> int:
-        """Position of a feature given by its name or position; a negative position counts from the end."""
-        return find_column(column, self.names)
+    def positions(self, columns: Any) -> list[int]:
+        """Positions of features given by name or position, one or many; a negative position counts from the end."""
+        named = [columns] if isinstance(columns, str) or not isinstance(columns, Iterable) else columns
+        return [find_column(column, self.names) for column in named]
 
     def with_probes(self, random_state: int | None) -> Table:
         """The table with a shuffled copy of every feature behind the features.

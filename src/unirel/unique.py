@@ -2,7 +2,6 @@
 
 import warnings
 from collections.abc import Sequence
-from numbers import Integral
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -135,7 +134,7 @@ def unique_relevance(
     if reference is not None and method != "reference":
         raise ValueError(f"reference= goes with method='reference', not with method={method!r}")
     table = Table.from_data(X, y, kinds=kinds, target_kind=target_kind, scale=scale, missing=missing)
-    positions = None if reference is None else _positions(table, reference)
+    positions = None if reference is None else table.positions(reference)
     if progress is None and verbose:
         progress = ProgressBar("unique relevance")
     unique = unique_relevance_of(
@@ -256,11 +255,6 @@ def _warn_of_incredible_joint(information: KNN, joint: float) -> None:
             UnirelWarning,
             stacklevel=5,
         )
-
-
-def _positions(table: Table, columns: Any) -> list[int]:
-    named: Any = [columns] if isinstance(columns, str | Integral) else columns
-    return [table.column_index(column) for column in named]
 
 
 def _choose_rows(n_samples: int, max_queries: int | None, random_state: int | None) -> NDArray[np.intp] | None:
