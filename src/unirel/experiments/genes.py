@@ -7,7 +7,7 @@ Run it as ``python -m unirel.experiments.genes --data DIR --preset small --journ
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from unirel.evaluation import Outcome
 from unirel.evaluation.classifiers import CLASSIFIERS, Labels, Values, count_correct
 from unirel.evaluation.plan import seed_of, split_rows
 from unirel.experiments import accuracy_ksg
-from unirel.experiments.accuracy import PRESETS, TITLES, Outcomes, Preset, evaluate
+from unirel.experiments.accuracy import TITLES, Outcomes, Preset, choose_preset, evaluate
 from unirel.experiments.command import run_command
 from unirel.experiments.tables import Row, read_expected, to_csv, to_markdown, write_texts
 from unirel.path import selection_path
@@ -85,6 +85,7 @@ def run(
     output: str | Path | None = None,
     progress: Progress | None = None,
     *,
+    classifiers: Sequence[str] | None = None,
     n_runs: int | None = None,
 ) -> Report:
     """Compute both tables.
@@ -103,16 +104,14 @@ def run(
         Folder to write CSV and Markdown to; nothing is written if None.
     progress : callable, optional
         Called as ``progress(done, total)`` with the runs on Colon.
-    n_runs : int, optional
-        Replaces that of the preset.
+    classifiers, n_runs
+        Replace those of the preset.
 
     Returns
     -------
     Report
     """
-    if preset not in PRESETS:
-        raise ValueError(f"preset={preset!r} is not one of {', '.join(map(repr, PRESETS))}")
-    chosen = replace(PRESETS[preset], datasets=("colon",), n_runs=n_runs or PRESETS[preset].n_runs)
+    chosen = choose_preset(preset, ("colon",), classifiers, n_runs)
     evaluations = evaluate(chosen, accuracy_ksg.selectors, data_home, journal, n_jobs, progress)
     outcomes = Outcomes(evaluations)
     report = Report(
@@ -219,7 +218,7 @@ def _rank(order: Sequence[int], place: int) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run from the command line."""
-    return run_command("genes", __doc__, run, arguments, ("runs",))
+    return run_command("genes", __doc__, run, arguments, ("classifiers", "runs"))
 
 
 if __name__ == "__main__":
