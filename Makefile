@@ -16,7 +16,7 @@ SOURCES := src tests benchmarks examples docs
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-14s %s\n", $$1, $$2}'
 
-demo: $(STAMPS)/package  ## install, then show the relevance of the features of a dataset
+demo: $(STAMPS)/report  ## install, select features of a dataset and write a page about it to build/
 	@$(BIN)/python examples/demo.py
 
 test: $(STAMPS)/test  ## install what the tests need, then run them
@@ -44,7 +44,7 @@ clean-kernels:  ## delete compiled kernels, needed after a change in a file that
 	@find src -name '*.nb[ic]' -delete
 
 clean: clean-kernels  ## delete builds and caches
-	@rm -rf docs/_build docs/auto_examples docs/generated dist
+	@rm -rf docs/_build docs/auto_examples docs/generated build dist
 	@rm -rf .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	@find src tests benchmarks examples docs -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 
@@ -64,6 +64,11 @@ $(STAMPS)/venv:
 $(STAMPS)/package: $(STAMPS)/venv pyproject.toml
 	@echo "Installing unirel into .venv"
 	@$(PIP) install --editable .
+	@touch $@
+
+$(STAMPS)/report: $(STAMPS)/package
+	@echo "Installing what a report needs into .venv"
+	@$(PIP) install --editable ".[report]"
 	@touch $@
 
 $(STAMPS)/test $(STAMPS)/lint $(STAMPS)/docs: $(STAMPS)/%: $(STAMPS)/package

@@ -1,41 +1,35 @@
-"""Select features of the breast cancer data, and compare the accuracy with them to that with all features."""
+"""Select features of the breast cancer data, see how well they predict, and write a page to look at."""
 
+from pathlib import Path
 from time import perf_counter
 
 from sklearn.datasets import load_breast_cancer
-from sklearn.model_selection import cross_val_score
-from sklearn.neighbors import KNeighborsClassifier
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
-from unirel import BURSelector
+from unirel.report import Report
+from unirel.report.summarize import Origin
 
-FOLDS = 5
+BUILD = Path(__file__).resolve().parents[1] / "build"
+READING = (
+    "from sklearn.datasets import load_breast_cancer",
+    "X, y = load_breast_cancer(return_X_y=True, as_frame=True)",
+)
 
 
-def main():
+def main(folder=BUILD):
     data = load_breast_cancer()
-    selector = BURSelector("jmi", n_features_to_select=10, beta=0.1)
-
     start = perf_counter()
-    selector.fit(data.data, data.target)
-    seconds = perf_counter() - start
-
-    n_samples, n_features = data.data.shape
-    n_selected = len(selector.order_)
-    print(f"Breast cancer: {n_samples} samples, {n_features} features; {n_selected} selected in {seconds:.2f} s.\n")
-    width = max(map(len, data.feature_names))
-    print(f"order  {'feature':<{width}}  score   relevance  unique relevance")
-    for step, (j, score) in enumerate(zip(selector.order_, selector.scores_, strict=True), start=1):
-        values = f"{score:6.3f}  {selector.relevance_[j]:9.3f}  {selector.unique_relevance_[j]:16.3f}"
-        print(f"{step:5d}  {data.feature_names[j]:<{width}}  {values}")
-
-    classifier = make_pipeline(StandardScaler(), KNeighborsClassifier())
-    print(f"\nAccuracy of nearest neighbours on rows they have not seen ({FOLDS} folds, mean +- standard deviation):")
-    for features, model in ((n_selected, make_pipeline(selector, classifier)), (n_features, classifier)):
-        accuracy = cross_val_score(model, data.data, data.target, cv=FOLDS)
-        print(f"  {features:2d} of {n_features} features  {accuracy.mean():.3f} +- {accuracy.std():.3f}")
-
+    report = Report.from_data(
+        data.data,
+        data.target_names[data.target],
+        criterion="jmi",
+        beta=0.1,
+        n_features_to_select=10,
+        feature_names=data.feature_names,
+        accuracy="knn",
+        origin=Origin("breast_cancer", "diagnosis", reading=READING),
+    )
+    print_selection(report, perf_counter() - start)
+    print_accuracy(report.accuracy)
     print(
         "\nRelevance is what a feature tells about the diagnosis by itself, in nats: 0 is nothing, 0.660 everything."
         "\nUnique relevance is what it adds to the first 20 that JMI selects without boost; below 0 it is noise."
@@ -43,6 +37,29 @@ def main():
         "\nfeature: its relevance), and one tenth unique relevance, brought to the same spread."
         "\nFor the accuracy, features are selected anew from the training rows of each fold, so no test row has a say."
     )
+    folder.mkdir(exist_ok=True)
+    # The scripts of the charts stay beside the page, so that the next one is written at once.
+    page = report.save(folder / "breast_cancer.html", scripts=folder)
+    print(f"\nReport: {page.relative_to(Path.cwd()) if page.is_relative_to(Path.cwd()) else page}")
+
+
+def print_selection(report, seconds):
+    (selection, *_), table = report.path, report.table
+    shape = f"{table.n_samples} samples, {table.n_features} features"
+    print(f"Breast cancer: {shape}; {len(selection)} selected and cross-validated in {seconds:.2f} s.\n")
+    width = max(map(len, selection.names))
+    print(f"order  {'feature':<{width}}  score   relevance  unique relevance")
+    for step, (j, score) in enumerate(zip(selection.order, selection.scores, strict=True), start=1):
+        values = f"{score:6.3f}  {selection.relevance[j]:9.3f}  {selection.unique_relevance[j]:16.3f}"
+        print(f"{step:5d}  {selection.names[j]:<{width}}  {values}")
+
+
+def print_accuracy(accuracy):
+    folds = f"{accuracy.n_folds} folds, mean +- standard deviation"
+    print(f"\nAccuracy of nearest neighbours on rows they have not seen ({folds}):")
+    selected, every = accuracy.scores[:, -1], accuracy.all_features
+    for n, scores in ((accuracy.sizes[-1], selected), (accuracy.n_features, every)):
+        print(f"  {n:2d} of {accuracy.n_features} features  {scores.mean():.3f} +- {scores.std():.3f}")
 
 
 if __name__ == "__main__":

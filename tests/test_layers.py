@@ -62,7 +62,17 @@ LAYERS = {
         *("unirel.unique", "unirel.path", "unirel.redundancy", "unirel.datasets", "unirel.evaluation"),
     ],
     "report": [
-        *("numpy", "sklearn", "jinja2", "markupsafe", "altair", "vl_convert", "unirel.errors", "unirel.progress"),
+        *(
+            "numpy",
+            "sklearn",
+            "threadpoolctl",
+            "jinja2",
+            "markupsafe",
+            "altair",
+            "vl_convert",
+            "unirel.errors",
+            "unirel.progress",
+        ),
         *("unirel.results", "unirel.reading", "unirel.table", "unirel.information", "unirel.classifier"),
         *("unirel.path", "unirel.plotting"),
     ],

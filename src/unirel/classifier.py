@@ -92,7 +92,7 @@ def losses_without_each(
     >>> losses_without_each(table, "knn").round(2)
     array([0.71, 0.  ])
     """
-    estimator = _make_estimator(classifier, table.classes is not None)
+    estimator = make_estimator(classifier, table.classes is not None)
     target = _Numbers(table) if table.classes is None else _Classes(table)
     matrix, places = design_matrix(table)
     task = _Task(matrix, [places[feature] for feature in table.features], target, _make_splits(cv, matrix, target))
@@ -149,7 +149,7 @@ def _numbers_of(table: Table, feature: int) -> Values:
     return np.stack([values, missing])
 
 
-def _make_estimator(classifier: Any, discrete: bool) -> Any:
+def make_estimator(classifier: Any, discrete: bool) -> Any:
     """An unfitted estimator, the user's or the one that a short name means, that suits the target."""
     if isinstance(classifier, str):
         check_choice("classifier", classifier, _CLASSIFIERS)

@@ -81,6 +81,26 @@ def test_reproduce_passes_options_on(unirel, tmp_path):
     assert str(tmp_path) in done.err
 
 
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["dataset_table", "--classifiers", "knn"], "dataset_table: unrecognized arguments: --classifiers knn; "),
+        (["redundancy_sonar", "--datasets", "x"], "redundancy_sonar: unrecognized arguments: --datasets x; "),
+        (["dataset_table", "--runs", "3"], "dataset_table: unrecognized arguments: --runs 3; "),
+        (["genes", "--nonsense"], "No such option: --nonsense"),
+        (["genes", "--preset", "huge"], "'huge' is not one of 'smoke', 'small', 'full'"),
+        (["genes", "--runs", "0"], "--runs"),
+        (["genes", "--jobs", "x"], "--jobs"),
+    ],
+)
+def test_reproduce_refuses_in_one_line(unirel, arguments, reason):
+    done = unirel("reproduce", *arguments)
+    assert done.code == 2
+    assert done.out == ""
+    assert len(done.err.splitlines()) == 1
+    assert reason in done.err
+
+
 def test_datasets(unirel):
     assert "breast_cancer" in unirel("datasets").out
     names = [row["name"] for row in json.loads(unirel("datasets", "--json").out)["datasets"]]

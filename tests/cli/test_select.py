@@ -150,6 +150,89 @@ def test_report_is_written(unirel, table, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["page.html", "table.csv"]
 
 
+def test_report_with_accuracy(unirel, table, tmp_path):
+    pytest.importorskip("vl_convert")
+    done = unirel("select", table, "-t", "class", "-k", 3, "--report", tmp_path / "page.html", "--accuracy", "logistic")
+    assert done.code == 0
+    assert done.err == ""
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert 'id="chart-accuracy"' in page
+    assert "by logistic regression, cross-validated in 5 folds" in page
+    assert "features were selected anew, from the training rows only" in page
+
+
+def test_accuracy_goes_with_a_report(unirel, table):
+    done = unirel("select", table, "-t", "class", "--accuracy", "knn")
+    assert done.code == 2
+    assert done.out == ""
+    assert "--report" in done.error
+
+
+def test_accuracy_needs_classes_that_repeat(unirel, tmp_path):
+    columns = {"a": range(30), "b": [0.5 * j for j in range(30)], "word": [f"w{j}" for j in range(29)] + ["w0"]}
+    path = tmp_path / "words.csv"
+    path.write_text("\n".join(",".join(map(str, row)) for row in [columns, *zip(*columns.values(), strict=True)]))
+    done = unirel("select", path, "-t", "word", "-q", "--report", tmp_path / "page.html", "--accuracy", "rf")
+    assert done.code == 2
+    assert done.error.startswith("--accuracy rf needs two classes with at least two rows each, but the target has 1;")
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_accuracy_names_are_those_of_the_library(unirel):
+    from unirel.cli.options import ClassifierName
+    from unirel.report.accuracy import METHODS
+
+    assert sorted(ClassifierName) == sorted(METHODS)
+    assert "'logistic'" in unirel("select", "iris", "--report", "page.html", "--accuracy", "x").error
+
+
+def test_no_time_left_for_accuracy(unirel, table, tmp_path, monkeypatch):
+    from unirel.cli import searching
+
+    def out_of_time(done, total):
+        raise TimeoutError
+
+    monkeypatch.setattr(searching, "_until", lambda *_: out_of_time)
+    options = ["-k", 2, "--max-seconds", 1000, "--report", tmp_path / "page.html", "--accuracy", "knn"]
+    done = unirel("select", table, "-t", "class", *options)
+    assert done.code == 0
+    assert "the accuracy was not measured, because the time budget was used up" in done.error
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "the accuracy was not measured" in page
+    assert 'id="chart-accuracy"' not in page
+
+
+def test_out_of_time_before_the_accuracy(unirel, table, tmp_path):
+    options = ["--max-seconds", 0, "--report", tmp_path / "page.html", "--accuracy", "knn"]
+    done = unirel("select", table, "-t", "class", *options)
+    assert done.code == 0
+    assert "the accuracy was not measured, because the selection is incomplete" in done.err
+
+
+@pytest.mark.parametrize("step", [1, 2, 4])
+def test_interrupted_accuracy_writes_nothing(unirel, table, tmp_path, monkeypatch, step):
+    """Ctrl-C within a search, at its end, and between two fits."""
+    from unirel.progress import ProgressBar
+
+    steps = []
+
+    def interrupt(self, done, total):
+        if self._title == "measuring accuracy":
+            steps.append(done)
+            if done == step and steps.count(step) == 1:
+                os.kill(os.getpid(), signal.SIGINT)
+                time.sleep(0.01)
+
+    monkeypatch.setattr(ProgressBar, "__call__", interrupt)
+    options = ["-k", 2, "--csv", "--report", tmp_path / "page.html", "--accuracy", "knn"]
+    done = unirel("select", table, "-t", "class", *options)
+    assert done.code == 130
+    assert len(done.out.splitlines()) == 3
+    assert "interrupted; 2 features, no file was written" in done.error
+    assert max(steps) <= step + 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["table.csv"]
+
+
 def test_out_of_time_is_no_failure(unirel, table, tmp_path):
     done = unirel("select", table, "-t", "class", "--max-seconds", 0, "--json", "--save", tmp_path / "s.json")
     content = json.loads(done.out)

@@ -18,6 +18,7 @@ ARGUMENTS = (
     "--headless --no-sandbox --disable-gpu --disable-background-networking --disable-component-update --disable-sync "
     "--no-first-run"
 ).split()
+DRAWN = "Object.keys(window.views || {}).length === 5"
 HOSTILE = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>']
 
 
@@ -34,7 +35,9 @@ def report(tmp_path_factory):
     columns = {HOSTILE[0]: a, "copy": a + 0.05 * e, HOSTILE[1]: b, "Größe": c, "noise": d, "weak": e + 0.1 * b}
     y = 2 * a + b + 0.5 * c > 0
     origin = Origin(source="<i>file</i>.csv", target='"><img src=x onerror=alert(1)>')
-    report = Report.from_data(pd.DataFrame(columns), y, criterion="mim", n_features_to_select=4, origin=origin)
+    report = Report.from_data(
+        pd.DataFrame(columns), y, criterion="mim", n_features_to_select=4, origin=origin, accuracy="knn"
+    )
     return report.save(tmp_path_factory.mktemp("report") / "report.html")
 
 
@@ -57,7 +60,7 @@ def page(browser, report):
     page.on("request", lambda request: seen["requests"].append(request.url))
     page.on("dialog", lambda dialog: (seen["dialogs"].append(dialog.message), dialog.dismiss()))
     page.goto(Path(report).as_uri())
-    page.wait_for_function("Object.keys(window.views || {}).length === 4", timeout=30_000)
+    page.wait_for_function(DRAWN, timeout=30_000)
     yield page
     assert seen["messages"] == []
     assert seen["dialogs"] == []
@@ -80,7 +83,7 @@ def names(page):
 
 
 def test_loads_without_errors_or_requests(page):
-    for chart in ("order", "curve", "points", "heat"):
+    for chart in ("order", "curve", "accuracy", "points", "heat"):
         box = page.locator(f"#chart-{chart} svg").bounding_box()
         assert box["width"] > 200
         assert box["height"] > 100
@@ -132,6 +135,13 @@ def test_the_beta_slider_works_by_keyboard(page):
 def test_the_size_slider_tells_what_the_first_features_tell(page):
     move_slider(page, "curve", 2)
     assert "first 2: " in page.locator("#chart-curve svg").text_content()
+
+
+def test_one_slider_moves_both_curves(page):
+    assert page.locator("#chart-accuracy input").count() == 0
+    assert "first 4: " in page.locator("#chart-accuracy svg").text_content()
+    move_slider(page, "curve", 2)
+    assert "first 2: " in page.locator("#chart-accuracy svg").text_content()
 
 
 def test_sorting(page):
@@ -199,7 +209,11 @@ def test_contrast(page, scheme):
 def test_a_phone_needs_no_scrolling_to_the_side(page):
     page.set_viewport_size({"width": 390, "height": 800})
     page.reload()
-    page.wait_for_function("Object.keys(window.views || {}).length === 4")
+    page.wait_for_function(DRAWN)
+    wide = (
+        "Array.from(document.querySelectorAll('.chart')).filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.id)"
+    )
+    assert page.evaluate(wide) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 

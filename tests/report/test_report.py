@@ -67,6 +67,36 @@ def test_has_the_charts(page):
     assert set(specs_of(page)) == {"order", "curve", "points", "heat"}
 
 
+@pytest.mark.parametrize("accuracy", [None, "knn"])
+def test_charts_follow_the_schema(accuracy):
+    import altair as alt
+
+    for spec in specs_of(make_report(accuracy=accuracy).to_html()).values():
+        alt.Chart.from_dict(spec, validate=True)
+
+
+def test_names_for_an_array():
+    rng = np.random.default_rng(0)
+    X, names = rng.standard_normal((60, 3)), ["low", "middle", "high"]
+    options = {"n_features_to_select": 2, "include": ["high"], "accuracy": "knn"}
+    said = Report.from_data(X, X[:, 0] > 0, feature_names=names, **options).to_dict()
+    assert [row["name"] for row in said["features"][:2]] == ["high", "low"]
+    for wrong in (["low", "high"], ["low", "low", "high"]):
+        with pytest.raises(ValueError, match="feature_names has"):
+            Report.from_data(X, X[:, 0] > 0, feature_names=wrong, n_features_to_select=2)
+
+
+def test_kept_scripts_change_nothing(tmp_path, page):
+    report = make_report()
+    assert report.to_html(tmp_path / "kept") == page
+    (kept,) = (tmp_path / "kept").iterdir()
+    kept.write_text("// mark")
+    assert "<script>// mark</script>" in report.save(tmp_path / "page.html", tmp_path / "kept").read_text(
+        encoding="utf-8"
+    )
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["kept", "page.html"]
+
+
 def test_every_weight_is_there(page):
     (data,) = specs_of(page)["order"]["datasets"].values()
     assert sorted({row["beta"] for row in data}) == [step / 10 for step in range(11)]

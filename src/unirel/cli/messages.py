@@ -19,6 +19,7 @@ _WORDS = (
     (r"\bn_neighbors=", "--neighbors "),
     (r"\bmethod='reference'", "--unique-relevance reference"),
     (r"\bmetric='(\w+)'", r"--metric \1"),
+    (r"\baccuracy='(\w+)'", r"--accuracy \1"),
     (r"; give it a kind with kinds=", "; give it a kind with --kinds"),
     (r"; drop those rows from X and y", "; --drop-missing-target drops those rows"),
 )

@@ -37,7 +37,7 @@ JournalFile = Annotated[
     Path | None, typer.Option("--journal", metavar="FILE", help="Keep finished work here, and go on from it.")
 ]
 Datasets = Annotated[str | None, typer.Option("--datasets", metavar="NAMES", help="Only these, separated by commas.")]
-Runs = Annotated[int | None, typer.Option("--runs", metavar="N", help="Another number of random splits.")]
+Runs = Annotated[int | None, typer.Option("--runs", min=1, metavar="N", help="Another number of random splits.")]
 Classifiers = Annotated[
     str | None, typer.Option("--classifiers", metavar="NAMES", help="Only these of rf, knn and svm.")
 ]
@@ -69,10 +69,7 @@ def command(
     # Not every experiment knows these.
     given |= {"--journal": journal, "--datasets": datasets, "--classifiers": classifiers, "--runs": runs}
     arguments = [text for option, value in given.items() if value is not None for text in (option, str(value))]
-    try:
-        return int(import_module(f"unirel.experiments.{name}").main(arguments) or Exit.OK)
-    except SystemExit as error:  # its own parser has said why
-        return int(error.code) if isinstance(error.code, int) else Exit.USAGE
+    return int(import_module(f"unirel.experiments.{name}").main(arguments) or Exit.OK)
 
 
 def experiments() -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 import signal
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -12,8 +13,10 @@ from unirel.cli.exits import BadInput
 from unirel.cli.messages import Messages
 
 if TYPE_CHECKING:
+    from unirel.cli.problem import Problem
     from unirel.progress import Progress
-    from unirel.results import SelectionPath
+    from unirel.report.accuracy import Accuracy
+    from unirel.results import Selection, SelectionPath
     from unirel.table import Table
 
 
@@ -87,3 +90,51 @@ def run_search(
     progress = interruption.checking(None if quiet else ProgressBar("selecting"), len(betas))
     with messages.catching_warnings(), interruption.watching():
         return run_path(table, [criterion], list(betas), SearchOptions(progress=progress, **options))
+
+
+def run_accuracy(
+    accuracy: str,
+    problem: "Problem",
+    table: "Table",
+    selection: "Selection",
+    options: dict[str, Any],
+    messages: Messages,
+    interruption: Interruption,
+    quiet: bool,
+) -> "Accuracy | None":
+    """Cross-validate a classifier with the first features; None, with a note, if time does not allow it."""
+    from unirel.path import SearchOptions
+    from unirel.progress import ProgressBar
+    from unirel.report.accuracy import measure_accuracy
+
+    if not selection.complete:
+        messages.note("the accuracy was not measured, because the selection is incomplete")
+        return None
+    bar = None if quiet else ProgressBar("measuring accuracy")
+    progress = _until(options["max_seconds"], interruption, bar)
+    try:
+        with messages.catching_warnings(), interruption.watching():
+            search = SearchOptions(**options)
+            return measure_accuracy(accuracy, problem.X, problem.y, table, selection, search, progress)
+    except TimeoutError:
+        messages.note(
+            "the accuracy was not measured, because the time budget was used up; give more with --max-seconds"
+        )
+    except KeyboardInterrupt:
+        interruption.happened = True
+    return None
+
+
+def _until(max_seconds: float | None, interruption: Interruption, progress: "Progress | None") -> "Progress":
+    """A progress that ends the work when time is up, or after a Ctrl-C that a search has kept to itself."""
+    started = time.monotonic()
+
+    def step(done: int, total: int) -> None:
+        if progress is not None:
+            progress(done, total)
+        if interruption.happened:
+            raise KeyboardInterrupt
+        if max_seconds is not None and time.monotonic() - started > max_seconds:
+            raise TimeoutError
+
+    return step

@@ -12,6 +12,7 @@ from unirel.cli.messages import Messages
 from unirel.cli.problem import Problem, Request, find, open_problem, parse_kinds, read_problem, split_names
 
 if TYPE_CHECKING:
+    from unirel.report.accuracy import Accuracy
     from unirel.report.analysis import Analysis
     from unirel.results import Selection, SelectionPath
     from unirel.table import Table
@@ -20,7 +21,7 @@ EXAMPLES = """Examples:
 
 unirel select data.csv --target outcome
 
-unirel select data.parquet -t outcome -k auto --report outcome.html
+unirel select data.parquet -t outcome -k auto --report outcome.html --accuracy knn
 
 zcat big.csv.gz | unirel select - -t outcome --json > selection.json
 """
@@ -56,6 +57,7 @@ def command(
     as_csv: o.AsCsv = False,
     save: o.Save = None,
     report: o.ReportFile = None,
+    accuracy: o.Accuracy = None,
     quiet: o.Quiet = False,
 ) -> int:
     """Select the features that tell most about a target, each beside those already selected."""
@@ -63,12 +65,21 @@ def command(
     outputs = _Outputs(as_json, as_csv, save, report)
     if classifier is not None and unique_relevance is not o.UniqueMethod.CLASSIFIER:
         raise BadInput("--classifier goes with --unique-relevance classifier")
+    if accuracy is not None and report is None:
+        raise BadInput(
+            f"--accuracy {accuracy.value} is shown in the report; name a file for it with --report FILE.html"
+        )
     messages = Messages(quiet)
     text = TextFormat(delimiter, encoding, decimal)
     problem = open_problem(Request(data, target, drop or (), kinds or (), drop_missing_target, text), messages)
     table = read_problem(problem, kinds, target_kind.value, messages)
 
-    from unirel.cli.searching import Interruption, parse_n_features, run_search
+    from unirel.cli.searching import Interruption, parse_n_features, run_accuracy, run_search
+
+    if accuracy is not None:
+        from unirel.report.accuracy import check_accuracy
+
+        check_accuracy(accuracy.value, table)
 
     boosted = unique_relevance is not o.UniqueMethod.NONE
     settings: dict[str, Any] = {
@@ -89,8 +100,14 @@ def command(
     path = run_search(table, criterion.value, betas, settings, messages, interruption, quiet)
     answer = _Answer.of(problem, table, _with_budget(path, max_seconds), settings, messages, interruption.happened)
     outputs.print(answer)
+    if accuracy is not None and not interruption.happened:
+        # What is left of the time that was asked for.
+        settings["max_seconds"] = None if max_seconds is None else max_seconds - (time.monotonic() - started)
+        found = run_accuracy(accuracy.value, problem, table, answer.selection, settings, messages, interruption, quiet)
+        answer = replace(answer, accuracy=found)
     if interruption.happened:
-        messages.tell(f"interrupted; {len(answer.selection)} features so far, no file was written")
+        so_far = "" if answer.selection.complete else " so far"
+        messages.tell(f"interrupted; {len(answer.selection)} features{so_far}, no file was written")
         return Exit.INTERRUPTED
     outputs.write(answer, parse_kinds(kinds, table.names), target_kind.value)
     if not answer.selection.complete:
@@ -130,6 +147,7 @@ class _Answer:
     analysis: "Analysis"
     words: str
     notes: list[str]
+    accuracy: "Accuracy | None" = None
 
     @classmethod
     def of(
@@ -250,4 +268,5 @@ class _Outputs:
                 kinds=kinds,
                 target_kind=target_kind,
             )
-            write_text(self.report, Report(answer.table, answer.path, answer.analysis, origin).to_html())
+            page = Report(answer.table, answer.path, answer.analysis, origin, answer.accuracy)
+            write_text(self.report, page.to_html())

@@ -69,7 +69,7 @@ run = REPLAY.run
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run from the command line."""
-    return run_command("accuracy_clf", __doc__, run, arguments, ("datasets", "classifiers", "runs"))
+    return run_command("accuracy_clf", __doc__, run, arguments, ("journal", "datasets", "classifiers", "runs"))
 
 
 if __name__ == "__main__":

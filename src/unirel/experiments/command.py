@@ -3,7 +3,7 @@
 import argparse
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from unirel.progress import ProgressBar
 
@@ -13,18 +13,10 @@ PRESETS = ("smoke", "small", "full")
 def run_command(
     name: str, about: str | None, run: Callable[..., Any], arguments: Sequence[str] | None, extra: Sequence[str] = ()
 ) -> int:
-    """Run a replay with the options given; `extra` are those of "datasets", "classifiers" and "runs" that it knows."""
-    options = vars(_parser(name, about, extra).parse_args(arguments))
+    """Run a replay with the options given; `extra` are those beside the common ones that it knows."""
     try:
-        report = run(
-            options.pop("data"),
-            options.pop("preset"),
-            options.pop("journal"),
-            options.pop("jobs"),
-            options.pop("output"),
-            ProgressBar(name),
-            **{parameter: value for parameter, value in options.items() if value is not None},
-        )
+        given = vars(_parser(name, about, extra).parse_args(arguments))
+        report = run(progress=ProgressBar(name), **{name: value for name, value in given.items() if value is not None})
     except (ImportError, OSError, ValueError) as error:
         print(f"{name}: {error}", file=sys.stderr)
         return 2
@@ -32,19 +24,28 @@ def run_command(
     return 0 if report.complete else 1
 
 
+class _Parser(argparse.ArgumentParser):
+    """Leaves it to the command to say what is wrong, in one line like everything else."""
+
+    def error(self, message: str) -> NoReturn:
+        raise ValueError(f"{message}; --help lists what it takes")
+
+
 def _parser(name: str, about: str | None, extra: Sequence[str]) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog=f"python -m unirel.experiments.{name}", description=about)
-    parser.add_argument("--data", metavar="DIR", help="folder with <name>.parquet; UNIREL_DATA if not given")
-    parser.add_argument("--preset", choices=PRESETS, default="small", help="how much to compute")
-    parser.add_argument("--jobs", type=int, default=None, help="workers; -1 for one for each core")
-    parser.add_argument("--journal", metavar="FILE", help="keep finished work in FILE, one for each dataset, and go on")
-    parser.add_argument("--output", metavar="DIR", help="folder for CSV and Markdown; nothing is written if not given")
+    parser = _Parser(prog=f"python -m unirel.experiments.{name}", description=about)
+    add = parser.add_argument
+    add("--data", dest="data_home", metavar="DIR", help="folder with <name>.parquet; UNIREL_DATA if not given")
+    add("--preset", choices=PRESETS, default="small", help="how much to compute")
+    add("--jobs", dest="n_jobs", type=int, metavar="JOBS", help="workers; -1 for one for each core")
+    add("--output", metavar="DIR", help="folder for CSV and Markdown; nothing is written if not given")
+    if "journal" in extra:
+        add("--journal", metavar="FILE", help="keep finished work in FILE, one for each dataset, and go on")
     if "datasets" in extra:
-        parser.add_argument("--datasets", metavar="NAMES", type=_split, help="only these, separated by commas")
+        add("--datasets", metavar="NAMES", type=_split, help="only these, separated by commas")
     if "classifiers" in extra:
-        parser.add_argument("--classifiers", metavar="NAMES", type=_split, help="only these of rf, knn, svm")
+        add("--classifiers", metavar="NAMES", type=_split, help="only these of rf, knn, svm")
     if "runs" in extra:
-        parser.add_argument("--runs", dest="n_runs", type=int, metavar="N", help="another number of random splits")
+        add("--runs", dest="n_runs", type=int, metavar="N", help="another number of random splits")
     return parser
 
 

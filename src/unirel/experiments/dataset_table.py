@@ -61,7 +61,6 @@ class Report:
 def run(
     data_home: str | Path | None = None,
     preset: str = "small",
-    journal: str | Path | None = None,
     n_jobs: int | None = None,
     output: str | Path | None = None,
     progress: Progress | None = None,
@@ -74,8 +73,6 @@ def run(
         As in `unirel.datasets.load`. Datasets that are not there have no percentages.
     preset : {"smoke", "small", "full"}
         Estimate unique relevance for Sonar, for all but the longest, for all.
-    journal : path, optional
-        Not used, since nothing takes long.
     n_jobs : int, optional
         Threads.
     output : path, optional

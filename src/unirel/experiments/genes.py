@@ -218,7 +218,7 @@ def _rank(order: Sequence[int], place: int) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run from the command line."""
-    return run_command("genes", __doc__, run, arguments, ("classifiers", "runs"))
+    return run_command("genes", __doc__, run, arguments, ("journal", "classifiers", "runs"))
 
 
 if __name__ == "__main__":

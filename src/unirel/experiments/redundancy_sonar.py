@@ -6,7 +6,6 @@ holds ``sonar.parquet``: features first, the last column ``target``.
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 import time
@@ -18,9 +17,11 @@ from typing import Any, Literal
 
 import numpy as np
 
+from unirel.experiments.command import run_command
 from unirel.experiments.tables import Row, read_expected, to_csv, to_markdown, write_texts
 from unirel.information.knn import KNN
 from unirel.path import SearchOptions, run_path
+from unirel.progress import Progress
 from unirel.redundancy import analyse, in_one_metric, unique_relevance_in
 from unirel.results import Redundancy
 from unirel.table import Table
@@ -76,12 +77,15 @@ class Report:
         I(S; y) along the selection of GSA without boost, beside the curve of the paper.
     seconds : float
         Time taken.
+    complete : bool
+        Always true: an interruption ends the experiment.
     """
 
     cells: list[Row]
     subsamples: list[Row]
     curve: list[Row]
     seconds: float
+    complete: bool = True
 
     def table(self) -> list[Row]:
         """A row for each criterion and source, a column for each beta, as in the paper."""
@@ -148,6 +152,7 @@ def run(
     preset: Literal["smoke", "small", "full"] = "small",
     n_jobs: int | None = None,
     output: str | Path | None = None,
+    progress: Progress | None = None,
 ) -> Report:
     """Compute the table.
 
@@ -161,6 +166,8 @@ def run(
         Threads.
     output : path, optional
         Folder to write CSV and Markdown to; nothing is written if None.
+    progress : callable, optional
+        Called as ``progress(done, total)`` with settings and subsamples.
 
     Returns
     -------
@@ -173,12 +180,19 @@ def run(
     X, y = _load(data_home)
     cells: list[Row] = []
     curve: list[Row] = []
-    for name in chosen.settings:
+    n_steps = len(chosen.settings) + chosen.n_subsamples
+    for step, name in enumerate(chosen.settings, start=1):
         for criterion, beta, result in _analyses(X, y, SETTINGS[name], chosen.criteria, chosen.betas, n_jobs):
             cells.append(_cell(name, criterion, beta, result) | _paper(criterion, beta))
             if (name, criterion, beta) == ("default", "gsa", 0.0):
                 curve = _curve(result)
-    subsamples = [row for number in range(chosen.n_subsamples) for row in _subsample(X, y, number, chosen, n_jobs)]
+        if progress is not None:
+            progress(step, n_steps)
+    subsamples: list[Row] = []
+    for number in range(chosen.n_subsamples):
+        subsamples += _subsample(X, y, number, chosen, n_jobs)
+        if progress is not None:
+            progress(len(chosen.settings) + number + 1, n_steps)
     report = Report(cells, subsamples, curve, time.perf_counter() - start)
     if output is not None:
         report.write(output)
@@ -310,19 +324,7 @@ def _deviation(values: Any) -> float:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run from the command line."""
-    parser = argparse.ArgumentParser(prog="python -m unirel.experiments.redundancy_sonar", description=__doc__)
-    parser.add_argument("--data", metavar="DIR", help="folder with sonar.parquet; UNIREL_DATA if not given")
-    parser.add_argument("--preset", choices=list(PRESETS), default="small", help="how much to compute")
-    parser.add_argument("--jobs", type=int, default=None, help="threads; -1 for one for each core")
-    parser.add_argument("--output", metavar="DIR", help="folder for CSV and Markdown; nothing is written if not given")
-    options = parser.parse_args(arguments)
-    try:
-        report = run(options.data, options.preset, options.jobs, options.output)
-    except (ImportError, OSError, ValueError) as error:
-        print(f"redundancy_sonar: {error}", file=sys.stderr)
-        return 2
-    print(report.to_markdown(), end="")
-    return 0
+    return run_command("redundancy_sonar", __doc__, run, arguments)
 
 
 if __name__ == "__main__":

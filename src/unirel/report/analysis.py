@@ -1,7 +1,7 @@
 """What the selected features have in common, and what they tell together."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -75,6 +75,13 @@ class Analysis:
             "joint_information": self.joint_information.tolist(),
             "entropy": self.entropy,
         }
+
+
+def rename(table: Table, names: Sequence[str]) -> Table:
+    """The table with other names for its features."""
+    features, others = table.columns[: table.n_features], table.columns[table.n_features :]
+    renamed = (replace(column, name=name) for column, name in zip(features, names, strict=True))
+    return replace(table, columns=(*renamed, *others))
 
 
 def analyse(table: Table, order: Sequence[int] | Columns, options: dict[str, Any], *, curve: bool = True) -> Analysis:

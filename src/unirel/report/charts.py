@@ -13,8 +13,13 @@ def make_charts(summary: dict[str, Any]) -> dict[str, Any]:
     specs: dict[str, Any] = {}
     if charts["order"]:
         specs["order"] = _order(charts["order"], summary["beta"])
+    accuracy = summary["accuracy"]
+    last = max((row["n"] for row in [*charts["curve"], *(accuracy["curve"] if accuracy else [])]), default=1)
     if charts["curve"]:
-        specs["curve"] = _curve(charts["curve"], summary["entropy"])
+        specs["curve"] = _curve(charts["curve"], summary["entropy"], last)
+    if accuracy and accuracy["curve"]:
+        # With both curves, the slider of the first moves both.
+        specs["accuracy"] = _accuracy(accuracy, last, slider=not charts["curve"])
     if charts["points"]:
         specs["points"] = _points(charts["points"])
     if len(charts["heat"]["names"]) > 1:
@@ -35,7 +40,7 @@ def _order(rows: list[dict[str, Any]], beta: float) -> Any:
         .mark_bar(cornerRadiusEnd=2)
         .encode(
             y=alt.Y("name:N", sort=alt.EncodingSortField("step", op="min", order="ascending"), title=None),
-            x=alt.X("score:Q", title="score when selected (nats)"),
+            x=alt.X("score:Q", title="score when selected (nats)", axis=alt.Axis(tickCount=8)),
             color=alt.Color(
                 "asked:N",
                 scale=alt.Scale(domain=["yes", "no"], range=[_MAIN, _OTHER]),
@@ -63,27 +68,36 @@ def _numbers(*fields: str) -> list[Any]:
     return [alt.Tooltip(f"{field}:Q", title=titles.get(field, field), format=".4f") for field in fields]
 
 
-def _curve(rows: list[dict[str, Any]], entropy: float | None) -> Any:
+def _size(last: int, slider: bool = True) -> Any:
     import altair as alt
 
-    last = rows[-1]["n"]
     bind = alt.binding_range(min=1, max=last, step=1, name="number of features ")
-    slider = alt.param(name="size", value=last, bind=bind)
-    base = alt.Chart(alt.InlineData(values=rows), width="container", height=260).encode(
-        x=alt.X(
-            "n:Q",
-            title="number of features",
-            axis=alt.Axis(tickMinStep=1),
-            scale=alt.Scale(domain=[0.5, last + 0.5], nice=False),
-        ),
+    return alt.param(name="size", value=last, bind=bind) if slider else alt.param(name="size", value=last)
+
+
+def _size_axis(last: int) -> Any:
+    import altair as alt
+
+    scale = alt.Scale(domain=[0.5, last + 0.5], nice=False)
+    return alt.X("n:Q", title="number of features", axis=alt.Axis(tickMinStep=1), scale=scale)
+
+
+def _curve(rows: list[dict[str, Any]], entropy: float | None, last: int) -> Any:
+    import altair as alt
+
+    base = alt.Chart(alt.InlineData(values=_until_next(rows)), width="container", height=260).encode(
+        x=_size_axis(last),
         tooltip=[alt.Tooltip("n:Q"), alt.Tooltip("name:N", title="feature added"), *_numbers("joint")],
     )
-    y = alt.Y("joint:Q", title="information together (nats)")
+    # Above the line of all there is to know there is room for its name.
+    top = 1.12 * max(row["joint"] for row in [*rows, {"joint": entropy or 0.0}])
+    scale = alt.Scale(domain=[0, top], nice=False) if entropy else alt.Undefined
+    y = alt.Y("joint:Q", title="information together (nats)", scale=scale)
     line = base.mark_line(color=_MAIN, strokeWidth=2).encode(y=y)
     points = base.mark_circle(size=60, opacity=1).encode(
         y=y, color=alt.condition("datum.n <= size", alt.value(_MAIN), alt.value(_NEUTRAL))
     )
-    chosen = base.transform_filter("datum.n == size")
+    chosen = base.transform_filter("datum.n <= size && size < datum.next")
     rule = chosen.mark_rule(color=_MARK, strokeDash=[4, 3])
     words = "'first ' + datum.n + ': ' + format(datum.joint, '.2f') + ' nats, last added ' + datum.name"
     text = chosen.transform_calculate(words=words).mark_text(align="left", baseline="top", fontSize=13, limit=300)
@@ -92,12 +106,61 @@ def _curve(rows: list[dict[str, Any]], entropy: float | None) -> Any:
         limit = alt.Chart(alt.InlineData(values=[{"joint": entropy, "words": "all there is to know"}]))
         layers.append(limit.mark_rule(color=_NEUTRAL).encode(y="joint:Q"))
         layers.append(
-            limit.mark_text(align="right", baseline="top", dy=4).encode(
+            limit.mark_text(align="right", baseline="bottom", dy=-3).encode(
                 y="joint:Q", x=alt.value("width"), text="words:N"
             )
         )
-    chart = alt.layer(*layers).add_params(slider)
+    chart = alt.layer(*layers).add_params(_size(last))
     return chart.properties(description="Line chart of what the first features tell together about the target")
+
+
+def _accuracy(accuracy: dict[str, Any], last: int, slider: bool) -> Any:
+    import altair as alt
+
+    classes = accuracy["measure"] == "accuracy"
+    form, title = (".1%", "correct predictions") if classes else (".2f", "variance explained (R²)")
+    base = alt.Chart(alt.InlineData(values=_with_band(accuracy["curve"])), width="container", height=260).encode(
+        x=_size_axis(last),
+        tooltip=[
+            alt.Tooltip("n:Q"),
+            alt.Tooltip("mean:Q", title="mean over the folds", format=form),
+            alt.Tooltip("deviation:Q", title="standard deviation", format=form),
+        ],
+    )
+    axis = alt.Axis(format=".0%") if classes else alt.Axis()
+    y = alt.Y("mean:Q", title=title, axis=axis, scale=alt.Scale(zero=False))
+    band = base.mark_area(color=_MAIN, opacity=0.2).encode(y=alt.Y("low:Q", title=title, axis=axis), y2="high:Q")
+    line = base.mark_line(color=_MAIN, strokeWidth=2).encode(y=y)
+    points = base.mark_circle(size=60, opacity=1).encode(
+        y=y, color=alt.condition("datum.n <= size", alt.value(_MAIN), alt.value(_NEUTRAL))
+    )
+    chosen = base.transform_filter("datum.n <= size && size < datum.next")
+    rule = chosen.mark_rule(color=_MARK, strokeDash=[4, 3])
+    plain = f"': ' + format(datum.mean, '{form}') + ' ± ' + format(datum.deviation, '{form}')"
+    every = f"dashed: all {accuracy['n_features']:,}, {accuracy['all_mean']:{form}}"
+    text = chosen.transform_calculate(words=f"'first ' + datum.n + {plain} + '; {every}'")
+    words = text.mark_text(align="left", baseline="top", fontSize=12, limit=340)
+    limit = alt.Chart(alt.InlineData(values=[{"mean": accuracy["all_mean"]}])).mark_rule(
+        color=_OTHER, strokeDash=[8, 4], strokeWidth=2
+    )
+    layers = [band, limit.encode(y="mean:Q"), line, points, rule]
+    layers.append(words.encode(text="words:N", x=alt.value(0), y=alt.value(-20)))
+    chart = alt.layer(*layers).add_params(_size(last, slider))
+    return chart.properties(description="Line chart of how well the first features predict the target")
+
+
+def _with_band(curve: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Points with the ends of the band."""
+    return [
+        {**row, "low": row["mean"] - row["deviation"], "high": min(1.0, row["mean"] + row["deviation"])}
+        for row in _until_next(curve)
+    ]
+
+
+def _until_next(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Points of a curve; each stands for all numbers of features up to the next, the last one for all above."""
+    ends = [row["n"] for row in rows[1:]] + [2**31]
+    return [{**row, "next": end} for row, end in zip(rows, ends, strict=True)]
 
 
 def _points(rows: list[dict[str, Any]]) -> Any:
@@ -109,7 +172,7 @@ def _points(rows: list[dict[str, Any]]) -> Any:
         for row, side in zip(rows, sides, strict=True)
     ]
     base = alt.Chart(alt.InlineData(values=shown), width="container", height=320).encode(
-        x=alt.X("relevance:Q", title="relevance by itself (nats)"),
+        x=alt.X("relevance:Q", title="relevance by itself (nats)", axis=alt.Axis(tickCount=8)),
         y=alt.Y("unique:Q", title="unique relevance"),
         tooltip=[
             alt.Tooltip("name:N", title="feature"),
@@ -124,12 +187,14 @@ def _points(rows: list[dict[str, Any]]) -> Any:
             legend=alt.Legend(title="selected", orient="bottom"),
         ),
     )
-    layers = [dots]
+    layers = []
     places: list[tuple[str, Any, int]] = [("left", "right", -7), ("right", "left", 7)]
     for side, align, dx in places:
-        labels = base.transform_filter(f"datum.label == '{side}'").mark_text(align=align, dx=dx, dy=-3, limit=150)
+        if side not in sides:
+            continue
+        labels = base.transform_filter(f"datum.label == '{side}'").mark_text(align=align, dx=dx, dy=-3, limit=130)
         layers.append(labels.encode(text="name:N"))
-    chart = alt.layer(*layers)
+    chart = alt.layer(*layers, dots)  # names must not cover points
     return chart.properties(description="Scatter chart of relevance against unique relevance of the features")
 
 
@@ -157,10 +222,17 @@ def _heat(heat: dict[str, Any]) -> Any:
 
     names, step = heat["names"], max(14, min(28, 560 // len(heat["names"])))
     return (
-        alt.Chart(alt.InlineData(values=heat["cells"]), width=alt.Step(step), height=alt.Step(step))
+        alt.Chart(alt.InlineData(values=heat["cells"]), width="container", height=step * len(names))
         .mark_rect()
         .encode(
-            x=alt.X("a:N", sort=names, title=None, axis=alt.Axis(labelAngle=-60)),
+            # Whole pixels leave no seams; where cells are narrow, some names give way.
+            x=alt.X(
+                "a:N",
+                sort=names,
+                title=None,
+                axis=alt.Axis(labelAngle=-90, labelOverlap=True),
+                scale=alt.Scale(round=True),
+            ),
             y=alt.Y("b:N", sort=names, title=None),
             color=alt.Color(
                 "shared:Q",
@@ -180,14 +252,23 @@ def _heat(heat: dict[str, Any]) -> Any:
 def _finish(chart: Any) -> dict[str, Any]:
     """The specification with quiet colours and without names that depend on what was drawn before."""
     grey = {"domainColor": _NEUTRAL, "tickColor": _NEUTRAL, "gridColor": _NEUTRAL, "gridOpacity": 0.25}
+    # On a phone long names would leave no room for the chart.
+    label_limit = {"expr": "containerSize()[0] < 500 ? 120 : 190"}
     config = {
-        "background": None,
+        "background": "transparent",
         "view": {"stroke": None},
-        "axis": {**grey, "labelLimit": 190, "labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal"},
+        "axis": {
+            **grey,
+            "labelLimit": label_limit,
+            "labelFontSize": 12,
+            "titleFontSize": 12,
+            "titleFontWeight": "normal",
+        },
         "legend": {"labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal"},
         "font": "system-ui, sans-serif",
     }
-    spec: dict[str, Any] = chart.to_dict(context={"pre_transform": False})
+    # Their form never changes, so a test checks it against the schema, once, instead of every page.
+    spec: dict[str, Any] = chart.to_dict(validate=False, context={"pre_transform": False})
     spec["config"] = config
     if spec.get("width") == "container":
         spec["autosize"] = {"type": "fit-x", "contains": "padding"}

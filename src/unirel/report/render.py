@@ -1,5 +1,7 @@
 """A summary as one HTML page that needs nothing else."""
 
+import os
+import tempfile
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,8 +18,8 @@ def check_installed() -> None:
         raise ImportError(f"a report needs {', '.join(missing)}; install it with: pip install 'unirel[report]'")
 
 
-def render(summary: dict[str, Any]) -> str:
-    """Fill the template. Every text is escaped, in HTML and within scripts."""
+def render(summary: dict[str, Any], scripts: Path | None = None) -> str:
+    """Fill the template; every text is escaped, in HTML and within scripts. The folder keeps what draws the charts."""
     check_installed()
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
@@ -35,14 +37,28 @@ def render(summary: dict[str, Any]) -> str:
     environment.filters["number"] = _number
     charts = make_charts(summary)
     template = environment.get_template("report.html")
-    return template.render(summary=summary, charts=charts, vega=Markup(_vega()))
+    return template.render(summary=summary, charts=charts, vega=Markup(_vega(scripts)))
 
 
 def _number(value: float | None) -> str:
     return "" if value is None else f"{value:.4f}"
 
 
-def _vega() -> str:
+def write_text(path: Path, text: str) -> None:
+    """Write a file in full or not at all."""
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    os.close(handle)
+    try:
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(name, 0o666 & ~mask)
+        Path(name).write_text(text, encoding="utf-8", newline="\n")
+        os.replace(name, path)
+    finally:
+        Path(name).unlink(missing_ok=True)
+
+
+def _vega(folder: Path | None) -> str:
     """The JavaScript that draws the charts, in the version that altair writes specifications for."""
     import altair
 
@@ -53,5 +69,12 @@ def _vega() -> str:
     wanted = f"{major}.{minor}"
     if wanted not in known:  # the newest of the same generation draws it too
         wanted = [name for name in known if name.split(".")[0] == major][-1]
+    kept = None if folder is None else folder / f"charts-{wanted}-{vl_convert.__version__}.js"
+    if kept is not None and kept.is_file():
+        return kept.read_text(encoding="utf-8")
     bundle: str = vl_convert.javascript_bundle(vl_version=wanted)
-    return bundle.replace("</script", "<\\/script").replace("<!--", "<\\!--")
+    script = bundle.replace("</script", "<\\/script").replace("<!--", "<\\!--")
+    if kept is not None:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        write_text(kept, script)
+    return script

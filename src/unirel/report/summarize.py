@@ -6,15 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unirel.report.analysis import Analysis
-from unirel.report.words import describe
+from unirel.report.words import describe, describe_accuracy
 from unirel.results import Selection, SelectionPath
 from unirel.table import Column, Table
+
+if TYPE_CHECKING:
+    from unirel.report.accuracy import Accuracy
 
 # Rows of the table and points of the chart of all features; the selected ones are always among them.
 _MOST_ROWS, _MOST_POINTS = 1000, 500
@@ -68,7 +71,9 @@ class Origin:
     target_kind: str = "auto"
 
 
-def summarize(table: Table, path: SelectionPath, analysis: Analysis, origin: Origin) -> dict[str, Any]:
+def summarize(
+    table: Table, path: SelectionPath, analysis: Analysis, origin: Origin, accuracy: "Accuracy | None" = None
+) -> dict[str, Any]:
     """Plain lists, numbers and strings; the first selection of the path is the one that was asked for."""
     selection = path.selections[0]
     rows = _features(table, selection, analysis)
@@ -82,14 +87,16 @@ def summarize(table: Table, path: SelectionPath, analysis: Analysis, origin: Ori
         "data": _data(table, origin),
         "features": rows[:_MOST_ROWS],
         "n_features": len(rows),
+        "n_selected": len(selection),
         "charts": {
             "order": _orders(path, table, analysis),
             "curve": _curve(analysis, selection),
-            "points": [row for row in rows if row["unique"] is not None][:_MOST_POINTS],
+            "points": _points(rows),
             "heat": _heat(analysis),
         },
         "beta": selection.beta,
         "entropy": analysis.entropy,
+        "accuracy": None if accuracy is None else {**accuracy.to_dict(), "words": describe_accuracy(accuracy)},
         "notes": list(origin.notes),
         "settings": _settings(selection),
         "versions": {"Python": platform.python_version(), **{name: version(name) for name in _LIBRARIES}},
@@ -205,6 +212,11 @@ def _curve(analysis: Analysis, selection: Selection) -> list[dict[str, Any]]:
     if len(values) < 2:
         return []
     return [{"n": n, "name": names[n - 1], "joint": value} for n, value in enumerate(values.tolist(), start=1)]
+
+
+def _points(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    known = [row for row in rows if row["unique"] is not None][:_MOST_POINTS]
+    return [{key: row[key] for key in ("step", "name", "relevance", "unique", "partners")} for row in known]
 
 
 def _heat(analysis: Analysis) -> dict[str, Any]:

@@ -1,12 +1,17 @@
 """A result in words."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from unirel.report.analysis import Analysis
 from unirel.results import Selection
 from unirel.table import Table
+
+if TYPE_CHECKING:
+    from unirel.report.accuracy import Accuracy
 
 # From here on two features are said to be alike, and one is said to be possibly enough.
 _ALIKE = 0.7
@@ -91,6 +96,35 @@ def _incomplete(selection: Selection) -> str:
     if selection.complete:
         return f"It ended there because {selection.reason}." if "shuffled" in selection.reason else ""
     return f"This is incomplete: {selection.reason}."
+
+
+def describe_accuracy(accuracy: "Accuracy") -> list[str]:
+    """Two paragraphs: how it was measured, and what came out."""
+    classes = accuracy.measure == "accuracy"
+    what = "Share of rows that are predicted correctly" if classes else "Share of the variance that is explained (R²)"
+    stratified = ", each with the same shares of the classes" if classes else ""
+    fewer = f" (no more, because {accuracy.fewer_folds})" if accuracy.fewer_folds else ""
+    how = (
+        f"{what} by {accuracy.method}, cross-validated in {accuracy.n_folds} folds{fewer}{stratified}. In every fold "
+        "features were selected anew, from the training rows only: the rows that are predicted had no say in the "
+        "choice, and the features of a fold may differ from those listed above. The line is the mean over the folds, "
+        "the band one standard deviation to either side."
+    )
+    every = f"all {accuracy.n_features:,} features" if accuracy.n_features > 1 else "the only feature"
+    found = [f"{_score(accuracy, accuracy.all_features)} with {every}"]
+    reached = [(n, fold) for n, fold in zip(accuracy.sizes, accuracy.scores.T, strict=True) if not np.isnan(fold).any()]
+    if reached:
+        n_most, scores = reached[-1]
+        found.insert(0, f"{_score(accuracy, scores)} with {n_most:,} feature{'' if n_most == 1 else 's'}")
+    chance = f"; always naming the most frequent class gives {accuracy.chance:.1%}" if classes else ""
+    careful = "The highest point of a curve is a little too good to be true, because it is the best of several."
+    return [how, f"Mean and standard deviation: {', '.join(found)}{chance}. {careful}"]
+
+
+def _score(accuracy: "Accuracy", folds: NDArray[np.float64]) -> str:
+    """Mean and standard deviation over the folds."""
+    form = ".1%" if accuracy.measure == "accuracy" else ".2f"
+    return f"{folds.mean():{form}} ± {folds.std():{form}}"
 
 
 def quoted(names: Sequence[str], most: int = 5) -> str:

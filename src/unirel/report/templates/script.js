@@ -5,11 +5,14 @@
   const theme = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
   const options = { renderer: "svg", actions: false, ast: true, tooltip: { theme } };
   window.views = {};
-  for (const [name, spec] of Object.entries(specs)) {
+  const drawn = Object.entries(specs).map(([name, spec]) =>
     vegaEmbed(document.getElementById("chart-" + name), spec, options)
       .then((result) => { window.views[name] = result.view; })
-      .catch((error) => { console.error(name, error); });
-  }
+      .catch((error) => { console.error(name, error); }));
+  Promise.all(drawn).then(() => {
+    const { curve, accuracy } = window.views;
+    if (curve && accuracy) curve.addSignalListener("size", (name, value) => accuracy.signal(name, value).runAsync());
+  });
 
   const table = document.getElementById("features");
   const body = table.tBodies[0];

@@ -1,0 +1,146 @@
+"""Accuracy in a report: that of a selector in a pipeline, and no better than chance where there is nothing to learn."""
+
+import json
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from unirel import BURSelector, UnirelWarning
+from unirel.path import SearchOptions, run_path
+from unirel.report import Report
+from unirel.report.accuracy import METHODS, check_accuracy, measure_accuracy
+from unirel.report.words import describe_accuracy
+from unirel.table import Table
+
+
+def measure(X, y, accuracy="knn", n_features=3, beta=0.1, progress=None, **options):
+    table = Table.from_data(X, y, target_kind=options.pop("target_kind", "auto"))
+    search = SearchOptions(n_features_to_select=n_features, **options)
+    (selection,) = run_path(table, ["jmi"], [beta], search)
+    return measure_accuracy(accuracy, X, y, table, selection, search, progress)
+
+
+def test_equals_a_selector_in_a_pipeline():
+    X, y = load_breast_cancer(return_X_y=True)
+    X, y = X[::3, :12], y[::3]
+    measured = measure(X, y)
+    folds = StratifiedKFold(5, shuffle=True, random_state=0)
+    classifier = make_pipeline(StandardScaler(), KNeighborsClassifier())
+    for place, n in enumerate(measured.sizes):
+        model = make_pipeline(BURSelector("jmi", n_features_to_select=n, beta=0.1), classifier)
+        assert measured.scores[:, place] == pytest.approx(cross_val_score(model, X, y, cv=folds))
+    assert measured.all_features == pytest.approx(cross_val_score(classifier, X, y, cv=folds))
+    assert measured.n_features == 12
+    assert measured.chance == pytest.approx(max(np.bincount(y)) / len(y))
+
+
+def test_a_continuous_target_is_explained():
+    X, y = load_diabetes(return_X_y=True)
+    measured = measure(X, y, n_features=4)
+    folds = KFold(5, shuffle=True, random_state=0)
+    plain = make_pipeline(StandardScaler(), KNeighborsRegressor())
+    assert measured.measure == "R2"
+    assert measured.all_features == pytest.approx(cross_val_score(plain, X, y, cv=folds))
+    assert "Share of the variance that is explained (R²)" in describe_accuracy(measured)[0]
+
+
+def test_noise_predicts_nothing():
+    """Features selected from all rows would seem to predict pure noise."""
+    rng = np.random.default_rng(1)
+    X, y = rng.standard_normal((60, 400)), np.arange(60) % 2
+    measured = measure(X, y, "logistic", n_features=10, beta=0)
+    assert measured.means.max() < 0.65
+
+
+@pytest.mark.parametrize("accuracy", METHODS)
+@pytest.mark.parametrize("continuous", [False, True])
+def test_every_method_twice_the_same(accuracy, continuous):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 4))
+    y = X[:, 0] + 0.5 * X[:, 1]
+    first, second = (measure(X, y if continuous else y > 0, accuracy, n_features=2).to_dict() for _ in range(2))
+    assert first == second
+    assert first["curve"][-1]["mean"] > 0.6
+    json.dumps(first, allow_nan=False)
+
+
+def test_missing_values_categories_and_constants():
+    import pandas as pd
+
+    rng = np.random.default_rng(0)
+    a = rng.standard_normal(80)
+    holes = np.where(rng.random(80) < 0.3, np.nan, a)
+    columns = {"holes": holes, "colour": np.where(a > 0, "red", "blue"), "empty": np.full(80, np.nan), "one": 1.0}
+    measured = measure(pd.DataFrame(columns), np.where(a > 0, "up", "down"), n_features=4)
+    assert measured.means[-1] > 0.9
+    constant = measure(np.ones((40, 2)), np.arange(40) % 2, n_features=2)
+    assert constant.means.tolist() == [0.5, 0.5]
+
+
+def test_rows_as_lists():
+    rows = [[j % 5 / 2, "even" if j % 2 == 0 else "odd"] for j in range(40)]
+    assert measure(rows, [row[1] for row in rows], n_features=1).means[0] == 1
+
+
+def test_rare_classes_lower_the_number_of_folds():
+    rng = np.random.default_rng(0)
+    y = np.repeat(["many", "few", "single"], [40, 3, 1])
+    with pytest.warns(UnirelWarning, match="lower n_neighbors or merge some"):
+        measured = measure(rng.standard_normal((44, 3)), y, n_features=2)
+    assert measured.n_folds == 3
+    assert "3 folds (no more, because class 'few' has only 3 rows)" in describe_accuracy(measured)[0]
+
+
+def test_many_sizes_are_thinned():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 70))
+    measured = measure(X, X[:, 0] > 0, n_features=70, beta=0)
+    assert measured.sizes[0] == 1
+    assert measured.sizes[-1] == 70
+    assert len(measured.sizes) <= 31
+
+
+def test_progress_reaches_its_end():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((50, 4))
+    steps = []
+    measure(X, X[:, 0] > 0, n_features=2, progress=lambda done, total: steps.append((done, total)))
+    assert steps == sorted(steps)
+    assert steps[-1] == (25, 25)
+
+
+def test_interrupted_within_a_fold():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((50, 4))
+
+    def interrupt(done, total):
+        if done == 1:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        measure(X, X[:, 0] > 0, progress=interrupt)
+
+
+def test_what_cannot_be_measured():
+    X = np.arange(24.0).reshape(12, 2)
+    few = Table.from_data(X, ["a"] * 11 + ["b"])
+    with pytest.raises(ValueError, match="accuracy='knn' needs two classes with at least two rows each"):
+        check_accuracy("knn", few)
+    table = Table.from_data(X, ["a", "b"] * 6)
+    with pytest.raises(ValueError, match="accuracy='tree' is not one of 'knn', 'rf', 'svm', 'logistic'"):
+        check_accuracy("tree", table)
+    with pytest.raises(ValueError, match="name a method, such as unique_relevance='reference'"):
+        Report.from_data(X, ["a", "b"] * 6, n_features_to_select=1, unique_relevance=np.zeros(2), accuracy="knn")
+
+
+def test_it_is_on_the_page_only_if_asked_for():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 4))
+    asked = Report.from_data(X, X[:, 0] > 0, n_features_to_select=2, accuracy="knn").to_dict()
+    assert [row["n"] for row in asked["accuracy"]["curve"]] == [1, 2]
+    assert Report.from_data(X, X[:, 0] > 0, n_features_to_select=2).to_dict()["accuracy"] is None
