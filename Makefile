@@ -19,10 +19,10 @@ help:  ## list the targets
 demo: $(STAMPS)/report  ## install, select features of a dataset and write a page about it to build/
 	@$(BIN)/python examples/demo.py
 
-test: $(STAMPS)/test  ## install what the tests need, then run them
+test: $(STAMPS)/test $(STAMPS)/browser  ## install what the tests need, then run them
 	@$(BIN)/python -m pytest $(PYTEST_ARGS)
 
-check: $(STAMPS)/lint $(STAMPS)/test  ## format, lint, types, tests: what must pass before a change lands
+check: $(STAMPS)/lint $(STAMPS)/test $(STAMPS)/browser  ## format, lint, types, tests: what must pass before a change lands
 	$(BIN)/ruff format --check $(wildcard $(SOURCES))
 	$(BIN)/ruff check $(wildcard $(SOURCES))
 	$(BIN)/mypy
@@ -69,6 +69,15 @@ $(STAMPS)/package: $(STAMPS)/venv pyproject.toml
 $(STAMPS)/report: $(STAMPS)/package
 	@echo "Installing what a report needs into .venv"
 	@$(PIP) install --editable ".[report]"
+	@touch $@
+
+# Tests of the report drive a browser. As root, in a container, it is installed; elsewhere that is for you to decide.
+$(STAMPS)/browser: | $(STAMPS)/venv
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null \
+		|| { test "$$(id -u)" = 0 && command -v apt-get >/dev/null && echo "Installing Chromium" \
+			&& apt-get -qq update && DEBIAN_FRONTEND=noninteractive timeout 300 \
+			apt-get -qq install -y --no-install-recommends chromium >/dev/null; } \
+		|| echo "There is no Chromium: tests that need a browser will be skipped."
 	@touch $@
 
 $(STAMPS)/test $(STAMPS)/lint $(STAMPS)/docs: $(STAMPS)/%: $(STAMPS)/package
