@@ -220,8 +220,7 @@ class _Outputs:
     report: Path | None
 
     def __post_init__(self) -> None:
-        if self.as_json and self.as_csv:
-            raise BadInput("--json and --csv are two ways to print; choose one")
+        o.check_one_format(self.as_json, self.as_csv)
         for path in filter(None, (self.save, self.report)):
             if path.is_dir():
                 raise BadInput(f"'{path}' is a folder; name a file")
