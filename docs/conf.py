@@ -25,6 +25,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "unirel"
 html_theme_options = {"show_prev_next": False, "navigation_with_keys": False}
 html_show_sourcelink = False
+html_sidebars = {"**": []}  # the pages have no sections of their own, so it would be empty
 
 autosummary_generate = True
 numpydoc_show_class_members = False
