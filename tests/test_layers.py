@@ -13,6 +13,7 @@ LAYERS = {
     "_version": [],
     "errors": [],
     "progress": [],
+    "atomic": [],
     "parallel": ["joblib", "unirel.errors", "unirel.progress"],
     "kernels": ["numpy", "numba", "scipy.special"],
     "frames": [],
@@ -59,7 +60,7 @@ LAYERS = {
     "plotting": ["numpy", "scipy", "matplotlib", "unirel.results"],
     "experiments": [
         *("numpy", "unirel.errors", "unirel.progress", "unirel.results", "unirel.table", "unirel.information"),
-        *("unirel.unique", "unirel.path", "unirel.redundancy", "unirel.datasets", "unirel.evaluation"),
+        *("unirel.unique", "unirel.path", "unirel.redundancy", "unirel.datasets", "unirel.evaluation", "unirel.atomic"),
     ],
     "report": [
         *(
@@ -72,6 +73,7 @@ LAYERS = {
             "vl_convert",
             "unirel.errors",
             "unirel.progress",
+            "unirel.atomic",
         ),
         *("unirel.results", "unirel.reading", "unirel.table", "unirel.information", "unirel.classifier"),
         *("unirel.path", "unirel.plotting"),
@@ -79,7 +81,7 @@ LAYERS = {
     "cli": [
         *("numpy", "typer", "rich", "pyarrow", "unirel._version", "unirel.errors", "unirel.progress", "unirel.results"),
         *("unirel.table", "unirel.information", "unirel.path", "unirel.redundancy", "unirel.datasets"),
-        *("unirel.evaluation", "unirel.experiments", "unirel.report"),
+        *("unirel.evaluation", "unirel.experiments", "unirel.report", "unirel.atomic"),
     ],
     "__init__": ["unirel._version"],
 }

@@ -1,7 +1,7 @@
 """Selections of several criteria along the weight of unique relevance, from one set of estimates."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, Literal
 
@@ -13,10 +13,10 @@ from unirel.criteria.base import Criterion
 from unirel.information import make_information
 from unirel.information.knn import Metric
 from unirel.information.memo import Memo
-from unirel.progress import Progress, ProgressBar
+from unirel.progress import Progress, ProgressBar, Stages
 from unirel.reading import Kinds
-from unirel.results import Selection, SelectionPath
-from unirel.search import INTERRUPTED, Limits, search
+from unirel.results import INTERRUPTED, Selection, SelectionPath
+from unirel.search import Limits, search
 from unirel.table import Table
 
 DEFAULT_BETAS = tuple(step / 10 for step in range(11))
@@ -172,7 +172,7 @@ def run_path(
     selections: list[Selection] = []
     for criterion in chosen:
         selections += runner.run(criterion, [float(beta) for beta in betas])
-        if runner.stopped or selections[-1].reason.startswith(INTERRUPTED):
+        if runner.stopped or selections[-1].interrupted:
             break
     return SelectionPath(tuple(selections))
 
@@ -195,7 +195,7 @@ class _Runner:
         self._memo = Memo(make_information(options.estimator, self._table, vars(options)))
         self.stopped = False  # by hand, between two searches
         self._boost: Boost | None = None  # of a kind that does not depend on the criterion
-        self._counter = _Counter(options.progress, n_features * n_searches)
+        self._counter = Stages(options.progress, n_features * n_searches)
 
     def run(self, criterion: Criterion, betas: Sequence[float]) -> list[Selection]:
         """One selection for each beta, fewer if interrupted; unique relevance is found once, and only if needed."""
@@ -206,12 +206,12 @@ class _Runner:
                 found = self._find_boost(criterion)
                 if isinstance(found, Selection):
                     selections.append(replace(found, beta=beta))
-                    if found.reason.startswith(INTERRUPTED):
+                    if found.interrupted:
                         break
                     continue
                 boost = found
             selections.append(self._search(criterion, beta, boost if beta > 0 else None))
-            if self.stopped or selections[-1].reason == INTERRUPTED:
+            if self.stopped or selections[-1].interrupted:
                 break
         return [replace(selection, settings=_settings(self._options)) for selection in selections]
 
@@ -272,25 +272,6 @@ class _Runner:
         left = np.setdiff1d(self._table.features, self._exclude)
         if len(left) == 0:
             raise ValueError(f"no feature is left: exclude names all {len(self._exclude)} of them")
-
-
-@dataclass
-class _Counter:
-    """Progress over several searches, each of which starts from 0."""
-
-    progress: Progress | None
-    total: int
-    done: int = field(default=0)
-
-    def step(self, done: int, _: int) -> None:
-        """Report a step of the search that is running."""
-        if self.progress is not None:
-            self.progress(min(self.done + done, self.total), self.total)
-
-    def finish(self, n_features: int) -> None:
-        """Count a search as done, even if it has ended early."""
-        self.done += n_features
-        self.step(0, 0)
 
 
 def _n_features(table: Table, wanted: Any) -> tuple[int, bool]:

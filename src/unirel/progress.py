@@ -3,6 +3,7 @@
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TextIO
 
 Progress = Callable[[int, int], None]
@@ -40,3 +41,22 @@ class ProgressBar:
         end = "\n" if self._ended else ""
         self._stream.write(f"\r{self._title} [{bar}] {done}/{total}, {left:.0f} s left {end}")
         self._stream.flush()
+
+
+@dataclass
+class Stages:
+    """Progress over several pieces of work, each of which counts from 0."""
+
+    progress: Progress | None
+    total: int
+    done: int = 0
+
+    def step(self, done: int, _: int) -> None:
+        """Report how far the piece is that is being done."""
+        if self.progress is not None:
+            self.progress(min(self.done + done, self.total), self.total)
+
+    def finish(self, n_steps: int) -> None:
+        """Count a piece as done, even if it has ended early."""
+        self.done += n_steps
+        self.step(0, 0)

@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 
 from unirel.frames import make_frame
 
+# The reason of a search that was stopped by hand begins with it.
+INTERRUPTED = "interrupted"
+
 
 @dataclass(frozen=True, eq=False)
 class Selection:
@@ -51,6 +54,11 @@ class Selection:
 
     def __len__(self) -> int:
         return len(self.order)
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether it was stopped by hand."""
+        return self.reason.startswith(INTERRUPTED)
 
     @property
     def selected_names(self) -> list[str]:

@@ -11,13 +11,11 @@ from unirel.boost import Boost
 from unirel.criteria.base import Criterion
 from unirel.information.memo import Memo
 from unirel.progress import Progress
-from unirel.results import Selection
+from unirel.results import INTERRUPTED, Selection
 
 Values = NDArray[np.float64]
 Columns = NDArray[np.intp]
 
-# Why a search ended that was stopped by hand.
-INTERRUPTED = "interrupted"
 # Scores that differ by less than this share are a tie that rounding has broken.
 _TIE = 1e-12
 # Candidates with the best bounds that a lazy step brings up to date at a time.

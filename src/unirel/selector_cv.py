@@ -291,7 +291,7 @@ class _Trial:
             warnings.simplefilter("ignore", UnirelWarning)
             table = Table.from_data(take_rows(X, train), take_rows(y, train), **self.table_options)
             path = run_path(table, [self.criterion], self.betas, self.options)
-        if any(selection.reason.startswith("interrupted") for selection in path):
+        if any(selection.interrupted for selection in path):
             raise KeyboardInterrupt
         known: dict[tuple[int, ...], float] = {}
         scores = np.full((len(self.betas), len(self.sizes)), np.nan)

@@ -319,7 +319,7 @@ class BURSelector(BaseSelector):
 
 def _check_selection(selection: Selection, wanted: Any) -> None:
     if len(selection) == 0:
-        if selection.reason.startswith("interrupted"):
+        if selection.interrupted:
             raise KeyboardInterrupt("interrupted before the first feature was selected")
         if selection.complete:
             raise ValueError(

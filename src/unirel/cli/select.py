@@ -199,8 +199,8 @@ class _Answer:
         selection = self.selection.to_dict()
         for feature, row in zip(selection["features"], self.rows(), strict=True):
             feature.update(kind=row[2], partner=row[6], shared=row[7])
-        selection.update(joint_information=self.analysis.joint_information.tolist()[-1:], words=self.words)
-        selection["joint_information"] = next(iter(selection["joint_information"]), None)
+        together = self.analysis.joint_information.tolist()
+        selection.update(joint_information=together[-1] if together else None, words=self.words)
         return document(self.problem.source, self.problem.target, data, {**selection, "notes": self.notes})
 
 

@@ -1,12 +1,11 @@
-"""Files that are there in full or not at all."""
+"""Files that commands write."""
 
-import os
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from unirel.atomic import atomic_path
 from unirel.cli.exits import BadInput, Failed
 
 _WRITERS: dict[str, str] = {
@@ -21,33 +20,22 @@ _WRITERS: dict[str, str] = {
 
 
 @contextmanager
-def atomic_path(path: Path) -> Iterator[Path]:
-    """A path to write to, which takes the place of `path` once all has gone well."""
-    folder = path.parent
-    if not folder.is_dir():
-        raise BadInput(f"there is no folder '{folder}' to write '{path.name}' to")
+def replacing(path: Path) -> Iterator[Path]:
+    """`atomic_path`, with errors for whoever named the file."""
+    if not path.parent.is_dir():
+        raise BadInput(f"there is no folder '{path.parent}' to write '{path.name}' to")
     if path.is_dir():
         raise BadInput(f"'{path}' is a folder; name a file")
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=folder)
-    except OSError as error:
-        raise Failed(f"'{path}' cannot be written: {error.strerror}") from None
-    os.close(handle)
-    try:
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(name, 0o666 & ~mask)
-        yield Path(name)
-        os.replace(name, path)
+        with atomic_path(path) as temporary:
+            yield temporary
     except OSError as error:
         raise Failed(f"'{path}' cannot be written: {error.strerror or error}") from None
-    finally:
-        Path(name).unlink(missing_ok=True)
 
 
 def write_text(path: Path, text: str) -> None:
     """Write a text file."""
-    with atomic_path(path) as temporary:
+    with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
 
 
@@ -71,7 +59,7 @@ def write_table(path: Path, table: Any) -> None:
         "arrow": lambda table, name: pyarrow.feather.write_feather(table, name, compression="zstd"),
     }
     kind = table_format(path)
-    with atomic_path(path) as temporary:
+    with replacing(path) as temporary:
         writers[kind](table, str(temporary))
 
 

@@ -46,7 +46,7 @@ class Criterion(ABC):
         return f"{type(self).__name__}()"
 
     def term(self, source: Source, candidates: Columns, selected: Columns) -> Values:
-        """What ``selected[-1]``, the newest one, says about every candidate."""
+        """What ``selected[-1]``, the newest one, says about every candidate; without a `fold` nobody asks."""
         raise NotImplementedError(f"criterion {self.name!r} has fold={self.fold!r} and needs a method term")
 
     def score(self, relevance: Values, folded: Values) -> Values:

@@ -2,12 +2,12 @@
 
 import csv
 import io
-import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
+
+from unirel.atomic import write_text
 
 Row = dict[str, Any]
 
@@ -45,18 +45,7 @@ def _escape(value: Any) -> str:
 def write_texts(folder: str | Path, texts: Mapping[str, str]) -> list[Path]:
     """Write files by name, empty ones left out; each appears whole or not at all."""
     Path(folder).mkdir(parents=True, exist_ok=True)
-    return [_write(Path(folder) / name, text) for name, text in texts.items() if text]
-
-
-def _write(path: Path, text: str) -> Path:
-    """Write a file beside its place and move it there."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
-    return path
+    written = {Path(folder) / name: text for name, text in texts.items() if text}
+    for path, text in written.items():
+        write_text(path, text)
+    return list(written)

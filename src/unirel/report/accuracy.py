@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from unirel.classifier import design_matrix, make_estimator
 from unirel.errors import UnirelWarning, check_choice
 from unirel.path import SearchOptions, run_path
-from unirel.progress import Progress
+from unirel.progress import Progress, Stages
 from unirel.reading import is_frame, take_rows
 from unirel.report.analysis import rename
 from unirel.results import Selection
@@ -163,8 +163,8 @@ def measure_accuracy(
         return None
     n_folds, fewer_folds = _count_folds(table)
     sizes = _choose_sizes(len(selection))
-    steps = _Steps(progress, n_folds * (len(selection) + len(sizes) + 1))
-    options = replace(options, n_features_to_select=len(selection), max_seconds=None, progress=steps.within_search)
+    steps = Stages(progress, n_folds * (len(selection) + len(sizes) + 1))
+    options = replace(options, n_features_to_select=len(selection), max_seconds=None, progress=steps.step)
     fold = _Fold(X if hasattr(X, "shape") else np.array(X, dtype=object), y, table, selection, options, steps)
     discrete = table.classes is not None
     ridge = accuracy == "logistic" and not discrete
@@ -214,30 +214,11 @@ def _split(table: Table, n_folds: int) -> Iterator[tuple[Rows, Rows]]:
     yield from StratifiedKFold(n_folds, shuffle=True, random_state=0).split(rows, strata)
 
 
-@dataclass
-class _Steps:
-    """Progress over all folds: one step for each feature that is selected and each fit."""
-
-    progress: Progress | None
-    total: int
-    done: int = 0
-
-    def within_search(self, done: int, _: int) -> None:
-        """Report a step of the search that is running."""
-        if self.progress is not None:
-            self.progress(self.done + done, self.total)
-
-    def finish(self, n_steps: int) -> None:
-        """Count steps as done."""
-        self.done += n_steps
-        self.within_search(0, 0)
-
-
 class _Fold:
     """Selects features from some rows and scores them on others."""
 
     def __init__(
-        self, X: Any, y: Any, table: Table, selection: Selection, options: SearchOptions, steps: _Steps
+        self, X: Any, y: Any, table: Table, selection: Selection, options: SearchOptions, steps: Stages
     ) -> None:
         self._X, self._y, self._table, self._steps = X, y, table, steps
         self._criterion, self._beta, self._options = selection.criterion, selection.beta, options
@@ -266,7 +247,7 @@ class _Fold:
             rows = take_rows(self._X, train), take_rows(self._y, train)
             table = rename(Table.from_data(*rows, kinds=self._kinds, target_kind=kind), self._table.names)
             (selection,) = run_path(table, [self._criterion], [self._beta], self._options)
-        if selection.reason.startswith("interrupted"):
+        if selection.interrupted:
             raise KeyboardInterrupt
         self._steps.finish(int(self._options.n_features_to_select))
         return selection.order

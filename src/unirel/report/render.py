@@ -1,11 +1,11 @@
 """A summary as one HTML page that needs nothing else."""
 
-import os
-import tempfile
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+
+from unirel.atomic import write_text
 
 TEMPLATES = Path(__file__).parent / "templates"
 _NEEDED = {"jinja2": "jinja2", "altair": "altair", "vl_convert": "vl-convert-python"}
@@ -42,20 +42,6 @@ def render(summary: dict[str, Any], scripts: Path | None = None) -> str:
 
 def _number(value: float | None) -> str:
     return "" if value is None else f"{value:.4f}"
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a file in full or not at all."""
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    os.close(handle)
-    try:
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(name, 0o666 & ~mask)
-        Path(name).write_text(text, encoding="utf-8", newline="\n")
-        os.replace(name, path)
-    finally:
-        Path(name).unlink(missing_ok=True)
 
 
 def _vega(folder: Path | None) -> str:

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from unirel.atomic import write_text
 from unirel.report.analysis import Analysis, analyse, rename
-from unirel.report.render import render, write_text
+from unirel.report.render import render
 from unirel.report.summarize import Origin, summarize
 from unirel.results import SelectionPath
 from unirel.table import Table
