@@ -17,6 +17,7 @@ READING = (
 
 def main(folder=BUILD):
     data = load_breast_cancer()
+    print("Selecting 10 features; the very first time this compiles for about half a minute.\n", flush=True)
     start = perf_counter()
     report = Report.from_data(
         data.data,
