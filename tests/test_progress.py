@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from unirel.progress import ProgressBar
+from unirel.work import ProgressBar
 
 
 class Terminal(io.StringIO):
@@ -17,7 +17,7 @@ class Terminal(io.StringIO):
 def clock(monkeypatch):
     """A clock that a test sets by hand."""
     now = [100.0]
-    monkeypatch.setattr("unirel.progress.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("unirel.work.time.monotonic", lambda: now[0])
     return now
 
 

@@ -7,11 +7,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel.errors import check_choice
 from unirel.information.knn import Metric
-from unirel.progress import Progress
+from unirel.options import check_choice
 from unirel.table import Table
 from unirel.unique import METHODS, reference_information, stretch, unique_relevance_of
+from unirel.work import Progress
 
 Values = NDArray[np.float64]
 Columns = NDArray[np.intp]

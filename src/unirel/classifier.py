@@ -14,10 +14,10 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.svm import LinearSVC, LinearSVR
 
 from unirel.classifier_neighbors import Neighbors, Rows, Values, plain_neighbors, split_rows
-from unirel.errors import UnirelWarning, check_choice, check_whole_number
-from unirel.parallel import map_tasks
-from unirel.progress import Progress
+from unirel.errors import UnirelWarning
+from unirel.options import check_choice, check_whole_number
 from unirel.table import Table
+from unirel.work import Progress, map_tasks
 
 Split = tuple[Rows, Rows]
 

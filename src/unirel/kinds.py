@@ -2,7 +2,8 @@
 
 from typing import NamedTuple
 
-from unirel.reading import Kind, Raw
+from unirel.options import Kind
+from unirel.reading import Raw
 
 
 class Rule(NamedTuple):

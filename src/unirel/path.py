@@ -13,11 +13,11 @@ from unirel.criteria.base import Criterion
 from unirel.information import make_information
 from unirel.information.knn import Metric
 from unirel.information.memo import Memo
-from unirel.progress import Progress, ProgressBar, Stages
 from unirel.reading import Kinds
 from unirel.results import INTERRUPTED, Selection, SelectionPath
 from unirel.search import Limits, search
 from unirel.table import Table
+from unirel.work import Progress, ProgressBar, Stages
 
 DEFAULT_BETAS = tuple(step / 10 for step in range(11))
 

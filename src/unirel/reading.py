@@ -16,15 +16,13 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel.errors import check_choice
+from unirel.options import Kind, Kinds, check_choice
 
 __all__ = [
-    *("Kind", "Kinds", "Raw", "Source", "find_column", "is_frame", "kinds_given", "open_all", "take_columns"),
+    *("Raw", "Source", "find_column", "is_frame", "kinds_given", "open_all", "take_columns"),
     "take_rows",
 ]
 
-Kind = Literal["continuous", "discrete", "ignored"]
-Kinds = Kind | Mapping[Any, Kind]
 Family = Literal["number", "boolean", "text", "category"]
 
 _KINDS: tuple[Kind, ...] = get_args(Kind)

@@ -13,14 +13,15 @@ from numpy.typing import NDArray
 
 from unirel.criteria import make_criterion
 from unirel.criteria.base import Criterion
-from unirel.errors import UnirelWarning, check_whole_number
+from unirel.errors import UnirelWarning
 from unirel.information.base import Information
 from unirel.information.knn import KNN, Metric
+from unirel.options import check_whole_number
 from unirel.path import SearchOptions, run_path
-from unirel.progress import Progress, ProgressBar
 from unirel.reading import Kinds
 from unirel.results import Redundancy
 from unirel.table import Table
+from unirel.work import Progress, ProgressBar
 
 Values = NDArray[np.float64]
 Columns = NDArray[np.intp]

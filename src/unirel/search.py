@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from unirel.boost import Boost
 from unirel.criteria.base import Criterion
 from unirel.information.memo import Memo
-from unirel.progress import Progress
 from unirel.results import INTERRUPTED, Selection
+from unirel.work import Progress
 
 Values = NDArray[np.float64]
 Columns = NDArray[np.intp]

@@ -17,12 +17,13 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.parallel import Parallel, delayed
 
 from unirel.criteria.base import Criterion
-from unirel.errors import UnirelWarning, check_whole_number
+from unirel.errors import UnirelWarning
+from unirel.options import check_whole_number
 from unirel.path import SearchOptions, run_path
-from unirel.progress import ProgressBar
 from unirel.reading import Kinds, take_columns, take_rows
 from unirel.selectors import BaseSelector
 from unirel.table import Table
+from unirel.work import ProgressBar
 
 Values = NDArray[np.float64]
 Rows = NDArray[np.intp]

@@ -17,10 +17,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from unirel.criteria.base import Criterion
 from unirel.errors import UnirelWarning
 from unirel.path import SearchOptions, run_path
-from unirel.progress import ProgressBar
 from unirel.reading import Kinds, is_frame, take_columns
 from unirel.results import Selection
 from unirel.table import Table
+from unirel.work import ProgressBar
 
 DEFAULT_N_FEATURES = 10
 

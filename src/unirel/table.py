@@ -6,22 +6,18 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel.errors import UnirelWarning, check_choice
+from unirel.errors import UnirelWarning
 from unirel.kinds import FEATURE, TARGET, Rule, decide_kind
-from unirel.reading import Kind, Kinds, Raw, Source, find_column, kinds_given, open_all
+from unirel.options import Kind, Kinds, ReadingOptions, complete, documented
+from unirel.reading import Raw, Source, find_column, kinds_given, open_all
 
 __all__ = ["Column", "Kind", "Kinds", "Table"]
 
-_CHOICES: dict[str, tuple[str | None, ...]] = {
-    "target_kind": ("auto", "discrete", "continuous"),
-    "scale": ("standard", "rank", None),
-    "missing": ("level", "error"),
-}
 # Columns are scaled together in blocks of about so many values, few enough to stay in the cache.
 _BLOCK = 2**15
 
@@ -164,16 +160,14 @@ class Table:
         return replace(self, values=values, columns=columns)
 
     @classmethod
+    @documented(ReadingOptions)
     def from_data(
         cls,
         X: Any,
         y: Any,
         *,
         conditional_on: Any = None,
-        kinds: Kinds | None = None,
-        target_kind: Literal["auto", "discrete", "continuous"] = "auto",
-        scale: Literal["standard", "rank"] | None = "standard",
-        missing: Literal["level", "error"] = "level",
+        **options: Unpack[ReadingOptions],
     ) -> Table:
         """Read a table and a target.
 
@@ -185,27 +179,20 @@ class Table:
             The target, without missing values.
         conditional_on : like `X`, optional
             Columns to condition on.
-        kinds : {"continuous", "discrete", "ignored"} or mapping, optional
-            One kind for all columns, or kinds by name or position; a name wins over a position.
-        target_kind : {"auto", "discrete", "continuous"}
-            Kind of the target.
-        scale : {"standard", "rank", None}
-            Standardise continuous columns, or their ranks, or leave them alone.
-        missing : {"level", "error"}
-            Treat missing values in features as a place of their own, or refuse them.
+        {options}
 
         Returns
         -------
         Table
         """
-        for option, value in (("target_kind", target_kind), ("scale", scale), ("missing", missing)):
-            check_choice(option, value, _CHOICES[option])
+        chosen = complete(ReadingOptions, options, "Table.from_data")
         sources = open_all(X, conditional_on, y)
-        inputs = _read_inputs(sources[:-1], kinds)
-        _check_inputs(inputs, sources[0].shape[1], missing)
-        target = _read_target(sources[-1], None if target_kind == "auto" else target_kind)
+        inputs = _read_inputs(sources[:-1], chosen["kinds"])
+        _check_inputs(inputs, sources[0].shape[1], chosen["missing"])
+        kind = chosen["target_kind"]
+        target = _read_target(sources[-1], None if kind == "auto" else kind)
         dtype = _common_dtype(inputs[: sources[0].shape[1]])
-        return _assemble([*inputs, target], sources[0].shape[1], scale, dtype)
+        return _assemble([*inputs, target], sources[0].shape[1], chosen["scale"], dtype)
 
 
 class _Entry(NamedTuple):

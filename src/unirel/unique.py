@@ -7,12 +7,13 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel.errors import UnirelWarning, check_choice, check_whole_number
+from unirel.errors import UnirelWarning
 from unirel.information.base import Values
 from unirel.information.knn import KNN, Metric
-from unirel.progress import Progress, ProgressBar
+from unirel.options import check_choice, check_whole_number
 from unirel.reading import Kinds
 from unirel.table import Table
+from unirel.work import Progress, ProgressBar
 
 METHODS = ("ksg", "reference", "classifier")
 Method = Literal["ksg", "reference", "classifier"]

@@ -212,7 +212,7 @@ def test_out_of_time_before_the_accuracy(unirel, table, tmp_path):
 @pytest.mark.parametrize("step", [1, 2, 4])
 def test_interrupted_accuracy_writes_nothing(unirel, table, tmp_path, monkeypatch, step):
     """Ctrl-C within a search, at its end, and between two fits."""
-    from unirel.progress import ProgressBar
+    from unirel.work import ProgressBar
 
     steps = []
 
@@ -249,7 +249,7 @@ def test_quiet_says_nothing(unirel, table):
 
 def test_interrupted_search_prints_what_it_has(unirel, table, monkeypatch, tmp_path):
     """Ctrl-C after the second step, at a moment that the test chooses."""
-    from unirel.progress import ProgressBar
+    from unirel.work import ProgressBar
 
     def interrupt(self, done, total):
         if done == 2:

@@ -14,10 +14,10 @@ from unirel.cli.messages import Messages
 
 if TYPE_CHECKING:
     from unirel.cli.problem import Problem
-    from unirel.progress import Progress
     from unirel.report.accuracy import Accuracy
     from unirel.results import Selection, SelectionPath
     from unirel.table import Table
+    from unirel.work import Progress
 
 
 def parse_n_features(text: str | None, n_features: int) -> Any:
@@ -85,7 +85,7 @@ def run_search(
 ) -> "SelectionPath":
     """Select features for one criterion and several weights; warnings become notes."""
     from unirel.path import SearchOptions, run_path
-    from unirel.progress import ProgressBar
+    from unirel.work import ProgressBar
 
     progress = interruption.checking(None if quiet else ProgressBar("selecting"), len(betas))
     with messages.catching_warnings(), interruption.watching():
@@ -104,8 +104,8 @@ def run_accuracy(
 ) -> "Accuracy | None":
     """Cross-validate a classifier with the first features; None, with a note, if time does not allow it."""
     from unirel.path import SearchOptions
-    from unirel.progress import ProgressBar
     from unirel.report.accuracy import measure_accuracy
+    from unirel.work import ProgressBar
 
     if not selection.complete:
         messages.note("the accuracy was not measured, because the selection is incomplete")

@@ -1,10 +1,14 @@
 """What a criterion is: a term for the newest selected feature, a way to fold terms, and a score."""
 
 from abc import ABC
+from importlib import import_module
 from typing import ClassVar, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+from unirel.criteria import CRITERIA
+from unirel.options import check_choice
 
 Values = NDArray[np.float64]
 Columns = NDArray[np.intp]
@@ -52,3 +56,14 @@ class Criterion(ABC):
     def score(self, relevance: Values, folded: Values) -> Values:
         """The score, from the relevance of every candidate and its folded terms."""
         return folded
+
+
+def make_criterion(criterion: str | Criterion) -> Criterion:
+    """A criterion by its name, which is that of its file, or as it is."""
+    if isinstance(criterion, Criterion):
+        return criterion
+    check_choice("criterion", criterion, CRITERIA)
+    module = import_module(f"unirel.criteria.{criterion}")
+    found = (one for one in vars(module).values() if getattr(one, "name", None) == criterion)
+    chosen: type[Criterion] = next(found)
+    return chosen()

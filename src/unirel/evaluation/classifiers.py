@@ -13,7 +13,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import LinearSVC
 
-from unirel.errors import check_choice
+from unirel.options import check_choice
 
 Values = NDArray[np.float64]
 Labels = NDArray[np.int64]

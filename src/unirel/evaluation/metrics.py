@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from unirel.errors import check_whole_number
+from unirel.options import check_whole_number
 
 
 def stability(selections: Iterable[Sequence[int]], n_features: int) -> float:

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 
 from unirel.datasets import load
-from unirel.errors import check_whole_number
 from unirel.evaluation.classifiers import Classifier, Labels, Values, make_classifiers
 from unirel.evaluation.selection import AnySelector, Selector, describe_selector, make_selectors
 from unirel.evaluation.wrappers import Wrapper
+from unirel.options import check_whole_number
 
 Rows = NDArray[np.intp]
 Key = tuple[Any, ...]

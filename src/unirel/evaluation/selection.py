@@ -15,12 +15,12 @@ from sklearn.base import clone
 from unirel.boost import REFERENCE_SIZE, Boost, BoostOptions, find_boost
 from unirel.criteria import make_criterion
 from unirel.criteria.base import Criterion
-from unirel.errors import check_choice
 from unirel.evaluation.classifiers import Labels, Values
 from unirel.evaluation.wrappers import Wrapper
 from unirel.information import ESTIMATORS, make_information
 from unirel.information.knn import Metric
 from unirel.information.memo import Memo
+from unirel.options import check_choice
 from unirel.search import Limits, search
 from unirel.table import Table
 from unirel.unique import METHODS

@@ -17,7 +17,7 @@ from unirel.evaluation.plan import Key, Plan, Problem, Rows, Split, seed_of, spl
 from unirel.evaluation.results import Outcome
 from unirel.evaluation.selection import Ask, Found, Peer, Selector, find_orders, find_values
 from unirel.evaluation.wrappers import Wrapper
-from unirel.progress import Progress
+from unirel.work import Progress
 
 Counts = NDArray[np.int64]
 

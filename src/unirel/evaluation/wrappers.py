@@ -10,9 +10,9 @@ from sklearn.base import clone
 from sklearn.feature_selection import RFE
 from sklearn.model_selection import StratifiedKFold
 
-from unirel.errors import check_choice, check_whole_number
 from unirel.evaluation.classifiers import Classifier, Labels, Neighbors, Values, standardise
 from unirel.measures import relevance
+from unirel.options import check_choice, check_whole_number
 
 Columns = NDArray[np.intp]
 Folds = Sequence[tuple[Columns, Columns]]

@@ -11,7 +11,7 @@ from unirel.datasets import load
 from unirel.evaluation import Evaluation, Outcome, compare, paired_difference
 from unirel.experiments.tables import Row, to_csv, to_markdown, write_texts
 from unirel.information.knn import Metric
-from unirel.progress import Progress
+from unirel.work import Progress
 
 DATASETS = ("colon", "sonar", "madelon", "leukemia", "isolet", "gas_sensor")
 CLASSIFIERS = ("rf", "knn", "svm")

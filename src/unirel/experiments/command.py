@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
-from unirel.progress import ProgressBar
+from unirel.work import ProgressBar
 
 PRESETS = ("smoke", "small", "full")
 

@@ -12,7 +12,7 @@ from unirel.datasets import describe
 from unirel.experiments.command import run_command
 from unirel.experiments.tables import Row, read_expected, to_csv, to_markdown, write_texts
 from unirel.information.knn import Metric
-from unirel.progress import Progress
+from unirel.work import Progress
 
 # Those for which unique relevance is estimated.
 PRESETS = {

@@ -23,8 +23,8 @@ from unirel.experiments.accuracy import TITLES, Outcomes, Preset, choose_preset,
 from unirel.experiments.command import run_command
 from unirel.experiments.tables import Row, read_expected, to_csv, to_markdown, write_texts
 from unirel.path import selection_path
-from unirel.progress import Progress
 from unirel.unique import unique_relevance
+from unirel.work import Progress
 
 PAIR = ("Hsa.8", "Hsa.1132")
 ALGORITHMS = ("MIM-BUR-KSG", "MIM-BUR-REF", "GSA-BUR-KSG", "GSA-BUR-REF")

@@ -21,10 +21,10 @@ from unirel.experiments.command import run_command
 from unirel.experiments.tables import Row, read_expected, to_csv, to_markdown, write_texts
 from unirel.information.knn import KNN
 from unirel.path import SearchOptions, run_path
-from unirel.progress import Progress
 from unirel.redundancy import analyse, in_one_metric, unique_relevance_in
 from unirel.results import Redundancy
 from unirel.table import Table
+from unirel.work import Progress
 
 
 @dataclass(frozen=True)

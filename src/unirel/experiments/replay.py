@@ -19,7 +19,7 @@ from unirel.experiments.accuracy import (
     make_runs,
 )
 from unirel.experiments.tables import read_expected
-from unirel.progress import Progress
+from unirel.work import Progress
 
 # The table of the paper that has the plain criteria.
 _PLAIN = "accuracy_mrwmr_vs_bur_ksg"

@@ -2,18 +2,40 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from functools import cache
-from typing import ClassVar, NamedTuple
+from importlib import import_module
+from typing import Any, ClassVar, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel.kernels.counts import n_log_n
-from unirel.progress import Progress
+from unirel.options import EstimationOptions, complete
 from unirel.table import Table
+from unirel.work import Progress
 
 Block = Sequence[int] | NDArray[np.intp]
+Columns = NDArray[np.intp]
 Values = NDArray[np.float64]
+
+
+def make_information(table: Table, options: EstimationOptions) -> "Information":
+    """The estimator that the options name, in the file of that name."""
+    name = options["estimator"]
+    module = import_module(f"unirel.information.{name}")
+    chosen = next(one for one in vars(module).values() if getattr(one, "name", None) == name)
+    chosen.check(table)
+    information: Information = chosen(table, **options)
+    return information
+
+
+def n_log_n(counts: NDArray[np.integer]) -> Values:
+    """N log n of whole numbers, 0 for 0."""
+    return np.asarray(counts * np.log(np.maximum(counts, 1)))
+
+
+def entropy_of(counts: NDArray[np.integer]) -> float:
+    """Plug-in entropy of the levels of a column, from how often each occurs."""
+    n_samples = counts.sum()
+    return float(np.log(n_samples) - n_log_n(counts).sum() / n_samples)
 
 
 class Changes(NamedTuple):
@@ -37,9 +59,10 @@ class Information(ABC):
     name: ClassVar[str]
     accepts: ClassVar[frozenset[str]] = frozenset({"continuous", "discrete"})
 
-    def __init__(self, table: Table, *, n_jobs: int | None = None) -> None:
+    def __init__(self, table: Table, **options: Unpack[EstimationOptions]) -> None:
         self.table = table
-        self.n_jobs = n_jobs
+        self.options = complete(EstimationOptions, options, type(self).__name__)
+        self._entropies: dict[int, float] = {}
 
     @abstractmethod
     def mutual_information(self, a: Block, b: Block) -> float:
@@ -120,12 +143,11 @@ class Information(ABC):
         columns = [int(column) for column in block if self.table.columns[column].n_levels != 1]
         return self._entropy_of_levels(columns[0]) if len(columns) == 1 else np.inf
 
-    @cache  # noqa: B019 - an estimator lives as long as one call
     def _entropy_of_levels(self, column: int) -> float:
-        codes = self.levels(column)
-        if codes is None:
-            return np.inf
-        return float(np.log(len(codes)) - n_log_n(np.bincount(codes)).sum() / len(codes))
+        if column not in self._entropies:
+            codes = self.levels(column)
+            self._entropies[column] = np.inf if codes is None else entropy_of(np.bincount(codes))
+        return self._entropies[column]
 
     @classmethod
     def check(cls, table: Table) -> None:
@@ -138,3 +160,46 @@ class Information(ABC):
                 f"estimator={cls.name!r} needs {' or '.join(sorted(cls.accepts))} columns; {listed} {verb} "
                 f"{refused[0].kind}. Bin them (estimator='binned') or use estimator='knn'."
             )
+
+
+class Memo:
+    """An estimator that remembers, and clips what it gives to what is possible.
+
+    Parameters
+    ----------
+    information : Information
+        The estimator to ask.
+    """
+
+    def __init__(self, information: Information) -> None:
+        self.information = information
+        self._known: dict[tuple[str, tuple[int, ...]], Values] = {}
+
+    def relevance(self, candidates: Columns) -> Values:
+        """I(candidate; target) of every candidate."""
+        return self.pairwise(candidates, self.information.table.target)
+
+    def known_relevance(self, candidates: Columns) -> Values:
+        """I(candidate; target) as far as it has been asked for; NaN otherwise."""
+        return self._look_up("pairwise", (self.information.table.target,), candidates)[0][candidates]
+
+    def pairwise(self, candidates: Columns, column: int) -> Values:
+        """I(candidate; column) of every candidate."""
+        known, asked = self._look_up("pairwise", (column,), candidates)
+        if len(asked):
+            raw = self.information.pairwise(asked, column)
+            known[asked] = self.information.bounded_pairs(raw, asked, column)
+        return known[candidates]
+
+    def joint(self, candidates: Columns, selected: Columns) -> Values:
+        """I(candidate, selected; target) of every candidate."""
+        known, asked = self._look_up("joint", tuple(sorted(map(int, selected))), candidates)
+        if len(asked):
+            known[asked] = self.information.bounded_joint(self.information.joint(asked, selected))
+        return known[candidates]
+
+    def _look_up(self, kind: str, key: tuple[int, ...], candidates: Columns) -> tuple[Values, Columns]:
+        """What is known of all columns, and the candidates that are not."""
+        n_columns = len(self.information.table.columns)
+        known = self._known.setdefault((kind, key), np.full(n_columns, np.nan))
+        return known, candidates[np.isnan(known[candidates])]

@@ -1,11 +1,11 @@
 """Mutual information from counts, after cutting continuous columns into bins of equal frequency."""
 
-from typing import Literal
+from typing import Unpack
 
 import numpy as np
 
-from unirel.errors import check_whole_number
 from unirel.information.plugin import Codes, Plugin
+from unirel.options import EstimationOptions
 from unirel.table import Table, average_ranks
 
 
@@ -16,29 +16,18 @@ class Binned(Plugin):
     ----------
     table : Table
         Columns of any kind; discrete ones keep their levels.
-    n_bins : int or "auto"
-        Bins of every continuous column, missing values aside; "auto" is the fourth root of n_samples, from 3 to 20.
-    correction : {None, "miller-madow"}
-        As in `Plugin`.
-    n_jobs : int, optional
-        Threads over candidates.
+    **options
+        `n_bins` of every continuous column, missing values aside; "auto" is the fourth root of n_samples, from 3 to 20.
+        Others as in `Plugin`.
     """
 
     name = "binned"
     accepts = frozenset({"continuous", "discrete"})
 
-    def __init__(
-        self,
-        table: Table,
-        *,
-        n_bins: int | Literal["auto"] = "auto",
-        correction: Literal["miller-madow"] | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(table, correction=correction, n_jobs=n_jobs)
-        if n_bins == "auto":
-            n_bins = min(20, max(3, round(table.n_samples**0.25)))
-        self.n_bins = check_whole_number("n_bins", n_bins, 2, or_name="auto")
+    def __init__(self, table: Table, **options: Unpack[EstimationOptions]) -> None:
+        super().__init__(table, **options)
+        n_bins = self.options["n_bins"]
+        self.n_bins = min(20, max(3, round(table.n_samples**0.25))) if n_bins == "auto" else int(n_bins)
 
     def encode(self, column: int) -> tuple[Codes, int]:
         """Bins of a continuous column, equal values in one bin; levels of a discrete one."""

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from unirel.information.base import Block, Changes, Values
 from unirel.kernels.space import CHEBYSHEV, EUCLIDEAN, MANHATTAN
 from unirel.kernels.special import digamma_table
-from unirel.parallel import map_tasks
-from unirel.progress import Progress
 from unirel.table import Table
+from unirel.work import Progress, map_tasks
 
 Columns = NDArray[np.floating[Any]]
 Rows = NDArray[np.intp]

@@ -1,24 +1,26 @@
 """Mutual information from nearest neighbours: Ross for labels, KSG for continuous pairs, counts for the rest."""
 
+from __future__ import annotations
+
 import warnings
 from functools import cached_property
-from typing import Literal
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel.errors import UnirelWarning, check_choice, check_whole_number
+from unirel.errors import UnirelWarning
 from unirel.information.base import Block, Changes, Information, Values
-from unirel.information.geometry import METRICS, Geometry, Rows
-from unirel.information.ksg import KSG
-from unirel.information.plugin import Plugin
+from unirel.information.geometry import Geometry, Rows
 from unirel.information.ross import Ross
 from unirel.kernels.line import differential_entropy
-from unirel.parallel import map_tasks
-from unirel.progress import Progress
+from unirel.options import EstimationOptions
 from unirel.table import Table
+from unirel.work import Progress, map_tasks
 
-Metric = Literal["auto", "chebyshev", "manhattan", "euclidean"]
+if TYPE_CHECKING:
+    from unirel.information.ksg import KSG
+    from unirel.information.plugin import Plugin
 
 # Below so many candidates it does not pay to put all rows in the order of their distance from every row.
 _FEW = 8
@@ -31,36 +33,19 @@ class KNN(Information):
     ----------
     table : Table
         Columns of any kind.
-    n_neighbors : int
-        Neighbours that span a ball. More of them: less variance, more bias.
-    metric : {"auto", "chebyshev", "manhattan", "euclidean"}
-        Distance in a block of columns when the other side is discrete. "auto" counts an all-discrete block; otherwise
-        it is chebyshev for one or two columns and for continuous columns without missing values, manhattan for the
-        rest.
-    correction : {None, "miller-madow"}
-        For what is counted, as in `Plugin`.
-    n_jobs : int, optional
-        Threads over candidates or rows.
+    **options
+        `n_neighbors` that span a ball: more of them mean less variance and more bias. `metric`: distance in a block of
+        columns when the other side is discrete; "auto" counts an all-discrete block, otherwise it is chebyshev for one
+        or two columns and for continuous columns without missing values, manhattan for the rest. `correction` for what
+        is counted, as in `Plugin`; and `n_jobs`.
     """
 
     name = "knn"
 
-    def __init__(
-        self,
-        table: Table,
-        *,
-        n_neighbors: int = 3,
-        metric: Metric = "auto",
-        correction: Literal["miller-madow"] | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(table, n_jobs=n_jobs)
-        check_choice("metric", metric, ("auto", *METRICS))
-        self.n_neighbors = check_whole_number("n_neighbors", n_neighbors, 1)
-        self.metric = metric
-        self._geometry = Geometry(table, self.n_neighbors, n_jobs)
-        self._counts = Plugin(table, correction=correction, n_jobs=n_jobs)
-        self._ksg = KSG(self._geometry)
+    def __init__(self, table: Table, **options: Unpack[EstimationOptions]) -> None:
+        super().__init__(table, **options)
+        self.n_neighbors, self.metric = self.options["n_neighbors"], self.options["metric"]
+        self._geometry = Geometry(table, self.n_neighbors, self.options["n_jobs"])
         if table.discrete[table.target]:
             self._check_classes()
 
@@ -193,6 +178,18 @@ class KNN(Information):
         return [int(column) for column in block if self._geometry.varies[column]]
 
     @cached_property
+    def _counts(self) -> Plugin:
+        from unirel.information.plugin import Plugin
+
+        return Plugin(self.table, **self.options)
+
+    @cached_property
+    def _ksg(self) -> KSG:
+        from unirel.information.ksg import KSG
+
+        return KSG(self._geometry)
+
+    @cached_property
     def _target_labels(self) -> Ross:
         return Ross(self._geometry, self.table.codes(self.table.target))
 
@@ -216,7 +213,7 @@ class KNN(Information):
         if of_column:
             return self._labels(column).on_line(candidates)
         if of_candidates:
-            parts = map_tasks(lambda one: self._labels(one).on_line([column]), candidates.tolist(), self.n_jobs)
+            parts = map_tasks(lambda one: self._labels(one).on_line([column]), candidates.tolist(), self.options["n_jobs"])
             return np.concatenate(parts)
         return self._ksg.in_plane(candidates, column)
 

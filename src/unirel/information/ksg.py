@@ -10,7 +10,7 @@ from unirel.kernels.drop_one import drop_one_from_line
 from unirel.kernels.plane import ksg_in_plane, make_strips, marginal_limits
 from unirel.kernels.space import CHEBYSHEV, count_neighbors, find_neighbors
 from unirel.kernels.special import mean_digamma
-from unirel.progress import Progress
+from unirel.work import Progress
 
 
 class KSG:

@@ -1,15 +1,15 @@
 """Mutual information of discrete columns, from the frequencies of their levels."""
 
-from typing import Literal
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel.errors import check_choice
-from unirel.information.base import Block, Information, Values
-from unirel.kernels.counts import joint_information, n_log_n
-from unirel.parallel import map_tasks
+from unirel.information.base import Block, Information, Values, entropy_of, n_log_n
+from unirel.kernels.counts import joint_information
+from unirel.options import EstimationOptions
 from unirel.table import Table
+from unirel.work import map_tasks
 
 Codes = NDArray[np.integer]
 
@@ -21,21 +21,16 @@ class Plugin(Information):
     ----------
     table : Table
         Only its discrete columns can be asked about.
-    correction : {None, "miller-madow"}
-        Add (levels in use - 1) / (2 n_samples) to every entropy, which removes the first-order bias.
-    n_jobs : int, optional
-        Threads over candidates.
+    **options
+        `correction`: "miller-madow" adds (levels in use - 1) / (2 n_samples) to every entropy, which removes the
+        first-order bias; and `n_jobs`.
     """
 
     name = "plugin"
     accepts = frozenset({"discrete"})
 
-    def __init__(
-        self, table: Table, *, correction: Literal["miller-madow"] | None = None, n_jobs: int | None = None
-    ) -> None:
-        super().__init__(table, n_jobs=n_jobs)
-        check_choice("correction", correction, (None, "miller-madow"))
-        self.correction = correction
+    def __init__(self, table: Table, **options: Unpack[EstimationOptions]) -> None:
+        super().__init__(table, **options)
         self._weights = n_log_n(np.arange(table.n_samples + 1))
         self._codes: dict[int, tuple[Codes, int]] = {}
 
@@ -58,8 +53,8 @@ class Plugin(Information):
     def entropy(self, column: int) -> float:
         """Plug-in entropy of a column."""
         counts = np.bincount(self._column(column)[0])
-        value = float(np.log(self.table.n_samples) - n_log_n(counts).sum() / self.table.n_samples)
-        return value if self.correction is None else value + (np.count_nonzero(counts) - 1) / (2 * self.table.n_samples)
+        value = entropy_of(counts)
+        return value if self.options["correction"] is None else value + (np.count_nonzero(counts) - 1) / (2 * self.table.n_samples)
 
     def encode(self, column: int) -> tuple[Codes, int]:
         """Codes of a column and their number."""
@@ -72,7 +67,7 @@ class Plugin(Information):
         coded = [self._column(candidate) for candidate in candidates]
         size = max(1, min(2**20 // self.table.n_samples, -(-len(coded) // 8)))
         tasks = [coded[start : start + size] for start in range(0, len(coded), size)]
-        parts = map_tasks(lambda task: self._information(task, fixed, other), tasks, self.n_jobs)
+        parts = map_tasks(lambda task: self._information(task, fixed, other), tasks, self.options["n_jobs"])
         return np.concatenate(parts)
 
     def _information(
@@ -100,7 +95,7 @@ class Plugin(Information):
         return self._corrected(float(value), np.array([len(count) for count in counts]))
 
     def _corrected(self, value: float, used: NDArray[np.int64]) -> float:
-        if self.correction is None:
+        if self.options["correction"] is None:
             return value
         return value + float(used[0] + used[1] - used[2] - 1) / (2 * self.table.n_samples)
 

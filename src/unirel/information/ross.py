@@ -14,8 +14,7 @@ from unirel.kernels.plane import make_strips, ross_in_plane
 from unirel.kernels.space import find_neighbors
 from unirel.kernels.special import mean_digamma
 from unirel.kernels.subsets import add_nested_terms, add_subset_terms
-from unirel.parallel import map_tasks
-from unirel.progress import Progress
+from unirel.work import Progress, map_tasks
 
 # Subsets a thread works on at a time, and pairs of rows in all of them together.
 _SUBSETS_PER_TASK = 2**12

@@ -1,14 +1,8 @@
 """Counting cells of discrete columns."""
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unirel.kernels._jit import Floats, Integers, kernel
-
-
-def n_log_n(counts: NDArray[np.integer]) -> NDArray[np.float64]:
-    """N log n of whole numbers, 0 for 0."""
-    return np.asarray(counts * np.log(np.maximum(counts, 1)))
 
 
 @kernel

@@ -13,13 +13,14 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from unirel.classifier import design_matrix, make_estimator
-from unirel.errors import UnirelWarning, check_choice
+from unirel.errors import UnirelWarning
+from unirel.options import check_choice
 from unirel.path import SearchOptions, run_path
-from unirel.progress import Progress, Stages
 from unirel.reading import is_frame, take_rows
 from unirel.report.analysis import rename
 from unirel.results import Selection
 from unirel.table import Table
+from unirel.work import Progress, Stages
 
 Values = NDArray[np.float64]
 Rows = NDArray[np.intp]

@@ -1,0 +1,384 @@
+"""Every option of the library, declared once: its type, its default, what it means and how it is checked.
+
+A group of options is a `TypedDict`, so that a public function takes ``**options: Unpack[Group]`` and editors and type
+checkers know every name. `complete` refuses a misspelt name, checks values and fills in defaults; what it returns is
+what the library passes on. Docstrings, flags of the command line and the settings in a report come from here too.
+"""
+
+import difflib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from numbers import Integral, Real
+from typing import Annotated, Any, Literal, NamedTuple, TypedDict, TypeVar, cast, get_type_hints
+
+from unirel.criteria import CRITERIA
+from unirel.information import ESTIMATORS
+from unirel.work import Progress
+
+Kind = Literal["continuous", "discrete", "ignored"]
+Kinds = Kind | Mapping[Any, Kind]
+TargetKind = Literal["auto", "discrete", "continuous"]
+Scale = Literal["standard", "rank"] | None
+Missing = Literal["level", "error"]
+Metric = Literal["auto", "chebyshev", "manhattan", "euclidean"]
+Correction = Literal["miller-madow"] | None
+ColumnNames = Sequence[int | str]
+
+UNIQUE_METHODS = ("reference", "ksg", "classifier")
+CLASSIFIER_NAMES = ("logistic", "rf", "knn", "svm")
+# What `n_features_to_select` means by default, where there are that many features.
+DEFAULT_N_FEATURES = 10
+
+
+def check_choice(parameter: str, value: Any, allowed: Iterable[str | None]) -> None:
+    """Refuse a value that is not one of a few names."""
+    allowed = tuple(allowed)
+    if not any(value is choice or (isinstance(value, str) and value == choice) for choice in allowed):
+        raise ValueError(f"{parameter}={value!r} is not one of {', '.join(map(repr, allowed))}")
+
+
+def check_whole_number(parameter: str, value: Any, lowest: int, or_name: str = "") -> int:
+    """Refuse what is not a whole number from `lowest` on."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < lowest:
+        other = f"{or_name!r} or " if or_name else ""
+        raise ValueError(f"{parameter}={value!r} must be {other}a whole number from {lowest} on")
+    return int(value)
+
+
+def check_beta(value: Any, parameter: str = "beta") -> float:
+    """Refuse a weight of unique relevance outside 0..1."""
+    if not isinstance(value, Real) or not 0 <= float(value) <= 1:
+        raise ValueError(
+            f"{parameter}={value!r} is out of range; it must be from 0 (no boost) to 1 (unique relevance alone)"
+        )
+    return float(value)
+
+
+def _one_of(*allowed: str | None) -> Callable[[str, Any], None]:
+    return lambda parameter, value: check_choice(parameter, value, allowed)
+
+
+def _count_or(name: str, lowest: int) -> Callable[[str, Any], None]:
+    def check(parameter: str, value: Any) -> None:
+        if not (isinstance(value, str) and value == name):
+            check_whole_number(parameter, value, lowest, or_name=name)
+
+    return check
+
+
+def _check_seconds(parameter: str, value: Any) -> None:
+    if value is not None and (not isinstance(value, Real) or not value >= 0):
+        raise ValueError(f"{parameter}={value!r} must be None or a number from 0 on")
+
+
+def _check_method(parameter: str, value: Any) -> None:
+    if isinstance(value, str):
+        check_choice(parameter, value, UNIQUE_METHODS)
+
+
+def _anything(parameter: str, value: Any) -> None:
+    """What cannot be judged without the table or the estimator is checked where they are known."""
+
+
+class Option(NamedTuple):
+    """What is known of an option beside its type.
+
+    Attributes
+    ----------
+    default
+        Its value if nothing is said.
+    kind : str
+        What it can be, as a docstring says it.
+    meaning : str
+        What it does, in a sentence or two.
+    check : callable
+        Refuses a wrong value, given the name of the option and the value.
+    flags : tuple of str
+        What it is called on the command line; empty if it is not there.
+    choices : tuple of str
+        The names it can have, if those are all it can be on the command line.
+    """
+
+    default: Any
+    kind: str
+    meaning: str
+    check: Callable[[str, Any], Any] = _anything
+    flags: tuple[str, ...] = ()
+    choices: tuple[str, ...] = ()
+
+
+class ReadingOptions(TypedDict, total=False):
+    """How a table is read."""
+
+    kinds: Annotated[
+        Kinds | None,
+        Option(
+            None,
+            '{"continuous", "discrete", "ignored"} or mapping, optional',
+            "Kinds of columns by name or position, where the decision made from the data is not wanted.",
+            flags=("--kinds",),
+        ),
+    ]
+    target_kind: Annotated[
+        TargetKind,
+        Option(
+            "auto",
+            '{"auto", "discrete", "continuous"}',
+            'Whether the target is a class label; "auto" decides from its type and values.',
+            _one_of("auto", "discrete", "continuous"),
+            ("--target-kind",),
+            ("auto", "discrete", "continuous"),
+        ),
+    ]
+    scale: Annotated[
+        Scale,
+        Option(
+            "standard",
+            '{"standard", "rank", None}',
+            "Divide continuous columns by their standard deviation, or use their ranks, or leave them alone.",
+            _one_of("standard", "rank", None),
+        ),
+    ]
+    missing: Annotated[
+        Missing,
+        Option(
+            "level",
+            '{"level", "error"}',
+            "Treat a missing value as a level of its own, or refuse it.",
+            _one_of("level", "error"),
+        ),
+    ]
+
+
+class EstimationOptions(TypedDict, total=False):
+    """How information is estimated."""
+
+    estimator: Annotated[
+        str,
+        Option(
+            "knn",
+            "{" + ", ".join(f'"{name}"' for name in ESTIMATORS) + "}",
+            "Nearest neighbours, frequencies of discrete columns, or frequencies after binning, which is much cheaper.",
+            _one_of(*ESTIMATORS),
+            ("--estimator",),
+            ESTIMATORS,
+        ),
+    ]
+    n_neighbors: Annotated[
+        int,
+        Option(
+            3,
+            "int",
+            'Neighbours that span a ball ("knn").',
+            lambda parameter, value: check_whole_number(parameter, value, 1),
+            ("--neighbors",),
+        ),
+    ]
+    metric: Annotated[
+        Metric,
+        Option(
+            "auto",
+            '{"auto", "chebyshev", "manhattan", "euclidean"}',
+            'Distance in blocks of columns when the target is discrete ("knn").',
+            _one_of("auto", "chebyshev", "manhattan", "euclidean"),
+            ("--metric",),
+            ("auto", "chebyshev", "manhattan", "euclidean"),
+        ),
+    ]
+    n_bins: Annotated[
+        int | Literal["auto"],
+        Option("auto", 'int or "auto"', 'Bins of a continuous column ("binned").', _count_or("auto", 2)),
+    ]
+    correction: Annotated[
+        Correction,
+        Option(None, '{None, "miller-madow"}', "Bias correction of what is counted.", _one_of(None, "miller-madow")),
+    ]
+    n_jobs: Annotated[
+        int | None,
+        Option(
+            None,
+            "int, optional",
+            "Threads, as in scikit-learn. The result does not depend on them.",
+            flags=("--jobs", "-j"),
+        ),
+    ]
+
+
+class MeasureOptions(ReadingOptions, EstimationOptions, total=False):
+    """How a table is read, and how information is estimated from it."""
+
+
+class SelectionOptions(MeasureOptions, total=False):
+    """The same, and how features are searched."""
+
+    n_features_to_select: Annotated[
+        int | float | Literal["auto"],
+        Option(
+            DEFAULT_N_FEATURES,
+            'int, float or "auto"',
+            "How many features, which share of them, or as many as beat shuffled copies of all candidates. The default "
+            "of 10 means all features if there are fewer; any other number above that of the features is an error.",
+            flags=("--n-features", "-k"),
+        ),
+    ]
+    unique_relevance: Annotated[
+        Any,
+        Option(
+            "reference",
+            '{"reference", "ksg", "classifier"} or array of shape (n_features,)',
+            'How unique relevance is found, or its values. "reference" takes it beside the first 20 features that the '
+            "same criterion selects without boost, and brings it to the spread of the criterion at every step.",
+            _check_method,
+            ("--unique-relevance", "-u"),
+            (*UNIQUE_METHODS, "none"),
+        ),
+    ]
+    classifier: Annotated[
+        Any,
+        Option(
+            None,
+            '{"logistic", "rf", "knn", "svm"} or scikit-learn estimator, optional',
+            'What to train for ``unique_relevance="classifier"``; "logistic" if None.',
+            flags=("--classifier",),
+            choices=CLASSIFIER_NAMES,
+        ),
+    ]
+    cv: Annotated[
+        Any,
+        Option(
+            5,
+            'int, splitter or "train"',
+            "How the cross-entropy of that classifier is taken: out of fold, or on the training rows.",
+        ),
+    ]
+    include: Annotated[
+        ColumnNames,
+        Option(
+            (), "list of names or positions", "Features that are selected first, in this order.", flags=("--include",)
+        ),
+    ]
+    exclude: Annotated[
+        ColumnNames,
+        Option((), "list of names or positions", "Features that are never selected.", flags=("--exclude",)),
+    ]
+    max_seconds: Annotated[
+        float | None,
+        Option(
+            None,
+            "float, optional",
+            "Time budget; what has been selected by then is kept, and marked incomplete.",
+            _check_seconds,
+            ("--max-seconds",),
+        ),
+    ]
+    random_state: Annotated[
+        int | None,
+        Option(0, "int, optional", "Seed of the shuffled copies; nothing else is random.", flags=("--seed",)),
+    ]
+    progress: Annotated[
+        Progress | None,
+        Option(None, "callable, optional", "Called as ``progress(done, total)`` after each selected feature."),
+    ]
+    verbose: Annotated[bool, Option(False, "bool", "Show progress on standard error.")]
+
+
+class SelectorOptions(SelectionOptions, total=False):
+    """What a single selection needs: the parameters of `BURSelector`."""
+
+    criterion: Annotated[
+        Any,
+        Option(
+            "jmi",
+            "{" + ", ".join(f'"{name}"' for name in CRITERIA) + "} or Criterion",
+            "What to score candidates by: a name, or an instance of your own class.",
+            flags=("--criterion", "-c"),
+            choices=CRITERIA,
+        ),
+    ]
+    beta: Annotated[
+        float,
+        Option(
+            0.1,
+            "float",
+            "Weight of unique relevance, from 0 to 1; with 0 it is not computed at all.",
+            lambda parameter, value: check_beta(value, parameter),
+            ("--beta",),
+        ),
+    ]
+
+
+Group = TypeVar("Group", bound=Mapping[str, Any])
+# Options that change nothing about the result.
+_SILENT = ("n_jobs", "progress", "verbose")
+
+
+@cache
+def options_of(group: type) -> dict[str, Option]:
+    """The options of a group, by name."""
+    hints = get_type_hints(group, include_extras=True)
+    return {name: next(part for part in hint.__metadata__ if isinstance(part, Option)) for name, hint in hints.items()}
+
+
+def complete(group: type[Group], given: Mapping[str, Any], owner: str) -> Group:
+    """What was given, checked, with defaults for the rest.
+
+    `owner` is the function that was called: a name it does not know is an error that says which one may be meant.
+    """
+    known = options_of(group)
+    for name in given:
+        if name not in known:
+            close = difflib.get_close_matches(name, known, n=1)
+            hint = f"did you mean {close[0]}=?" if close else f"there are {', '.join(known)}"
+            raise TypeError(f"{owner}() has no option {name}=; {hint}")
+    values = {name: given.get(name, option.default) for name, option in known.items()}
+    for name, option in known.items():
+        option.check(name, values[name])
+    return cast(Group, values)
+
+
+def part_of(group: type[Group], options: Mapping[str, Any]) -> Group:
+    """Those of some options that belong to a group."""
+    return cast(Group, {name: options[name] for name in options_of(group) if name in options})
+
+
+def settings_of(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options that decide the result, as plain values that JSON can hold."""
+    return {name: _plain(name, value) for name, value in options.items() if name not in _SILENT}
+
+
+def is_default(name: str, value: Any) -> bool:
+    """Whether an option has the plain value that it has if nothing is said."""
+    return bool(_plain(name, options_of(SelectorOptions)[name].default) == value)
+
+
+def _plain(name: str, value: Any) -> Any:
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if name == "unique_relevance" and not isinstance(value, str):
+        return "given values"
+    if isinstance(value, Mapping):
+        return {str(key): _plain(name, one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain("", one) for one in value]
+    return value if value is None or isinstance(value, str | int | float) else repr(value)
+
+
+def documented(group: type, *, without: Sequence[str] = ()) -> Callable[[Any], Any]:
+    """Write the options of a group into a docstring, in the place of a line that says ``{options}``."""
+
+    def document(target: Any) -> Any:
+        if target.__doc__ is None:  # as with python -OO
+            return target
+        line = next(line for line in target.__doc__.splitlines() if line.strip() == "{options}")
+        indent = line[: len(line) - len(line.lstrip())]
+        entries = [
+            f"{indent}{name} : {option.kind}, default={option.default!r}\n{indent}    {option.meaning}"
+            if option.default is not None
+            else f"{indent}{name} : {option.kind}\n{indent}    {option.meaning}"
+            for name, option in options_of(group).items()
+            if name not in without
+        ]
+        target.__doc__ = target.__doc__.replace(line, "\n".join(entries))
+        return target
+
+    return document
