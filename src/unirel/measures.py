@@ -1,36 +1,23 @@
 """How much columns tell about a target: the public functions."""
 
-from typing import Any, Literal
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel.information import make_information
-from unirel.information.knn import Metric
-from unirel.table import Kinds, Table
-
-Correction = Literal["miller-madow"] | None
-Scale = Literal["standard", "rank"] | None
-TargetKind = Literal["auto", "discrete", "continuous"]
-Missing = Literal["level", "error"]
+from unirel.information.base import Information, make_information
+from unirel.options import EstimationOptions, MeasureOptions, ReadingOptions, complete, documented, part_of
+from unirel.table import Table
 
 
+@documented(MeasureOptions)
 def mutual_information(
     X: Any,
     y: Any,
     *,
     conditional_on: Any = None,
-    estimator: str = "knn",
-    n_neighbors: int = 3,
-    metric: Metric = "auto",
-    scale: Scale = "standard",
-    kinds: Kinds | None = None,
-    target_kind: TargetKind = "auto",
-    missing: Missing = "level",
-    n_bins: int | Literal["auto"] = "auto",
-    correction: Correction = None,
     clip: bool = True,
-    n_jobs: int | None = None,
+    **options: Unpack[MeasureOptions],
 ) -> float:
     """Mutual information of a block of columns and a target, I(X; y) or I(X; y | Z), in nats.
 
@@ -42,28 +29,9 @@ def mutual_information(
         The target: class labels of any type, or numbers.
     conditional_on : array or frame of shape (n_samples, n_conditions), optional
         The block Z to condition on.
-    estimator : {"knn", "plugin", "binned"}
-        Nearest neighbours, frequencies of discrete columns, or frequencies after binning.
-    n_neighbors : int
-        Neighbours that span a ball ("knn").
-    metric : {"auto", "chebyshev", "manhattan", "euclidean"}
-        Distance in the block when the target is discrete ("knn").
-    scale : {"standard", "rank", None}
-        Divide continuous columns by their standard deviation, or use their ranks, or leave them alone.
-    kinds : {"continuous", "discrete", "ignored"} or mapping, optional
-        Kinds of columns by name or position, where the decision made from the data is not wanted.
-    target_kind : {"auto", "discrete", "continuous"}
-        Whether the target is a class label; "auto" decides from its type and values.
-    missing : {"level", "error"}
-        Treat a missing value as a place of its own, or refuse it.
-    n_bins : int or "auto"
-        Bins of a continuous column ("binned").
-    correction : {None, "miller-madow"}
-        Bias correction of what is counted.
     clip : bool
         Keep the estimate between 0 and the entropy of a discrete target; False gives the raw value.
-    n_jobs : int, optional
-        Threads, as in scikit-learn. The result does not depend on them.
+    {options}
 
     Returns
     -------
@@ -97,10 +65,8 @@ def mutual_information(
     >>> round(mutual_information(coins, parity), 3)
     0.693
     """
-    table = Table.from_data(
-        X, y, conditional_on=conditional_on, kinds=kinds, target_kind=target_kind, scale=scale, missing=missing
-    )
-    information = make_information(estimator, table, locals())
+    information = _open(X, y, options, "mutual_information", conditional_on)
+    table = information.table
     target = [table.target]
     if conditional_on is None:
         value = information.mutual_information(table.features, target)
@@ -109,20 +75,13 @@ def mutual_information(
     return information.bounded(value, table.features, target) if clip else value
 
 
+@documented(MeasureOptions)
 def relevance(
     X: Any,
     y: Any,
     *,
-    estimator: str = "knn",
-    n_neighbors: int = 3,
-    scale: Scale = "standard",
-    kinds: Kinds | None = None,
-    target_kind: TargetKind = "auto",
-    missing: Missing = "level",
-    n_bins: int | Literal["auto"] = "auto",
-    correction: Correction = None,
     clip: bool = True,
-    n_jobs: int | None = None,
+    **options: Unpack[MeasureOptions],
 ) -> NDArray[np.float64]:
     """Relevance of every column by itself, I(Xk; y), in nats.
 
@@ -132,8 +91,9 @@ def relevance(
         The columns.
     y : array or series of shape (n_samples,)
         The target: class labels of any type, or numbers.
-    estimator, n_neighbors, scale, kinds, target_kind, missing, n_bins, correction, clip, n_jobs
-        As in `mutual_information`.
+    clip : bool
+        Keep estimates between 0 and the entropy of a discrete target; False gives the raw value.
+    {options}
 
     Returns
     -------
@@ -152,28 +112,20 @@ def relevance(
     >>> relevance(*load_iris(return_X_y=True)).round(2)
     array([0.48, 0.2 , 0.99, 0.98])
     """
-    table = Table.from_data(X, y, kinds=kinds, target_kind=target_kind, scale=scale, missing=missing)
-    information = make_information(estimator, table, locals())
+    information = _open(X, y, options, "relevance")
+    table = information.table
     values = information.relevance(table.features)
     return _one_per_feature(table, information.bounded_pairs(values, table.features, table.target) if clip else values)
 
 
+@documented(MeasureOptions)
 def conditional_relevance(
     X: Any,
     y: Any,
     given: Any,
     *,
-    estimator: str = "knn",
-    n_neighbors: int = 3,
-    metric: Metric = "auto",
-    scale: Scale = "standard",
-    kinds: Kinds | None = None,
-    target_kind: TargetKind = "auto",
-    missing: Missing = "level",
-    n_bins: int | Literal["auto"] = "auto",
-    correction: Correction = None,
     clip: bool = True,
-    n_jobs: int | None = None,
+    **options: Unpack[MeasureOptions],
 ) -> NDArray[np.float64]:
     """Relevance of every column when others are known, I(Xk; y | given), in nats.
 
@@ -185,8 +137,9 @@ def conditional_relevance(
         The target: class labels of any type, or numbers.
     given : name, position or list of them, or array or frame of shape (n_samples, n_conditions)
         What is known: a list names columns of `X`, an array or frame holds columns with the same rows.
-    estimator, n_neighbors, metric, scale, kinds, target_kind, missing, n_bins, correction, clip, n_jobs
-        As in `mutual_information`.
+    clip : bool
+        Keep estimates between 0 and the entropy of a discrete target; False gives the raw value.
+    {options}
 
     Returns
     -------
@@ -205,16 +158,8 @@ def conditional_relevance(
     array([0.01, 0.  , 0.  , 0.04])
     """
     named = _names_columns(given)
-    table = Table.from_data(
-        X,
-        y,
-        conditional_on=None if named else given,
-        kinds=kinds,
-        target_kind=target_kind,
-        scale=scale,
-        missing=missing,
-    )
-    information = make_information(estimator, table, locals())
+    information = _open(X, y, options, "conditional_relevance", None if named else given)
+    table = information.table
     known = _known_columns(table, given) if named else table.given.tolist()
     values = np.zeros(len(table.features))
     for position, feature in enumerate(table.features):
@@ -223,19 +168,11 @@ def conditional_relevance(
     return _one_per_feature(table, information.bounded_pairs(values, table.features, table.target) if clip else values)
 
 
+@documented(MeasureOptions)
 def irrelevance(
     X: Any,
     y: Any,
-    *,
-    estimator: str = "knn",
-    n_neighbors: int = 3,
-    scale: Scale = "standard",
-    kinds: Kinds | None = None,
-    target_kind: TargetKind = "auto",
-    missing: Missing = "level",
-    n_bins: int | Literal["auto"] = "auto",
-    correction: Correction = None,
-    n_jobs: int | None = None,
+    **options: Unpack[MeasureOptions],
 ) -> NDArray[np.float64]:
     """What every column holds beside the target, H(Xk | y) = H(Xk) - I(Xk; y), in nats.
 
@@ -245,8 +182,7 @@ def irrelevance(
         The columns.
     y : array or series of shape (n_samples,)
         The target: class labels of any type, or numbers.
-    estimator, n_neighbors, scale, kinds, target_kind, missing, n_bins, correction, n_jobs
-        As in `mutual_information`.
+    {options}
 
     Returns
     -------
@@ -267,11 +203,18 @@ def irrelevance(
     >>> irrelevance([list(pair) for pair in zip(coin, other)], coin).round(3)
     array([0.   , 0.693])
     """
-    table = Table.from_data(X, y, kinds=kinds, target_kind=target_kind, scale=scale, missing=missing)
-    information = make_information(estimator, table, locals())
+    information = _open(X, y, options, "irrelevance")
+    table = information.table
     values = information.bounded_pairs(information.relevance(table.features), table.features, table.target)
     entropies = [information.entropy(feature) for feature in table.features]
     return _one_per_feature(table, np.array(entropies) - values)
+
+
+def _open(X: Any, y: Any, options: MeasureOptions, owner: str, conditional_on: Any = None) -> Information:
+    """The estimator that the options of a measure ask for, on the table it was given."""
+    chosen = complete(MeasureOptions, options, owner)
+    table = Table.from_data(X, y, conditional_on=conditional_on, **part_of(ReadingOptions, chosen))
+    return make_information(table, part_of(EstimationOptions, chosen))
 
 
 def _one_per_feature(table: Table, values: NDArray[np.float64]) -> NDArray[np.float64]:

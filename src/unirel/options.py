@@ -67,7 +67,7 @@ def _count_or(name: str, lowest: int) -> Callable[[str, Any], None]:
 
 
 def _check_seconds(parameter: str, value: Any) -> None:
-    if value is not None and (not isinstance(value, Real) or not value >= 0):
+    if value is not None and (not isinstance(value, Real) or not float(value) >= 0):
         raise ValueError(f"{parameter}={value!r} must be None or a number from 0 on")
 
 
@@ -150,7 +150,21 @@ class ReadingOptions(TypedDict, total=False):
     ]
 
 
-class EstimationOptions(TypedDict, total=False):
+class WorkOptions(TypedDict, total=False):
+    """How much of the machine is used."""
+
+    n_jobs: Annotated[
+        int | None,
+        Option(
+            None,
+            "int, optional",
+            "Threads, as in scikit-learn. The result does not depend on them.",
+            flags=("--jobs", "-j"),
+        ),
+    ]
+
+
+class EstimationOptions(WorkOptions, total=False):
     """How information is estimated."""
 
     estimator: Annotated[
@@ -193,46 +207,15 @@ class EstimationOptions(TypedDict, total=False):
         Correction,
         Option(None, '{None, "miller-madow"}', "Bias correction of what is counted.", _one_of(None, "miller-madow")),
     ]
-    n_jobs: Annotated[
-        int | None,
-        Option(
-            None,
-            "int, optional",
-            "Threads, as in scikit-learn. The result does not depend on them.",
-            flags=("--jobs", "-j"),
-        ),
-    ]
 
 
 class MeasureOptions(ReadingOptions, EstimationOptions, total=False):
     """How a table is read, and how information is estimated from it."""
 
 
-class SelectionOptions(MeasureOptions, total=False):
-    """The same, and how features are searched."""
+class ClassifierOptions(TypedDict, total=False):
+    """What is trained where unique relevance comes from a classifier."""
 
-    n_features_to_select: Annotated[
-        int | float | Literal["auto"],
-        Option(
-            DEFAULT_N_FEATURES,
-            'int, float or "auto"',
-            "How many features, which share of them, or as many as beat shuffled copies of all candidates. The default "
-            "of 10 means all features if there are fewer; any other number above that of the features is an error.",
-            flags=("--n-features", "-k"),
-        ),
-    ]
-    unique_relevance: Annotated[
-        Any,
-        Option(
-            "reference",
-            '{"reference", "ksg", "classifier"} or array of shape (n_features,)',
-            'How unique relevance is found, or its values. "reference" takes it beside the first 20 features that the '
-            "same criterion selects without boost, and brings it to the spread of the criterion at every step.",
-            _check_method,
-            ("--unique-relevance", "-u"),
-            (*UNIQUE_METHODS, "none"),
-        ),
-    ]
     classifier: Annotated[
         Any,
         Option(
@@ -249,6 +232,33 @@ class SelectionOptions(MeasureOptions, total=False):
             5,
             'int, splitter or "train"',
             "How the cross-entropy of that classifier is taken: out of fold, or on the training rows.",
+        ),
+    ]
+
+
+class ProgressOptions(TypedDict, total=False):
+    """Whether somebody watches."""
+
+    progress: Annotated[
+        Progress | None,
+        Option(None, "callable, optional", "Called as ``progress(done, total)`` after each selected feature."),
+    ]
+    verbose: Annotated[bool, Option(False, "bool", "Show progress on standard error.")]
+
+
+class SearchOptions(MeasureOptions, ClassifierOptions, ProgressOptions, total=False):
+    """How features are searched, however many."""
+
+    unique_relevance: Annotated[
+        Any,
+        Option(
+            "reference",
+            '{"reference", "ksg", "classifier"} or array of shape (n_features,)',
+            'How unique relevance is found, or its values. "reference" takes it beside the first 20 features that the '
+            "same criterion selects without boost, and brings it to the spread of the criterion at every step.",
+            _check_method,
+            ("--unique-relevance", "-u"),
+            (*UNIQUE_METHODS, "none"),
         ),
     ]
     include: Annotated[
@@ -275,11 +285,21 @@ class SelectionOptions(MeasureOptions, total=False):
         int | None,
         Option(0, "int, optional", "Seed of the shuffled copies; nothing else is random.", flags=("--seed",)),
     ]
-    progress: Annotated[
-        Progress | None,
-        Option(None, "callable, optional", "Called as ``progress(done, total)`` after each selected feature."),
+
+
+class SelectionOptions(SearchOptions, total=False):
+    """The parameters of `selection_path`."""
+
+    n_features_to_select: Annotated[
+        int | float | Literal["auto"],
+        Option(
+            DEFAULT_N_FEATURES,
+            'int, float or "auto"',
+            "How many features, which share of them, or as many as beat shuffled copies of all candidates. The default "
+            "of 10 means all features if there are fewer; any other number above that of the features is an error.",
+            flags=("--n-features", "-k"),
+        ),
     ]
-    verbose: Annotated[bool, Option(False, "bool", "Show progress on standard error.")]
 
 
 class SelectorOptions(SelectionOptions, total=False):
@@ -308,6 +328,7 @@ class SelectorOptions(SelectionOptions, total=False):
 
 
 Group = TypeVar("Group", bound=Mapping[str, Any])
+Documented = TypeVar("Documented")
 # Options that change nothing about the result.
 _SILENT = ("n_jobs", "progress", "verbose")
 
@@ -363,10 +384,10 @@ def _plain(name: str, value: Any) -> Any:
     return value if value is None or isinstance(value, str | int | float) else repr(value)
 
 
-def documented(group: type, *, without: Sequence[str] = ()) -> Callable[[Any], Any]:
+def documented(group: type, *, without: Sequence[str] = ()) -> Callable[[Documented], Documented]:
     """Write the options of a group into a docstring, in the place of a line that says ``{options}``."""
 
-    def document(target: Any) -> Any:
+    def document(target: Documented) -> Documented:
         if target.__doc__ is None:  # as with python -OO
             return target
         line = next(line for line in target.__doc__.splitlines() if line.strip() == "{options}")

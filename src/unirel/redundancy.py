@@ -1,30 +1,35 @@
 """How many of the selected features are unnecessary: the redundancy rate of a selection."""
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations, islice
 from math import comb
 from numbers import Real
-from typing import Any, Literal, cast
+from typing import Any, Literal, Unpack
 
 import numpy as np
-from numpy.typing import NDArray
 
-from unirel.criteria import make_criterion
 from unirel.criteria.base import Criterion
 from unirel.errors import UnirelWarning
-from unirel.information.base import Information
-from unirel.information.knn import KNN, Metric
-from unirel.options import check_whole_number
-from unirel.path import SearchOptions, run_path
-from unirel.reading import Kinds
+from unirel.information.base import Columns, Information, Values
+from unirel.information.knn import KNN
+from unirel.options import (
+    EstimationOptions,
+    ReadingOptions,
+    SearchOptions,
+    SelectionOptions,
+    check_whole_number,
+    complete,
+    documented,
+    part_of,
+    settings_of,
+)
 from unirel.results import Redundancy
+from unirel.search import select
 from unirel.table import Table
-from unirel.work import Progress, ProgressBar
-
-Values = NDArray[np.float64]
-Columns = NDArray[np.intp]
+from unirel.unique import unique_in_metric, varies, without_each_of
+from unirel.work import Progress, progress_of
 
 # What rounding may change in an estimate.
 _ROUNDING = 1e-12
@@ -35,6 +40,7 @@ _MAX_EXACT, _MAX_EXACT_CONTINUOUS = 22, 14
 _SUBSETS_PER_ROUND, _PAIRS_PER_ROUND = 2**16, 2**32
 
 
+@documented(SearchOptions)
 def redundancy_analysis(
     X: Any,
     y: Any,
@@ -45,16 +51,7 @@ def redundancy_analysis(
     tolerance: float = 0.0,
     max_exact: int | Literal["auto"] = "auto",
     max_features: int | None = None,
-    unique_relevance: Any = "reference",
-    n_neighbors: int = 3,
-    metric: Metric = "auto",
-    scale: Literal["standard", "rank"] | None = "standard",
-    kinds: Kinds | None = None,
-    target_kind: Literal["auto", "discrete", "continuous"] = "auto",
-    missing: Literal["level", "error"] = "level",
-    n_jobs: int | None = None,
-    progress: Progress | None = None,
-    verbose: bool = False,
+    **options: Unpack[SearchOptions],
 ) -> Redundancy:
     """Split the features that are selected until I(S; y) saturates into unique, conditional and redundant ones.
 
@@ -79,15 +76,7 @@ def redundancy_analysis(
         is 22 for class labels and 14 for a continuous target.
     max_features : int, optional
         Features to select at most; all of them if None. Saturation is then judged by the sizes up to this one.
-    unique_relevance : {"reference", "ksg", "classifier"} or array of shape (n_features,)
-        What the selection boosts, as in `selection_path`; "ksg" is the paper's. It has no part in the analysis.
-    n_neighbors, metric, scale, kinds, target_kind, missing, n_jobs
-        As in `mutual_information`. Of metric "auto" the analysis uses one for all sizes: chebyshev if all features are
-        continuous without missing values, otherwise manhattan.
-    progress : callable, optional
-        Called as ``progress(done, total)``, first over selected features, then over subsets.
-    verbose : bool
-        Draw progress bars on standard error.
+    {options}
 
     Returns
     -------
@@ -101,6 +90,9 @@ def redundancy_analysis(
 
     Notes
     -----
+    `estimator` and what is boosted have a part in the selection only: the analysis is by neighbours, with one metric
+    for all sizes; of "auto" it is chebyshev if all features are continuous without missing values, otherwise manhattan.
+
     S_sat is the selection up to the first size at which I(S; y) is within `tolerance` of its largest value. A feature
     of S_sat is *unique* if its unique relevance, I(all features; y) - I(all others; y), is above 0. Of the rest, S_red
     is the largest part T with I(S_sat without T; y) >= I(S_sat; y) - tolerance; of several the one that leaves the most
@@ -134,54 +126,34 @@ def redundancy_analysis(
     >>> result.unique, result.conditional, result.redundant
     (array([3]), array([0]), array([1, 2]))
     """
-    table = Table.from_data(X, y, kinds=kinds, target_kind=target_kind, scale=scale, missing=missing)
+    chosen = complete(SearchOptions, options, "redundancy_analysis")
+    table = Table.from_data(X, y, **part_of(ReadingOptions, chosen))
     limit = _read_max_exact(max_exact, table)
     tolerance = _read_tolerance(tolerance)
-    information = in_one_metric(KNN(table, n_neighbors=n_neighbors, metric=metric, n_jobs=n_jobs))
-    settings: dict[str, Any] = {"n_neighbors": n_neighbors, "metric": information.metric, "scale": scale}
-    complete = True
+    information = KNN(table, **part_of(EstimationOptions, chosen)).in_metric_of(table.features)
+    settings: dict[str, Any] = {**chosen, "metric": information.metric}
+    complete_order = True
     if order is None:
-        options = SearchOptions(
-            n_features_to_select=_n_features(table, max_features),
-            unique_relevance=unique_relevance,
-            n_neighbors=n_neighbors,
-            metric=metric,
-            n_jobs=n_jobs,
-            progress=ProgressBar("selecting") if verbose and progress is None else progress,
-        )
-        selection = run_path(table, [make_criterion(criterion)], [beta], options).selections[0]
+        wanted: SelectionOptions = {**chosen, "n_features_to_select": _n_features(table, max_features)}
+        (selection,) = select(table, [criterion], [beta], wanted)
         if len(selection) == 0:
             raise KeyboardInterrupt("interrupted before the first feature was selected")
-        columns, complete = selection.order, selection.complete
-        boosted = unique_relevance if isinstance(unique_relevance, str) else "given values"
-        settings |= {"criterion": selection.criterion, "beta": beta, "boosted": boosted if beta > 0 else None}
+        columns, complete_order = selection.order, selection.complete
+        settings |= {"criterion": selection.criterion, "beta": beta}
     else:
         columns = _read_order(table, order)
-    bar = ProgressBar("searching subsets") if verbose and progress is None else progress
-    return analyse(
-        information, columns, tolerance=tolerance, max_exact=limit, complete=complete, settings=settings, progress=bar
+    return find_redundancy(
+        information,
+        columns,
+        tolerance=tolerance,
+        max_exact=limit,
+        complete=complete_order,
+        settings=settings_of(settings),
+        progress=progress_of(chosen, "searching subsets"),
     )
 
 
-def in_one_metric(information: KNN) -> KNN:
-    """The estimator with the metric that "auto" means for all features, so that it is the same for few of them."""
-    varying = [feature for feature in information.table.features if _varies(information.table, feature)]
-    information.metric = cast(Metric, information.metric_of(varying))
-    return information
-
-
-def unique_relevance_in(information: Information) -> Values:
-    """Raw unique relevance of all features, 0 for constant ones and NaN for ignored ones."""
-    table = information.table
-    unique = np.full(table.n_features, np.nan)
-    unique[table.features] = 0.0
-    varying = np.array([feature for feature in table.features if _varies(table, feature)], np.intp)
-    if len(varying):
-        unique[varying] = _joint(information, varying) - _without_each(information, varying[:0], varying)
-    return unique
-
-
-def analyse(
+def find_redundancy(
     information: Information,
     order: Columns,
     unique: Values | None = None,
@@ -189,18 +161,18 @@ def analyse(
     tolerance: float = 0.0,
     max_exact: int = _MAX_EXACT,
     complete: bool = True,
-    settings: dict[str, Any] | None = None,
+    settings: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> Redundancy:
     """`redundancy_analysis` of an order with an estimator that has one metric; only greedy if `complete` is false."""
     table = information.table
-    unique = unique_relevance_in(information) if unique is None else unique
+    unique = unique_in_metric(information) if unique is None else unique
     curve = information.nested(order)
     size = int(np.argmax(curve >= curve.max() - tolerance - _ROUNDING)) + 1
     saturated = order[:size]
     is_unique = unique[saturated] > _ROUNDING
     # A constant column changes nothing, so it can always go, and the search is spared.
-    constant = np.array([not _varies(table, feature) for feature in saturated])
+    constant = np.array([not varies(table, feature) for feature in saturated])
     candidates = saturated[~is_unique & ~constant]
     lowest = float(curve[size - 1]) - tolerance - _ROUNDING
     search = _Search(information, saturated[is_unique], candidates, lowest, _Kept(candidates, float(curve[size - 1])))
@@ -276,7 +248,7 @@ class _Search:
         """Remove, down to the last, the candidate that leaves the most information; of equals the latest."""
         kept = self.candidates
         while len(kept):
-            left = _without_each(self.information, self.always, kept)
+            left = without_each_of(self.information, self.always, kept)
             place = int(np.flatnonzero(left >= left.max() - _ROUNDING)[-1])
             kept = np.delete(kept, place)
             if left[place] >= self.lowest:
@@ -322,26 +294,6 @@ def _all_subsets(n_columns: int, size: int, step: int) -> Iterator[Columns]:
     subsets = combinations(range(n_columns), size)
     while part := list(islice(subsets, step)):
         yield np.fromiter(chain.from_iterable(part), np.intp, len(part) * size).reshape(-1, size)
-
-
-def _joint(information: Information, columns: Columns) -> float:
-    """I(columns; target), by the same estimator whatever their number."""
-    return float(information.subsets(columns[:0], columns, np.arange(len(columns))[None])[0])
-
-
-def _without_each(information: Information, always: Columns, columns: Columns) -> Values:
-    """I(always and columns; target) without each of the columns, none of which is constant."""
-    block = np.concatenate([always, columns])
-    if len(block) >= 3:
-        changes = information.without_each(block)
-        return np.asarray(changes.before + changes.change[len(always) :])
-    positions = np.arange(len(columns))
-    rests = np.array([np.delete(positions, place) for place in positions], np.intp)
-    return information.subsets(always, columns, rests.reshape(len(columns), -1))
-
-
-def _varies(table: Table, column: int) -> bool:
-    return bool(table.values[column].min() < table.values[column].max())
 
 
 def _n_features(table: Table, max_features: int | None) -> int:

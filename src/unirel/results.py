@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,15 @@ from numpy.typing import NDArray
 
 from unirel.frames import make_frame
 
-# The reason of a search that was stopped by hand begins with it.
-INTERRUPTED = "interrupted"
+
+class Ending(StrEnum):
+    """Why a search ended."""
+
+    ASKED = "asked"  # it has what was asked for
+    EXHAUSTED = "exhausted"  # fewer features were left than were asked for
+    SHUFFLED = "shuffled"  # a shuffled copy of a feature scored best
+    OUT_OF_TIME = "out of time"
+    INTERRUPTED = "interrupted"  # by hand
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,9 +41,7 @@ class Selection:
         I(Xk; y) of all features; NaN for ignored ones.
     unique_relevance : ndarray of shape (n_features,) or None
         As boosted; None if nothing was boosted.
-    complete : bool
-        False if the search was stopped before it had what was asked for.
-    reason : str
+    ending : Ending
         Why it ended.
     settings : dict
         Everything else that was asked for.
@@ -48,17 +54,39 @@ class Selection:
     names: tuple[str, ...]
     relevance: NDArray[np.float64]
     unique_relevance: NDArray[np.float64] | None
-    complete: bool
-    reason: str
+    ending: Ending
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.order)
 
     @property
+    def complete(self) -> bool:
+        """Whether it has what was asked for, or all there is."""
+        return self.ending not in (Ending.OUT_OF_TIME, Ending.INTERRUPTED)
+
+    @property
     def interrupted(self) -> bool:
         """Whether it was stopped by hand."""
-        return self.reason.startswith(INTERRUPTED)
+        return self.ending is Ending.INTERRUPTED
+
+    @property
+    def lacks_boost(self) -> bool:
+        """Whether it was stopped before unique relevance was known, so that nothing is boosted."""
+        return self.beta > 0 and self.unique_relevance is None
+
+    @property
+    def reason(self) -> str:
+        """Why it ended, in words."""
+        reasons = {
+            Ending.ASKED: f"{len(self)} features were asked for",
+            Ending.EXHAUSTED: f"all {len(self)} features that were left are selected",
+            Ending.SHUFFLED: f"a shuffled feature scored best at step {len(self) + 1}",
+            Ending.OUT_OF_TIME: f"the time budget of {self.settings.get('max_seconds') or 0:g} s was used up",
+            Ending.INTERRUPTED: "interrupted",
+        }
+        unboosted = " before unique relevance was known; this is the order without boost"
+        return reasons[self.ending] + (unboosted if self.lacks_boost and len(self) else "")
 
     @property
     def selected_names(self) -> list[str]:
@@ -71,6 +99,7 @@ class Selection:
             "criterion": self.criterion,
             "beta": self.beta,
             "complete": self.complete,
+            "ending": self.ending.value,
             "reason": self.reason,
             "features": [dict(zip(_ROW, row, strict=True)) for row in zip(*self._columns(), strict=True)],
             "settings": dict(self.settings),
@@ -254,4 +283,60 @@ class Redundancy:
             "joint_information": self.curve.tolist(),
             "unique_relevance": _plain(self.unique_relevance[self.order]),
             "role": self.roles,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Analysis:
+    """How the first features of a selection relate to each other and to the target.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The features, first selected first.
+    shared : ndarray of shape (n_features, n_features)
+        Normalised mutual information of every two of them, from 0 to 1.
+    joint_information : ndarray
+        I(first n features; target) for n = 1, 2, ...; it may be shorter than the selection, or empty.
+    entropy : float or None
+        Entropy of the target, the most that can be told about it; None for a continuous target.
+
+    Notes
+    -----
+    Mutual information has no upper bound for continuous columns. It is normalised to ``sqrt(1 - exp(-2 I))``, which is
+    the absolute correlation of two Gaussian columns [1]_, divided by the most it can be if one of them is discrete.
+
+    References
+    ----------
+    .. [1] E. H. Linfoot (1957). An informational measure of correlation. Information and Control 1(1).
+    """
+
+    names: tuple[str, ...]
+    shared: NDArray[np.float64]
+    joint_information: NDArray[np.float64]
+    entropy: float | None
+
+    def partners(self, place: int, most: int = 3) -> list[tuple[str, float]]:
+        """The features that share most with one of them, and how much; the place is that in the selection."""
+        if place >= len(self.shared):
+            return []
+        others = [other for other in range(len(self.shared)) if other != place]
+        others.sort(key=lambda other: -self.shared[place, other])
+        return [(self.names[other], float(self.shared[place, other])) for other in others[:most]]
+
+    def closest_pair(self) -> tuple[str, str, float] | None:
+        """The two features that share most, and how much."""
+        if len(self.shared) < 2:
+            return None
+        upper = np.triu(self.shared, 1)
+        first, second = np.unravel_index(int(np.argmax(upper)), upper.shape)
+        return self.names[first], self.names[second], float(upper[first, second])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain lists, numbers and strings, fit for JSON."""
+        return {
+            "names": list(self.names),
+            "shared": self.shared.tolist(),
+            "joint_information": self.joint_information.tolist(),
+            "entropy": self.entropy,
         }

@@ -1,20 +1,21 @@
-"""The one greedy loop: every criterion, plain or boosted by unique relevance."""
+"""The one greedy loop: every criterion, plain or boosted by unique relevance, and all searches on one table."""
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel.boost import Boost
-from unirel.criteria.base import Criterion
-from unirel.information.memo import Memo
-from unirel.results import INTERRUPTED, Selection
-from unirel.work import Progress
-
-Values = NDArray[np.float64]
-Columns = NDArray[np.intp]
+from unirel.criteria.base import Criterion, make_criterion
+from unirel.information.base import Columns, Memo, Values, make_information
+from unirel.options import DEFAULT_N_FEATURES, EstimationOptions, SelectionOptions, check_beta, part_of, settings_of
+from unirel.results import Ending, Selection, SelectionPath
+from unirel.table import Table
+from unirel.unique import REFERENCE_SIZE, Boost, find_boost, needs_reference
+from unirel.work import Progress, Stages, progress_of
 
 # Scores that differ by less than this share are a tie that rounding has broken.
 _TIE = 1e-12
@@ -22,12 +23,31 @@ _TIE = 1e-12
 _BATCH = 32
 
 
+def select(
+    table: Table, criteria: Sequence[str | Criterion], betas: Sequence[float], options: SelectionOptions
+) -> SelectionPath:
+    """One selection for each criterion and weight, fewer if interrupted, from one set of estimates."""
+    chosen = [make_criterion(criterion) for criterion in criteria]
+    if not chosen or len(betas) == 0:
+        raise ValueError(f"criteria={list(criteria)!r}, betas={list(betas)!r}: name at least one of each")
+    weights = [check_beta(beta) for beta in betas]
+    searches = Searches(table, options, len(chosen) * len(weights))
+    selections: list[Selection] = []
+    for criterion in chosen:
+        selections += searches.run(criterion, weights)
+        if searches.interrupted:
+            break
+    return SelectionPath(tuple(selections))
+
+
 @dataclass(frozen=True)
 class Limits:
-    """When a search ends."""
+    """When a search ends, and what it may choose from."""
 
     n_features: int  # features to select
     max_seconds: float | None = None
+    include: Sequence[int] = ()
+    exclude: Sequence[int] = ()
     probes: bool = False  # stop at the first step that a shuffled copy of a feature would win
     started: float = field(default_factory=time.monotonic)
 
@@ -35,6 +55,86 @@ class Limits:
     def out_of_time(self) -> bool:
         """Whether the time is used up."""
         return self.max_seconds is not None and time.monotonic() - self.started > self.max_seconds
+
+
+class Searches:
+    """Runs searches on one table with one set of estimates, one time budget and one progress bar.
+
+    Parameters
+    ----------
+    table : Table
+        What is selected from.
+    options : SelectionOptions
+        How, all of them.
+    n_searches : int
+        How many searches progress is counted over.
+    """
+
+    def __init__(self, table: Table, options: SelectionOptions, n_searches: int = 1) -> None:
+        n_features, auto = _n_features(table, options["n_features_to_select"])
+        self._options = options
+        self._limits = Limits(
+            n_features,
+            options["max_seconds"],
+            _columns(table, options["include"], "include"),
+            _columns(table, options["exclude"], "exclude"),
+            auto,
+        )
+        _check_columns(table, self._limits)
+        self._table = table.with_probes(options["random_state"]) if auto else table
+        self._memo = Memo(make_information(self._table, part_of(EstimationOptions, options)))
+        self._boosts: dict[tuple[Any, ...], Boost] = {}
+        self._counter = Stages(progress_of(options, "selecting"), n_features * n_searches)
+        self.interrupted = False
+
+    def run(self, criterion: Criterion, betas: Sequence[float], unique_relevance: Any = None) -> list[Selection]:
+        """One selection for each beta, fewer if interrupted; unique relevance is found once, and only if needed.
+
+        `unique_relevance` is that of the options unless it is given.
+        """
+        unique = self._options["unique_relevance"] if unique_relevance is None else unique_relevance
+        settings = settings_of({**self._options, "unique_relevance": unique})
+        selections: list[Selection] = []
+        for beta in betas:
+            found = self._find_boost(criterion, unique) if beta > 0 else None
+            selection = found if isinstance(found, Selection) else self._search(criterion, beta, found)
+            selections.append(replace(selection, beta=beta, settings=settings))
+            self.interrupted |= selection.interrupted
+            if self.interrupted:
+                break
+        return selections
+
+    def _search(self, criterion: Criterion, beta: float, boost: Boost | None) -> Selection:
+        selection = search(self._memo, criterion, self._limits, beta=beta, boost=boost, progress=self._counter.step)
+        try:
+            self._counter.finish(self._limits.n_features)
+        except KeyboardInterrupt:
+            self.interrupted = True
+        return selection
+
+    def _find_boost(self, criterion: Criterion, unique: Any) -> Boost | Selection:
+        """The boost or, if it was stopped before it was known, what there is without it, marked incomplete."""
+        beside = needs_reference(unique)
+        key = (unique if isinstance(unique, str) else id(unique), criterion if beside else None)
+        if key in self._boosts:
+            return self._boosts[key]
+        limits = replace(self._limits, n_features=REFERENCE_SIZE if beside else 0, include=(), probes=False)
+        reference = search(self._memo, criterion, limits)
+        if not reference.complete:
+            return self._without_boost(reference, reference.ending)
+        try:
+            boost = find_boost(self._table, unique, reference.order.tolist() if beside else None, self._options)
+        except KeyboardInterrupt:
+            return self._without_boost(reference, Ending.INTERRUPTED)
+        self._boosts[key] = boost
+        return boost
+
+    def _without_boost(self, selection: Selection, ending: Ending) -> Selection:
+        """An unboosted selection in the place of a boosted one, forced features first."""
+        known = dict(zip(selection.order.tolist(), selection.scores.tolist(), strict=True))
+        order = list(dict.fromkeys([*self._limits.include, *known]))[: self._limits.n_features]
+        scores = np.array([known.get(feature, np.nan) for feature in order])
+        return replace(selection, order=np.array(order, np.intp), scores=scores, ending=ending)
 
 
 class _Scores:
@@ -95,8 +195,6 @@ def search(
     *,
     beta: float = 0.0,
     boost: Boost | None = None,
-    include: Sequence[int] = (),
-    exclude: Sequence[int] = (),
     progress: Progress | None = None,
 ) -> Selection:
     """Select features one by one, each time the one with the best score.
@@ -106,13 +204,12 @@ def search(
     """
     table = memo.information.table
     steps: list[tuple[int, float]] = []
-    complete = False
     try:
-        complete, reason = _search(memo, criterion, limits, beta, boost, include, exclude, progress, steps)
+        ending = _search(memo, criterion, limits, beta, boost, progress, steps)
     except _OutOfTime:
-        reason = f"the time budget of {limits.max_seconds:g} s was used up"
+        ending = Ending.OUT_OF_TIME
     except KeyboardInterrupt:
-        reason = INTERRUPTED
+        ending = Ending.INTERRUPTED
     relevance = np.full(table.n_features, np.nan)
     relevance[table.features] = memo.known_relevance(table.features)
     return Selection(
@@ -123,8 +220,8 @@ def search(
         names=table.names,
         relevance=relevance,
         unique_relevance=None if boost is None else boost.values[: table.n_features].copy(),
-        complete=complete,
-        reason=reason,
+        ending=ending,
+        settings={"max_seconds": limits.max_seconds},
     )
 
 
@@ -134,34 +231,29 @@ def _search(
     limits: Limits,
     beta: float,
     boost: Boost | None,
-    include: Sequence[int],
-    exclude: Sequence[int],
     progress: Progress | None,
     steps: list[tuple[int, float]],
-) -> tuple[bool, str]:
-    """Append steps until the search ends by itself; returns whether it is complete, and why it ended."""
-    table = memo.information.table
-    candidates = np.setdiff1d(table.features, [*include, *exclude])
-    probes = candidates + table.n_features if limits.probes else np.empty(0, np.intp)
+) -> Ending:
+    """Append steps until the search ends by itself; returns why it ended."""
+    table, include = memo.information.table, limits.include
+    candidates = np.setdiff1d(table.features, [*include, *limits.exclude])
+    probes = candidates + table.n_features if limits.probes else candidates[:0]
     scores = _Scores(memo, criterion, np.concatenate([table.features, probes]))
     n_wanted = min(limits.n_features, len(candidates) + len(include))
     while len(steps) < n_wanted:
         if limits.out_of_time:
             raise _OutOfTime
         selected = np.array([feature for feature, _ in steps], np.intp)
-        forced = len(steps) < len(include)
         pool = np.concatenate([np.setdiff1d(candidates, selected), probes])
-        if forced:
+        if len(steps) < len(include):
             pool = np.array([include[len(steps)]], np.intp)
         best, score = _best(scores, pool, selected, beta, boost, limits, table.n_features)
         if best >= table.n_features:
-            return True, f"a shuffled feature scored best at step {len(steps) + 1}"
+            return Ending.SHUFFLED
         steps.append((best, score))
         if progress is not None:
             progress(len(steps), n_wanted)
-    if n_wanted < limits.n_features:
-        return True, f"all {n_wanted} features that were left are selected"
-    return True, f"{n_wanted} features were asked for"
+    return Ending.EXHAUSTED if n_wanted < limits.n_features else Ending.ASKED
 
 
 def _best(
@@ -188,3 +280,42 @@ def _best(
             raise _OutOfTime
         promising = promising[np.argsort(-values[promising], kind="stable")[:_BATCH]]
         scores.update(pool[promising], selected)
+
+
+def _n_features(table: Table, wanted: Any) -> tuple[int, bool]:
+    """How many features to select at most, and whether to stop at a shuffled one."""
+    n_features = len(table.features)
+    if isinstance(wanted, Integral) and wanted == DEFAULT_N_FEATURES:
+        return min(DEFAULT_N_FEATURES, n_features), False
+    if isinstance(wanted, str) and wanted == "auto":
+        return n_features, True
+    if isinstance(wanted, Integral) and not isinstance(wanted, bool) and 1 <= int(wanted) <= table.n_features:
+        return min(int(wanted), n_features), False
+    if isinstance(wanted, Real) and not isinstance(wanted, Integral) and 0 < float(wanted) <= 1:
+        return max(1, int(round(float(wanted) * n_features, 9))), False  # 0.29 of 100 is 29, not 28.999...
+    raise ValueError(
+        f"n_features_to_select={wanted!r} must be a whole number from 1 to {table.n_features} (the number of features),"
+        " a share above 0 and up to 1.0, or 'auto'"
+    )
+
+
+def _columns(table: Table, columns: Sequence[int | str], parameter: str) -> list[int]:
+    """Positions of named columns, each once; an ignored one cannot be included."""
+    positions = table.positions(columns)
+    for position in positions:
+        if parameter == "include" and position not in table.features:
+            raise ValueError(f"include names {table.names[position]!r}, which is ignored; give it a kind with kinds=")
+    return list(dict.fromkeys(positions))
+
+
+def _check_columns(table: Table, limits: Limits) -> None:
+    """Refuse features that are both included and excluded, too many of the first, or all of the second."""
+    both = sorted(set(limits.include) & set(limits.exclude))
+    if both:
+        raise ValueError(f"{table.names[both[0]]!r} is in include and in exclude; choose one of them")
+    if len(limits.include) > limits.n_features:
+        raise ValueError(
+            f"include names {len(limits.include)} features, but n_features_to_select={limits.n_features}; select more"
+        )
+    if len(np.setdiff1d(table.features, limits.exclude)) == 0:
+        raise ValueError(f"no feature is left: exclude names all {len(limits.exclude)} of them")

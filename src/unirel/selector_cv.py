@@ -1,10 +1,9 @@
 """A selector that chooses the weight of unique relevance and the number of features by cross-validation."""
 
-import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from numbers import Real
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,17 +15,14 @@ from sklearn.utils import Bunch, column_or_1d, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.parallel import Parallel, delayed
 
-from unirel.criteria.base import Criterion
-from unirel.errors import UnirelWarning
-from unirel.options import check_whole_number
-from unirel.path import SearchOptions, run_path
-from unirel.reading import Kinds, take_columns, take_rows
-from unirel.selectors import BaseSelector
+from unirel.folds import score_prefixes, select_rows
+from unirel.information.base import Columns, Values
+from unirel.options import SelectorOptions, check_beta, check_whole_number
+from unirel.reading import take_columns, take_rows
+from unirel.search import select
+from unirel.selectors import BaseSelector, BURSelector
 from unirel.table import Table
 from unirel.work import ProgressBar
-
-Values = NDArray[np.float64]
-Rows = NDArray[np.intp]
 
 # Means of the same scores in another order differ by less than this.
 _ROUNDING = 1e-12
@@ -44,8 +40,9 @@ class BURSelectorCV(BaseSelector):
     estimator : scikit-learn estimator
         What is scored. It gets columns of `X` as they are, so texts and missing values must be something it can handle,
         such as a pipeline that encodes them.
-    criterion : {"mim", "mrmr", "jmi", "jmim", "cmim", "gsa"} or Criterion, default="jmi"
-        What to score candidates by: a name, or an instance of your own class.
+    selector : BURSelector, optional
+        How features are selected, beta and their number aside; ``BURSelector()`` if None. Its time budget is that of
+        each search: one for every fold, and one for all rows.
     betas : list of float, default=(0.0, 0.1, 0.3, 0.5)
         Weights of unique relevance to try; 0, no boost, is always tried.
     max_features : int, default=30
@@ -58,17 +55,6 @@ class BURSelectorCV(BaseSelector):
         A scorer of scikit-learn; None is the estimator's own score.
     one_standard_error : bool, default=False
         Choose the fewest features whose mean score is within one standard error of the best one.
-    information : {"knn", "plugin", "binned"}, default="knn"
-        How mutual information is estimated; the parameter `estimator` of `BURSelector`.
-    classifier_cv : int, splitter or "train", default=5
-        How the cross-entropy of the classifier is taken for ``unique_relevance="classifier"``; the parameter `cv` of
-        `BURSelector`.
-    unique_relevance, classifier, n_neighbors, metric, scale, n_bins, correction
-        As in `BURSelector`.
-    kinds, target_kind, missing, include, exclude, random_state
-        As in `BURSelector`.
-    max_seconds : float, optional
-        Time budget of each search: one for every fold, and one for all rows.
     n_jobs : int, optional
         Folds at a time, as in scikit-learn.
     verbose : bool, default=False
@@ -115,7 +101,7 @@ class BURSelectorCV(BaseSelector):
     def __init__(
         self,
         estimator: Any,
-        criterion: str | Criterion = "jmi",
+        selector: BURSelector | None = None,
         *,
         betas: Sequence[float] = (0.0, 0.1, 0.3, 0.5),
         max_features: int = 30,
@@ -123,49 +109,17 @@ class BURSelectorCV(BaseSelector):
         cv: Any = 5,
         scoring: Any = None,
         one_standard_error: bool = False,
-        information: str = "knn",
-        classifier_cv: Any = 5,
-        unique_relevance: Any = "reference",
-        classifier: Any = None,
-        n_neighbors: int = 3,
-        metric: str = "auto",
-        scale: str | None = "standard",
-        n_bins: int | Literal["auto"] = "auto",
-        correction: str | None = None,
-        kinds: Kinds | None = None,
-        target_kind: str = "auto",
-        missing: str = "level",
-        include: Sequence[int | str] = (),
-        exclude: Sequence[int | str] = (),
-        max_seconds: float | None = None,
-        random_state: int | None = 0,
         n_jobs: int | None = None,
         verbose: bool = False,
     ) -> None:
         self.estimator = estimator
-        self.criterion = criterion
+        self.selector = selector
         self.betas = betas
         self.max_features = max_features
         self.step = step
         self.cv = cv
         self.scoring = scoring
         self.one_standard_error = one_standard_error
-        self.information = information
-        self.classifier_cv = classifier_cv
-        self.unique_relevance = unique_relevance
-        self.classifier = classifier
-        self.n_neighbors = n_neighbors
-        self.metric = metric
-        self.scale = scale
-        self.n_bins = n_bins
-        self.correction = correction
-        self.kinds = kinds
-        self.target_kind = target_kind
-        self.missing = missing
-        self.include = include
-        self.exclude = exclude
-        self.max_seconds = max_seconds
-        self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
 
@@ -188,18 +142,16 @@ class BURSelectorCV(BaseSelector):
         """
         routed = self._route(params)
         X = self._check_table(X, reset=True)
-        table = self._read(X, y)
-        betas, sizes = _check_betas(self.betas), self._sizes(table)
-        options = self._search_options(sizes[-1], estimator=self.information, cv=self.classifier_cv)
+        options = self._searcher().options()
+        table = self._read(X, y, options)
+        betas, sizes = _check_betas(self.betas), self._sizes(table, options)
         trial = _Trial(
             estimator=self.estimator,
             scorer=check_scoring(self.estimator, scoring=self.scoring),
-            criterion=self.criterion,
+            table=table,
             betas=betas,
             sizes=sizes,
-            options=replace(options, n_jobs=1, progress=None),
-            # Whether the target is a class label is one decision for all folds.
-            table_options={**self._table_options(), "target_kind": table.columns[-1].kind},
+            options={**options, "n_features_to_select": sizes[-1], "n_jobs": 1, "verbose": False},
             fit_params=routed.estimator.fit,
             score_params=routed.scorer.score,
         )
@@ -208,8 +160,8 @@ class BURSelectorCV(BaseSelector):
         best = _choose(self.cv_results_, scores, self.one_standard_error)
         self.best_beta_ = float(self.cv_results_["beta"][best])
         self.n_features_ = int(self.cv_results_["n_features"][best])
-        options = replace(options, n_features_to_select=self.n_features_)
-        (selection,) = run_path(table, [self.criterion], [self.best_beta_], options)
+        options = {**options, "n_features_to_select": self.n_features_}
+        (selection,) = select(table, [options["criterion"]], [self.best_beta_], options)
         self._keep(table, selection, self.n_features_)
         return self
 
@@ -246,10 +198,13 @@ class BURSelectorCV(BaseSelector):
         split = Bunch(split={"groups": params.get("groups")})
         return Bunch(estimator=Bunch(fit={}), splitter=split, scorer=Bunch(score={}))
 
-    def _sizes(self, table: Table) -> list[int]:
+    def _searcher(self) -> BURSelector:
+        return BURSelector() if self.selector is None else self.selector
+
+    def _sizes(self, table: Table, options: SelectorOptions) -> list[int]:
         """Numbers of features to try, in ascending order."""
         most, step = check_whole_number("max_features", self.max_features, 1), check_whole_number("step", self.step, 1)
-        included, excluded = set(table.positions(self.include)), set(table.positions(self.exclude))
+        included, excluded = set(table.positions(options["include"])), set(table.positions(options["exclude"]))
         if len(included) > most:
             raise ValueError(f"include names {len(included)} features, but max_features={most}; try more features")
         most = max(1, min(most, len(set(table.features.tolist()) - excluded)))
@@ -276,49 +231,33 @@ class _Trial:
 
     estimator: Any
     scorer: Any
-    criterion: str | Criterion
+    table: Table
     betas: list[float]
     sizes: list[int]
-    options: SearchOptions
-    table_options: dict[str, Any]
+    options: SelectorOptions
     fit_params: Mapping[str, Any]
     score_params: Mapping[str, Any]
 
     def score(self, X: Any, y: Any, labels: NDArray[Any], train: Any, test: Any) -> Values:
         """Scores of one fold, of shape (n_betas, n_sizes); NaN where too few features were selected."""
         train, test = _row_numbers(train), _row_numbers(test)
-        with warnings.catch_warnings():
-            # What there is to warn of, the search on all rows says once.
-            warnings.simplefilter("ignore", UnirelWarning)
-            table = Table.from_data(take_rows(X, train), take_rows(y, train), **self.table_options)
-            path = run_path(table, [self.criterion], self.betas, self.options)
-        if any(selection.interrupted for selection in path):
-            raise KeyboardInterrupt
-        known: dict[tuple[int, ...], float] = {}
-        scores = np.full((len(self.betas), len(self.sizes)), np.nan)
-        for row, selection in zip(scores, path, strict=True):
-            for place, size in enumerate(self.sizes):
-                if size <= len(selection):
-                    # In the order of the table, as `transform` gives them; so the same features have the same score.
-                    columns = tuple(sorted(selection.order[:size].tolist()))
-                    if columns not in known:
-                        known[columns] = self._score_columns(X, labels, np.array(columns, np.intp), train, test)
-                    row[place] = known[columns]
-        return scores
+        path = select_rows(X, y, train, self.table, self.options["criterion"], self.betas, self.options)
+        orders = [selection.order for selection in path]
+        return score_prefixes(orders, self.sizes, lambda columns: self._score(X, labels, columns, train, test))
 
-    def _score_columns(self, X: Any, labels: NDArray[Any], columns: Rows, train: Rows, test: Rows) -> float:
+    def _score(self, X: Any, labels: NDArray[Any], columns: Columns, train: Columns, test: Columns) -> float:
         chosen = take_columns(X, columns)
         fit_params, score_params = _of_rows(self.fit_params, labels, train), _of_rows(self.score_params, labels, test)
         fitted = clone(self.estimator).fit(take_rows(chosen, train), labels[train], **fit_params)
         return float(self.scorer(fitted, take_rows(chosen, test), labels[test], **score_params))
 
 
-def _row_numbers(rows: Any) -> Rows:
+def _row_numbers(rows: Any) -> Columns:
     array = np.asarray(rows)
     return np.flatnonzero(array) if array.dtype == bool else array.astype(np.intp)
 
 
-def _of_rows(params: Mapping[str, Any], labels: NDArray[Any], rows: Rows) -> dict[str, Any]:
+def _of_rows(params: Mapping[str, Any], labels: NDArray[Any], rows: Columns) -> dict[str, Any]:
     """Metadata of some rows; what is not given by row stays as it is."""
     by_row = {name for name, value in params.items() if _length(value) == len(labels)}
     return {name: take_rows(value, rows) if name in by_row else value for name, value in params.items()}
@@ -331,10 +270,7 @@ def _length(value: Any) -> int | None:
 def _check_betas(betas: Any) -> list[float]:
     """Weights to try in ascending order, 0 among them."""
     given = [betas] if isinstance(betas, Real) else list(betas)
-    for beta in given:
-        if not isinstance(beta, Real) or not 0 <= float(beta) <= 1:
-            raise ValueError(f"betas has {beta!r}, which is out of range; a weight is from 0 (no boost) to 1")
-    return sorted({0.0, *map(float, given)})
+    return sorted({0.0, *(check_beta(beta, "betas") for beta in given)})
 
 
 def _results(betas: list[float], sizes: list[int], scores: Values) -> dict[str, NDArray[Any]]:

@@ -16,13 +16,20 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from unirel.criteria.base import Criterion
 from unirel.errors import UnirelWarning
-from unirel.path import SearchOptions, run_path
-from unirel.reading import Kinds, is_frame, take_columns
+from unirel.options import (
+    DEFAULT_N_FEATURES,
+    Kinds,
+    ReadingOptions,
+    SelectorOptions,
+    complete,
+    documented,
+    options_of,
+    part_of,
+)
+from unirel.reading import is_frame, take_columns
 from unirel.results import Selection
+from unirel.search import select
 from unirel.table import Table
-from unirel.work import ProgressBar
-
-DEFAULT_N_FEATURES = 10
 
 
 class BaseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
@@ -91,7 +98,7 @@ class BaseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
-        tags.input_tags.allow_nan = self.missing != "error"
+        tags.input_tags.allow_nan = self._searcher().missing != "error"
         tags.input_tags.string = True
         return tags
 
@@ -114,7 +121,7 @@ class BaseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         # numpy turns a list that mixes numbers and texts into texts.
         return np.array(X, dtype=object) if array.dtype.kind == "U" else array
 
-    def _read(self, X: Any, y: Any) -> Table:
+    def _read(self, X: Any, y: Any, options: SelectorOptions) -> Table:
         """Read a table whose shape has been checked."""
         shape: tuple[int, ...] = getattr(y, "shape", ())
         if len(shape) == 2 and shape[1] == 1:
@@ -124,17 +131,11 @@ class BaseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
                 DataConversionWarning,
                 stacklevel=3,
             )
-        return Table.from_data(X, y, **self._table_options())
+        return Table.from_data(X, y, **part_of(ReadingOptions, options))
 
-    def _table_options(self) -> dict[str, Any]:
-        names = ("kinds", "target_kind", "scale", "missing")
-        return {name: getattr(self, name) for name in names}
-
-    def _search_options(self, n_features: Any, *, estimator: str, cv: Any) -> SearchOptions:
-        names = "unique_relevance classifier n_neighbors metric n_bins correction include exclude max_seconds"
-        options = {name: getattr(self, name) for name in [*names.split(), "random_state", "n_jobs"]}
-        progress = ProgressBar("selecting") if self.verbose else None
-        return SearchOptions(n_features_to_select=n_features, estimator=estimator, cv=cv, progress=progress, **options)
+    def _searcher(self) -> "BURSelector":
+        """The selector whose options count."""
+        raise TypeError(f"{type(self).__name__} does not say what to search with")
 
     def _keep(self, table: Table, selection: Selection, wanted: Any) -> None:
         """Set what a fitted selector has; refuse an empty selection, and warn of an incomplete one."""
@@ -150,6 +151,7 @@ class BaseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         self.ranking_ = _rank(self.support_, selection.relevance)
 
 
+@documented(SelectorOptions, without=["progress"])
 class BURSelector(BaseSelector):
     """Select features by mutual information, with a boost for unique relevance.
 
@@ -158,51 +160,7 @@ class BURSelector(BaseSelector):
 
     Parameters
     ----------
-    criterion : {"mim", "mrmr", "jmi", "jmim", "cmim", "gsa"} or Criterion, default="jmi"
-        What to score candidates by: a name, or an instance of your own class.
-    n_features_to_select : int, float or "auto", default=10
-        How many features, which share of them, or as many as beat shuffled copies of all candidates. The default of 10
-        means all features if there are fewer; any other number that is larger than the number of features is an error.
-    beta : float, default=0.1
-        Weight of unique relevance, from 0 to 1; with 0 it is not computed at all.
-    unique_relevance : {"reference", "ksg", "classifier"} or array of shape (n_features,), default="reference"
-        How unique relevance is found, or its values. "reference" takes it beside the first 20 features that the same
-        criterion selects without boost, and brings it to the spread of the criterion at every step.
-    classifier : {"rf", "knn", "svm", "logistic"} or scikit-learn estimator, optional
-        What to train for ``unique_relevance="classifier"``; "logistic" if None.
-    cv : int, splitter or "train", default=5
-        How its cross-entropy is taken: out of fold, or on the training rows.
-    estimator : {"knn", "plugin", "binned"}, default="knn"
-        How mutual information is estimated: by nearest neighbours, by frequencies of discrete columns, or by
-        frequencies after binning, which is much cheaper.
-    n_neighbors : int, default=3
-        Neighbours that span a ball ("knn").
-    metric : {"auto", "chebyshev", "manhattan", "euclidean"}, default="auto"
-        Distance in blocks of columns when the target is discrete ("knn").
-    scale : {"standard", "rank", None}, default="standard"
-        Divide continuous columns by their standard deviation, or use their ranks, or leave them alone.
-    n_bins : int or "auto", default="auto"
-        Bins of a continuous column ("binned").
-    correction : {None, "miller-madow"}, default=None
-        Bias correction of what is counted.
-    kinds : {"continuous", "discrete", "ignored"} or mapping, optional
-        Kinds of columns by name or position, where the decision made from the data is not wanted.
-    target_kind : {"auto", "discrete", "continuous"}, default="auto"
-        Whether the target is a class label; "auto" decides from its type and values.
-    missing : {"level", "error"}, default="level"
-        Treat a missing value as a place of its own, or refuse it.
-    include : list of names or positions, default=()
-        Features that are selected first, in this order.
-    exclude : list of names or positions, default=()
-        Features that are never selected.
-    max_seconds : float, optional
-        Time budget; what has been selected by then is kept, with a warning.
-    random_state : int, default=0
-        Seed of the shuffled copies ("auto"); nothing else is random.
-    n_jobs : int, optional
-        Threads, as in scikit-learn. The result does not depend on them.
-    verbose : bool, default=False
-        Draw a progress bar on standard error.
+    {options}
 
     Attributes
     ----------
@@ -307,13 +265,23 @@ class BURSelector(BaseSelector):
         self
         """
         X = self._check_table(X, reset=True)
-        table = self._read(X, y)
-        wanted = self.n_features_to_select
-        if isinstance(wanted, Integral) and wanted == DEFAULT_N_FEATURES:
-            wanted = min(DEFAULT_N_FEATURES, table.n_features)
-        options = self._search_options(wanted, estimator=self.estimator, cv=self.cv)
-        (selection,) = run_path(table, [self.criterion], [self.beta], options)
-        self._keep(table, selection, wanted)
+        options = self.options()
+        table = self._read(X, y, options)
+        (selection,) = select(table, [options["criterion"]], [options["beta"]], options)
+        self._keep(table, selection, self.n_features_to_select)
+        return self
+
+    def options(self) -> SelectorOptions:
+        """All options of the selection, checked.
+
+        Returns
+        -------
+        dict
+        """
+        given = {name: getattr(self, name) for name in options_of(SelectorOptions) if name != "progress"}
+        return complete(SelectorOptions, given, "BURSelector")
+
+    def _searcher(self) -> "BURSelector":
         return self
 
 
@@ -329,8 +297,7 @@ def _check_selection(selection: Selection, wanted: Any) -> None:
         raise TimeoutError(f"no feature was selected: {selection.reason}; give more with max_seconds=")
     if not selection.complete:
         of_wanted = f" of {wanted}" if isinstance(wanted, Integral) else ""
-        unboosted = selection.beta > 0 and selection.unique_relevance is None
-        boost = ", and unique relevance is not boosted" if unboosted else ""
+        boost = ", and unique relevance is not boosted" if selection.lacks_boost else ""
         warnings.warn(
             f"the selection is incomplete: {selection.reason}; {len(selection)}{of_wanted} features were selected"
             f"{boost}. Fit again, with a larger max_seconds= or fewer features.",

@@ -66,6 +66,8 @@ class Table:
     unit : float
         What one standard deviation is worth: 1 for scaled columns, otherwise the root mean square of those of the
         continuous features.
+    n_probes : int
+        Shuffled copies of the features, behind them; 0 if there are none.
 
     Notes
     -----
@@ -89,6 +91,7 @@ class Table:
     classes: NDArray[Any] | None
     far: float
     unit: float
+    n_probes: int = 0
 
     @property
     def n_samples(self) -> int:
@@ -116,9 +119,15 @@ class Table:
         return np.flatnonzero(~self._ignored[: self.n_features])
 
     @cached_property
+    def probes(self) -> NDArray[np.intp]:
+        """Indices of the shuffled copies of the features that are not ignored."""
+        return self.features + self.n_features if self.n_probes else self.features[:0]
+
+    @cached_property
     def given(self) -> NDArray[np.intp]:
         """Indices of the columns conditioned on that are not ignored."""
-        return self.n_features + np.flatnonzero(~self._ignored[self.n_features : self.target])
+        first = self.n_features + self.n_probes
+        return first + np.flatnonzero(~self._ignored[first : self.target])
 
     @cached_property
     def discrete(self) -> NDArray[np.bool_]:
@@ -157,7 +166,7 @@ class Table:
         names = [replace(column, name=f"{column.name} (shuffled)") for column in self.columns[: self.n_features]]
         values = np.concatenate([self.values[: self.n_features], probes, self.values[self.n_features :]])
         columns = (*self.columns[: self.n_features], *names, *self.columns[self.n_features :])
-        return replace(self, values=values, columns=columns)
+        return replace(self, values=values, columns=columns, n_probes=self.n_features)
 
     @classmethod
     @documented(ReadingOptions)

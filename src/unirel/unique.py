@@ -1,22 +1,42 @@
-"""Unique relevance: what a feature tells about the target that the other features do not."""
+"""Unique relevance: what a feature tells about the target that the other features do not, and how it is boosted."""
 
 import warnings
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unirel.errors import UnirelWarning
-from unirel.information.base import Values
-from unirel.information.knn import KNN, Metric
-from unirel.options import check_choice, check_whole_number
-from unirel.reading import Kinds
+from unirel.information.base import Columns, Information, Values
+from unirel.information.knn import KNN
+from unirel.options import (
+    UNIQUE_METHODS,
+    ClassifierOptions,
+    Metric,
+    ProgressOptions,
+    ReadingOptions,
+    SearchOptions,
+    WorkOptions,
+    check_choice,
+    check_whole_number,
+    complete,
+    documented,
+    part_of,
+)
 from unirel.table import Table
-from unirel.work import Progress, ProgressBar
+from unirel.work import Progress, progress_of
 
-METHODS = ("ksg", "reference", "classifier")
 Method = Literal["ksg", "reference", "classifier"]
+
+# Features of the unboosted run beside which the reference kind is taken, and the neighbours it is taken with.
+REFERENCE_SIZE = 20
+_REFERENCE_NEIGHBORS = 10
+
+
+class UniqueOptions(ReadingOptions, ClassifierOptions, WorkOptions, ProgressOptions, total=False):
+    """What `unique_relevance` shares with other functions."""
 
 
 class Unique(NamedTuple):
@@ -26,14 +46,13 @@ class Unique(NamedTuple):
     error: Values  # standard errors, NaN where the method has none
 
 
+@documented(UniqueOptions)
 def unique_relevance(
     X: Any,
     y: Any,
     *,
     method: Method = "ksg",
     reference: Sequence[int | str] | None = None,
-    classifier: Any = None,
-    cv: Any = 5,
     n_neighbors: int | Literal["auto"] = "auto",
     metric: Metric = "auto",
     clip: bool | Literal["auto"] = "auto",
@@ -41,13 +60,7 @@ def unique_relevance(
     max_queries: int | None = None,
     random_state: int | None = 0,
     return_std: bool = False,
-    scale: Literal["standard", "rank"] | None = "standard",
-    kinds: Kinds | None = None,
-    target_kind: Literal["auto", "discrete", "continuous"] = "auto",
-    missing: Literal["level", "error"] = "level",
-    n_jobs: int | None = None,
-    progress: Progress | None = None,
-    verbose: bool = False,
+    **options: Unpack[UniqueOptions],
 ) -> NDArray[np.float64] | tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Unique relevance of every feature, I(Omega; y) - I(Omega without Xk; y), in nats.
 
@@ -63,10 +76,6 @@ def unique_relevance(
         trained without the feature.
     reference : list of names or positions
         The reference set (method "reference").
-    classifier : {"rf", "knn", "svm", "logistic"} or scikit-learn estimator
-        What to train (method "classifier"); "logistic" if None.
-    cv : int, splitter or "train"
-        How the cross-entropy is taken: out of fold, or on the training rows (method "classifier").
     n_neighbors : int or "auto"
         Neighbours that span a ball; "auto" is 3, and 10 for method "reference".
     metric : {"auto", "chebyshev", "manhattan", "euclidean"}
@@ -82,12 +91,7 @@ def unique_relevance(
         Seed of the choice of rows; nothing else is random.
     return_std : bool
         Also return the standard error of every value, taken over the centres; NaN for method "classifier".
-    scale, kinds, target_kind, missing, n_jobs
-        As in `mutual_information`.
-    progress : callable, optional
-        Called as ``progress(done, total)``.
-    verbose : bool
-        Draw a progress bar on standard error.
+    {options}
 
     Returns
     -------
@@ -128,68 +132,62 @@ def unique_relevance(
     >>> unique_relevance(X, y).round(2)
     array([0.  , 0.  , 0.29])
     """
-    check_choice("method", method, METHODS)
+    check_choice("method", method, UNIQUE_METHODS)
     check_choice("normalize", normalize, ("auto", "minmax", None))
     if clip not in (True, False, "auto"):
         raise ValueError(f"clip={clip!r} is not one of True, False, 'auto'")
     if reference is not None and method != "reference":
         raise ValueError(f"reference= goes with method='reference', not with method={method!r}")
-    table = Table.from_data(X, y, kinds=kinds, target_kind=target_kind, scale=scale, missing=missing)
+    chosen = complete(UniqueOptions, options, "unique_relevance")
+    table = Table.from_data(X, y, **part_of(ReadingOptions, chosen))
+    finder = UniqueFinder(table, method, n_neighbors, metric, chosen["classifier"], chosen["cv"], chosen["n_jobs"])
     positions = None if reference is None else table.positions(reference)
-    if progress is None and verbose:
-        progress = ProgressBar("unique relevance")
-    unique = unique_relevance_of(
-        table,
-        method,
-        reference=positions,
-        classifier=classifier,
-        cv=cv,
-        n_neighbors=n_neighbors,
-        metric=metric,
-        rows=_choose_rows(table.n_samples, max_queries, random_state),
-        n_jobs=n_jobs,
-        progress=progress,
-    )
-    values = np.maximum(unique.values, 0.0) if clip is True or (clip == "auto" and method == "ksg") else unique.values
+    rows = _choose_rows(table.n_samples, max_queries, random_state)
+    unique = finder.find(positions, rows, progress_of(chosen, "unique relevance"))
+    values = unique.values
+    if clip is True or (clip == "auto" and method == "ksg"):
+        values = np.maximum(values, 0.0)
     if normalize == "minmax" or (normalize == "auto" and method == "classifier"):
         values = stretch(values)
     return (values, unique.error) if return_std else values
 
 
-def unique_relevance_of(
-    table: Table,
-    method: str,
-    *,
-    reference: Sequence[int] | None = None,
-    classifier: Any = None,
-    cv: Any = 5,
-    n_neighbors: int | Literal["auto"] = "auto",
-    metric: Metric = "auto",
-    rows: NDArray[np.intp] | None = None,
-    n_jobs: int | None = None,
-    progress: Progress | None = None,
-) -> Unique:
-    """Raw unique relevance of the features of a table: neither clipped nor normalised."""
-    check_choice("method", method, METHODS)
-    if method == "classifier":
-        from unirel.classifier import losses_without_each  # scikit-learn is slow to import, and only this needs it
+@dataclass(frozen=True)
+class UniqueFinder:
+    """Finds raw unique relevance, neither clipped nor normalised, of the features of a table."""
 
-        losses = losses_without_each(
-            table, "logistic" if classifier is None else classifier, cv=cv, n_jobs=n_jobs, progress=progress
-        )
-        return Unique(losses, np.full(table.n_features, np.nan))
-    if method == "reference":
+    table: Table
+    method: str
+    n_neighbors: int | Literal["auto"] = "auto"
+    metric: Metric = "auto"
+    classifier: Any = None
+    cv: Any = 5
+    n_jobs: int | None = None
+
+    def find(
+        self, reference: Sequence[int] | None = None, rows: Columns | None = None, progress: Progress | None = None
+    ) -> Unique:
+        """Unique relevance by the method that was chosen, seen from some of the rows if that is possible."""
+        if self.method == "classifier":
+            from unirel.classifier import losses_without_each  # scikit-learn is slow to import, and only this needs it
+
+            classifier = "logistic" if self.classifier is None else self.classifier
+            losses = losses_without_each(self.table, classifier, cv=self.cv, n_jobs=self.n_jobs, progress=progress)
+            return Unique(losses, np.full(self.table.n_features, np.nan))
+        if self.method == "ksg":
+            return _beside_all(self.information(), rows, progress)
         if reference is None:
             raise ValueError("method='reference' needs reference=, a list of names or positions of columns of X")
-        return _beside_reference(reference_information(table, n_neighbors, metric, n_jobs), reference, rows, progress)
-    neighbors = 3 if n_neighbors == "auto" else n_neighbors
-    return _beside_all(KNN(table, n_neighbors=neighbors, metric=metric, n_jobs=n_jobs), rows, progress)
+        return _beside_reference(self.information(), reference, rows, progress)
 
-
-def reference_information(table: Table, n_neighbors: int | Literal["auto"], metric: Metric, n_jobs: int | None) -> KNN:
-    """The estimator of unique relevance beside a reference set, with its own meaning of "auto"."""
-    neighbors = 10 if n_neighbors == "auto" else n_neighbors
-    return KNN(table, n_neighbors=neighbors, metric="euclidean" if metric == "auto" else metric, n_jobs=n_jobs)
+    def information(self) -> KNN:
+        """The estimator, with what "auto" means to the method."""
+        n_neighbors, metric = self.n_neighbors, self.metric
+        if n_neighbors == "auto":
+            n_neighbors = _REFERENCE_NEIGHBORS if self.method == "reference" else 3
+        if metric == "auto" and self.method == "reference":
+            metric = "euclidean"
+        return KNN(self.table, n_neighbors=n_neighbors, metric=metric, n_jobs=self.n_jobs)
 
 
 def stretch(values: Values) -> Values:
@@ -198,7 +196,80 @@ def stretch(values: Values) -> Values:
     return np.asarray((values - low) / (high - low) if high > low else values - low)
 
 
-def _beside_all(information: KNN, rows: NDArray[np.intp] | None, progress: Progress | None) -> Unique:
+@dataclass(frozen=True)
+class Boost:
+    """Unique relevance of every column of a table, ready to be blended with the score of a criterion.
+
+    Attributes
+    ----------
+    values : ndarray
+        One for each column; NaN where a column is no candidate.
+    rescale : bool
+        Bring the values to the spread of the criterion at every step. The kinds of the paper are used as they are.
+    """
+
+    values: Values
+    rescale: bool = False
+
+    def blend(self, scores: Values, candidates: Columns, beta: float) -> Values:
+        """(1 - beta) J + beta UR of the candidates."""
+        unique = self.values[candidates]
+        if self.rescale:
+            spread, own_spread = _spread(scores), _spread(unique)
+            unique = unique * (spread / own_spread if spread > 0 and own_spread > 0 else 1.0)
+        return (1.0 - beta) * scores + beta * unique
+
+
+def needs_reference(unique: Any) -> bool:
+    """Whether this kind of unique relevance takes an unboosted run first."""
+    return isinstance(unique, str) and unique == "reference"
+
+
+def find_boost(table: Table, unique: Any, reference: Sequence[int] | None, options: SearchOptions) -> Boost:
+    """Find what is boosted, for all columns, shuffled copies of features included.
+
+    `unique` is a method or values; "reference" has its own number of neighbours, the others that of the options.
+    """
+    if not isinstance(unique, str):
+        return Boost(_for_all_columns(table, _given_values(table, unique)))
+    check_choice("unique_relevance", unique, UNIQUE_METHODS)
+    n_neighbors: int | Literal["auto"] = "auto" if unique == "reference" else options["n_neighbors"]
+    given = (options["classifier"], options["cv"], options["n_jobs"])
+    finder = UniqueFinder(table, unique, n_neighbors, options["metric"], *given)
+    found = finder.find(reference).values
+    if unique != "reference" or reference is None:
+        return Boost(_for_all_columns(table, np.maximum(found, 0.0) if unique == "ksg" else stretch(found)))
+    values = _for_all_columns(table, found)
+    if len(table.probes):
+        values[table.probes] = finder.information().with_each(list(reference), table.probes).change
+    return Boost(values, rescale=True)
+
+
+def _spread(values: Values) -> float:
+    """Standard deviation; exactly 0 for equal values, whose mean may differ from them by rounding."""
+    return float(np.std(values)) if np.ptp(values) > 0 else 0.0
+
+
+def _given_values(table: Table, values: Any) -> Values:
+    array = np.asarray(values, dtype=np.float64)
+    if array.shape != (table.n_features,):
+        raise ValueError(
+            f"unique_relevance has shape {array.shape}, but there are {table.n_features} features; pass one value each"
+        )
+    if not np.isfinite(array[table.features]).all():
+        raise ValueError("unique_relevance has values that are not finite; replace NaN and infinity by numbers")
+    return array
+
+
+def _for_all_columns(table: Table, values: Values) -> Values:
+    """Values of the features, and 0 for their shuffled copies, which tell nothing unique."""
+    result = np.full(len(table.columns), np.nan)
+    result[: table.n_features] = values
+    result[table.probes] = 0.0
+    return result
+
+
+def _beside_all(information: KNN, rows: Columns | None, progress: Progress | None) -> Unique:
     features = information.table.features
     changes = information.without_each(features, rows, progress)
     _warn_of_zeros(information, -changes.change)
@@ -207,7 +278,7 @@ def _beside_all(information: KNN, rows: NDArray[np.intp] | None, progress: Progr
 
 
 def _beside_reference(
-    information: KNN, reference: Sequence[int], rows: NDArray[np.intp] | None, progress: Progress | None
+    information: KNN, reference: Sequence[int], rows: Columns | None, progress: Progress | None
 ) -> Unique:
     features = information.table.features
     members = np.array([feature for feature in dict.fromkeys(reference) if feature in features], np.intp)
@@ -221,7 +292,36 @@ def _beside_reference(
     return _collect(information.table, order, unique, np.concatenate([within.error, beside.error]))
 
 
-def _collect(table: Table, columns: NDArray[np.intp], values: Values, error: Values) -> Unique:
+def unique_in_metric(information: Information) -> Values:
+    """Raw unique relevance by an estimator with one metric for any block; 0 for constant features, NaN for ignored."""
+    table = information.table
+    unique = np.full(table.n_features, np.nan)
+    unique[table.features] = 0.0
+    varying = np.array([feature for feature in table.features if varies(table, feature)], np.intp)
+    if len(varying):
+        whole = information.subsets(varying[:0], varying, np.arange(len(varying))[None])[0]
+        unique[varying] = whole - without_each_of(information, varying[:0], varying)
+    return unique
+
+
+def without_each_of(information: Information, always: Columns, columns: Columns) -> Values:
+    """I(always and columns; target) without each of the columns, none of which is constant."""
+    block = np.concatenate([always, columns])
+    if len(block) >= 3:
+        changes = information.without_each(block)
+        return np.asarray(changes.before + changes.change[len(always) :])
+    # Of fewer, a single discrete column may be left, which would be counted; subsets never are.
+    positions = np.arange(len(columns))
+    rests = np.array([np.delete(positions, position) for position in positions], np.intp)
+    return information.subsets(always, columns, rests.reshape(len(columns), -1))
+
+
+def varies(table: Table, column: int) -> bool:
+    """Whether a column has two different values."""
+    return bool(table.values[column].min() < table.values[column].max())
+
+
+def _collect(table: Table, columns: Columns, values: Values, error: Values) -> Unique:
     """Spread values of some columns over all features."""
     unique = Unique(np.full(table.n_features, np.nan), np.full(table.n_features, np.nan))
     unique.values[columns], unique.error[columns] = values, error
@@ -251,14 +351,14 @@ def _warn_of_incredible_joint(information: KNN, joint: float) -> None:
         name = information.table.names[features[best]]
         warnings.warn(
             f"what all {len(features)} features tell together is estimated as {joint:.3f} nats, less than {name!r} "
-            f"tells alone ({relevance[best]:.3f}): not credible in so many dimensions with so few rows "
+            f"tells alone ({relevance[best]:.3f}): not credible in that many dimensions with that few rows "
             f"({information.table.n_samples}). Pass method='reference' or fewer features.",
             UnirelWarning,
             stacklevel=5,
         )
 
 
-def _choose_rows(n_samples: int, max_queries: int | None, random_state: int | None) -> NDArray[np.intp] | None:
+def _choose_rows(n_samples: int, max_queries: int | None, random_state: int | None) -> Columns | None:
     """Some random rows in ascending order; None for all of them."""
     if max_queries is None or check_whole_number("max_queries", max_queries, 2) >= n_samples:
         return None

@@ -3,9 +3,9 @@
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TextIO, TypeVar
+from typing import Any, TextIO, TypeVar
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -102,3 +102,9 @@ class Stages:
         """Count a piece as done, even if it has ended early."""
         self.done += n_steps
         self.step(0, 0)
+
+
+def progress_of(options: Mapping[str, Any], title: str) -> Progress | None:
+    """What the options `progress` and `verbose` ask for."""
+    wanted: Progress | None = options["progress"]
+    return ProgressBar(title) if wanted is None and options["verbose"] else wanted

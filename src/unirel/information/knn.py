@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from functools import cached_property
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Unpack, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from unirel.information.base import Block, Changes, Information, Values
 from unirel.information.geometry import Geometry, Rows
 from unirel.information.ross import Ross
 from unirel.kernels.line import differential_entropy
-from unirel.options import EstimationOptions
+from unirel.options import EstimationOptions, Metric
 from unirel.table import Table
 from unirel.work import Progress, map_tasks
 
@@ -173,6 +173,11 @@ class KNN(Information):
             return self.metric
         return "chebyshev" if len(block) <= 2 or self._geometry.plain[list(block)].all() else "manhattan"
 
+    def in_metric_of(self, block: Block) -> KNN:
+        """The same estimator with the metric of this block for every block, so that estimates compare."""
+        options: EstimationOptions = {**self.options, "metric": cast(Metric, self.metric_of(self._varying(block)))}
+        return KNN(self.table, **options)
+
     def _varying(self, block: Block) -> list[int]:
         """The columns of a block that are not constant; a constant one must not even change the metric."""
         return [int(column) for column in block if self._geometry.varies[column]]
@@ -213,7 +218,9 @@ class KNN(Information):
         if of_column:
             return self._labels(column).on_line(candidates)
         if of_candidates:
-            parts = map_tasks(lambda one: self._labels(one).on_line([column]), candidates.tolist(), self.options["n_jobs"])
+            parts = map_tasks(
+                lambda one: self._labels(one).on_line([column]), candidates.tolist(), self.options["n_jobs"]
+            )
             return np.concatenate(parts)
         return self._ksg.in_plane(candidates, column)
 

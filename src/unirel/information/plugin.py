@@ -54,7 +54,11 @@ class Plugin(Information):
         """Plug-in entropy of a column."""
         counts = np.bincount(self._column(column)[0])
         value = entropy_of(counts)
-        return value if self.options["correction"] is None else value + (np.count_nonzero(counts) - 1) / (2 * self.table.n_samples)
+        return (
+            value
+            if self.options["correction"] is None
+            else value + (np.count_nonzero(counts) - 1) / (2 * self.table.n_samples)
+        )
 
     def encode(self, column: int) -> tuple[Codes, int]:
         """Codes of a column and their number."""
