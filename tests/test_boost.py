@@ -6,10 +6,20 @@ import reference
 from numpy.testing import assert_allclose, assert_array_equal
 
 from unirel import unique_relevance
-from unirel.boost import REFERENCE_SIZE, Boost, BoostOptions, find_boost
+from unirel.information.knn import KNN
+from unirel.options import SearchOptions, complete
 from unirel.table import Table
+from unirel.unique import REFERENCE_SIZE, Boost, Stepwise, needs_reference
+from unirel.unique import find_boost as find_boost_with_options
 
 CLOSE = {"rtol": 0, "atol": 1e-12}
+
+
+NOTHING = np.empty(0, np.intp)
+
+
+def find_boost(table, kind, reference, **options):
+    return find_boost_with_options(table, kind, reference, complete(SearchOptions, options, "find_boost"))
 
 
 @pytest.fixture
@@ -31,27 +41,27 @@ def table(data):
 def test_blend_equals_formula(rng, rescale, beta):
     scores, unique = rng.normal(size=5), rng.normal(size=9)
     candidates = np.array([8, 1, 3, 0, 5])
-    ours = Boost(unique, rescale).blend(scores, candidates, beta)
+    ours = Boost(unique, rescale).blend(scores, candidates, NOTHING, beta)
     assert_allclose(ours, reference.blended(scores, unique[candidates], beta, rescale), **CLOSE)
 
 
 def test_rescaled_values_have_the_spread_of_the_scores(rng):
     scores, unique = 1000 * rng.normal(size=20), 1e-6 * rng.normal(size=20)
-    blended = Boost(unique, rescale=True).blend(scores, np.arange(20), 1.0)
+    blended = Boost(unique, rescale=True).blend(scores, np.arange(20), NOTHING, 1.0)
     assert np.std(blended) == pytest.approx(np.std(scores))
 
 
 def test_units_of_rescaled_values_do_not_matter(rng):
     scores, unique, all_of_them = rng.normal(size=20), rng.normal(size=20), np.arange(20)
-    blended = Boost(unique, rescale=True).blend(scores, all_of_them, 0.3)
-    assert_allclose(Boost(1e5 * unique, rescale=True).blend(scores, all_of_them, 0.3), blended, **CLOSE)
+    blended = Boost(unique, rescale=True).blend(scores, all_of_them, NOTHING, 0.3)
+    assert_allclose(Boost(1e5 * unique, rescale=True).blend(scores, all_of_them, NOTHING, 0.3), blended, **CLOSE)
 
 
 @pytest.mark.parametrize(
     ("scores", "unique"), [([1.0], [3.0]), ([1.0, 1.0], [3.0, 5.0]), ([1.0, 2.0], [3.0, 3.0]), ([0.0, 0.0], [0.0, 0.0])]
 )
 def test_without_a_spread_values_stay_as_they_are(scores, unique):
-    blended = Boost(np.array(unique), rescale=True).blend(np.array(scores), np.arange(len(scores)), 0.5)
+    blended = Boost(np.array(unique), rescale=True).blend(np.array(scores), np.arange(len(scores)), NOTHING, 0.5)
     assert_allclose(blended, np.mean([scores, unique], axis=0), **CLOSE)
 
 
@@ -61,7 +71,7 @@ def test_equal_values_have_no_spread_whatever_rounding_says(n, value):
     # The mean of n equal numbers may differ from them in its last bit, and numpy's deviation is then not 0.
     equal, different = np.full(n, value), np.linspace(0, 1, n)
     for scores, unique in ((equal, different), (different, equal)):
-        blended = Boost(unique, rescale=True).blend(scores, np.arange(n), 0.5)
+        blended = Boost(unique, rescale=True).blend(scores, np.arange(n), NOTHING, 0.5)
         assert_allclose(blended, (scores + unique) / 2, **CLOSE)
 
 
@@ -69,7 +79,7 @@ def test_equal_values_have_no_spread_whatever_rounding_says(n, value):
 
 
 def test_reference_kind(data, table):
-    boost = find_boost(table, BoostOptions("reference"), [2, 0])
+    boost = find_boost(table, "reference", [2, 0])
     assert boost.rescale
     assert_allclose(boost.values[:6], unique_relevance(*data, method="reference", reference=[2, 0]), **CLOSE)
     features = [reference.read(column, "continuous") for column in data[0].T]
@@ -78,7 +88,7 @@ def test_reference_kind(data, table):
 
 
 def test_reference_kind_has_its_own_number_of_neighbours(data, table):
-    boost = find_boost(table, BoostOptions("reference", n_neighbors=3, metric="manhattan"), [2, 0])
+    boost = find_boost(table, "reference", [2, 0], n_neighbors=3, metric="manhattan")
     expected = unique_relevance(*data, method="reference", reference=[2, 0], n_neighbors=10, metric="manhattan")
     assert_array_equal(boost.values[:6], expected)
 
@@ -88,7 +98,7 @@ def test_reference_size_of_the_design():
 
 
 def test_ksg_kind_is_clipped(data, table):
-    boost = find_boost(table, BoostOptions("ksg", n_neighbors=4, metric="euclidean"), None)
+    boost = find_boost(table, "ksg", None, n_neighbors=4, metric="euclidean")
     expected = unique_relevance(*data, n_neighbors=4, metric="euclidean", clip=False)
     assert not boost.rescale
     assert expected.min() < 0
@@ -104,7 +114,7 @@ def test_classifier_kind_is_stretched(data, table, monkeypatch):
         return losses
 
     monkeypatch.setattr("unirel.classifier.losses_without_each", losses_without_each)
-    boost = find_boost(table, BoostOptions("classifier", classifier="rf", cv=3), None, n_jobs=2)
+    boost = find_boost(table, "classifier", None, classifier="rf", cv=3, n_jobs=2)
     assert asked == [("rf", 3, 2)]
     assert not boost.rescale
     assert_allclose(boost.values[:6], reference.stretched(losses), **CLOSE)
@@ -112,20 +122,20 @@ def test_classifier_kind_is_stretched(data, table, monkeypatch):
 
 @pytest.mark.parametrize("kind", [[1, 2, 3, -4, 5, 0], (1, 2, 3, -4, 5, 0), np.array([1, 2, 3, -4, 5, 0])], ids=type)
 def test_given_values_stay_as_they_are(table, kind):
-    boost = find_boost(table, BoostOptions(kind), None)
+    boost = find_boost(table, kind, None)
     assert not boost.rescale
     assert_array_equal(boost.values[:6], [1, 2, 3, -4, 5, 0])
 
 
-def test_only_the_reference_kind_needs_an_unboosted_run():
-    kinds = ["reference", "ksg", "classifier", np.zeros(3)]
-    assert [BoostOptions(kind).needs_reference for kind in kinds] == [True, False, False, False]
+def test_only_kinds_with_a_reference_need_an_unboosted_run():
+    kinds = ["reference", "both", "selected", "ksg", "classifier", np.zeros(3)]
+    assert [needs_reference(kind) for kind in kinds] == [True, True, False, False, False, False]
 
 
 def test_shuffled_features(table):
     # A shuffled copy gets what it would get as a feature beside the reference, and 0 where its value is not known.
     probed = table.with_probes(0)
-    plain, boost = (find_boost(one, BoostOptions("reference"), [2, 0]) for one in (table, probed))
+    plain, boost = (find_boost(one, "reference", [2, 0]) for one in (table, probed))
     assert_array_equal(boost.values[:6], plain.values[:6])
     shuffled = probed.values[6:12].T
     direct = unique_relevance(
@@ -137,14 +147,64 @@ def test_shuffled_features(table):
     )
     assert_allclose(boost.values[6:12], direct[6:], **CLOSE)
     assert np.isnan(boost.values[12])
-    assert_array_equal(find_boost(probed, BoostOptions("ksg", metric="euclidean"), None).values[6:12], 0)
-    assert_array_equal(find_boost(probed, BoostOptions(np.ones(6)), None).values[6:12], 0)
+    assert_array_equal(find_boost(probed, "ksg", None, metric="euclidean").values[6:12], 0)
+    assert_array_equal(find_boost(probed, np.ones(6), None).values[6:12], 0)
 
 
 def test_ignored_columns_have_none(data):
     table = Table.from_data(*data, kinds={1: "ignored"})
     for kind, members in (("reference", [2, 0]), ("ksg", None)):
-        values = find_boost(table, BoostOptions(kind, metric="euclidean"), members).values
+        values = find_boost(table, kind, members, metric="euclidean").values
         assert np.flatnonzero(np.isnan(values[:6])).tolist() == [1]
-    given = find_boost(table, BoostOptions([1, np.nan, 3, 4, 5, 6]), None).values
+    given = find_boost(table, [1, np.nan, 3, 4, 5, 6], None).values
     assert_array_equal(given[[0, 2]], [1, 3])
+
+
+# Beside the selected features
+
+
+@pytest.mark.parametrize("target", ["discrete", "continuous"])
+def test_stepwise_equals_definition(data, target):
+    X, y = data
+    y = y if target == "discrete" else X[:, :3].sum(axis=1)
+    features, values = [reference.read(column, "continuous") for column in X.T], [reference.read(y, target)]
+    ours = Stepwise(KNN(Table.from_data(X, y), n_neighbors=10, metric="euclidean")).beside(
+        np.array([2, 0]), np.array([1, 4])
+    )
+    expected = reference.beside_selected(features, values, [2, 0])
+    assert_allclose(ours, np.array(expected)[[1, 4]], rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize(("kind", "beta"), [("selected", 0.2), ("both", 0.5)])
+def test_blend_with_a_stepwise_term_equals_formula(rng, data, table, kind, beta):
+    boost = find_boost(table, kind, [2, 0] if kind == "both" else None)
+    candidates, selected, scores = np.array([1, 3, 4, 5]), np.array([2, 0]), rng.normal(size=4)
+    later = boost.stepwise.beside(selected, candidates)
+    share = 0.4 if kind == "both" else 1.0
+    terms = scores / scores.std() * (1 - beta) + later / later.std() * beta * share
+    if kind == "both":
+        before = boost.values[candidates]
+        terms = terms + before / before.std() * beta * (1 - share)
+    assert_allclose(boost.blend(scores, candidates, selected, beta), terms * scores.std(), rtol=0, atol=1e-12)
+
+
+def test_beside_nothing_the_score_takes_the_place_of_the_stepwise_term(rng, table):
+    scores, candidates = rng.normal(size=6), np.arange(6)
+    assert_allclose(find_boost(table, "selected", None).blend(scores, candidates, NOTHING, 0.2), scores, **CLOSE)
+
+
+def test_only_the_best_candidates_are_asked_about(rng):
+    X = rng.normal(size=(30, 70))
+    table = Table.from_data(X, X[:, 0] > 0)
+    boost = find_boost(table, "selected", None)
+    scores, candidates = rng.normal(size=69), np.arange(1, 70)
+    blended = boost.blend(scores, candidates, np.array([0]), 0.3)
+    assert_array_equal(np.flatnonzero(np.isfinite(blended)), np.sort(np.argsort(-scores)[:50]))
+
+
+def test_beside_many_features_the_first_count(rng):
+    X = rng.normal(size=(40, 30))
+    stepwise = Stepwise(KNN(Table.from_data(X, X[:, 0] > 0), n_neighbors=10, metric="euclidean"))
+    order, candidates = np.arange(28), np.array([28, 29])
+    assert_array_equal(stepwise.beside(order[:26], candidates), stepwise.beside(order[:24], candidates))
+    assert not np.array_equal(stepwise.beside(order[:23], candidates), stepwise.beside(order[:24], candidates))

@@ -11,10 +11,11 @@ from numpy.testing import assert_array_equal
 from sklearn.datasets import load_iris
 
 import unirel.path
+import unirel.search
 from unirel import UnirelWarning, selection_path
 from unirel.criteria.jmi import JMI
 from unirel.path import DEFAULT_BETAS
-from unirel.unique import unique_relevance_of
+from unirel.unique import UniqueFinder
 
 pytestmark = pytest.mark.filterwarnings("ignore::unirel.errors.UnirelWarning")
 
@@ -316,9 +317,8 @@ def test_settings_say_what_decides_the_result(data):
 
 def test_unique_relevance_is_computed_once_for_all_criteria(data, monkeypatch):
     calls = []
-    monkeypatch.setattr(
-        "unirel.boost.unique_relevance_of", lambda *a, **k: calls.append(a) or unique_relevance_of(*a, **k)
-    )
+    find = UniqueFinder.find
+    monkeypatch.setattr(UniqueFinder, "find", lambda *a, **k: calls.append(a) or find(*a, **k))
     selection_path(
         *data, criteria=["mim", "jmi", "jmim"], betas=[0, 0.1, 0.5], n_features_to_select=2, unique_relevance="ksg"
     )
@@ -348,7 +348,7 @@ def test_forced_features_come_first_even_if_the_boost_is_never_known(data, monke
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("unirel.path.find_boost", interrupted)
+    monkeypatch.setattr("unirel.search.find_boost", interrupted)
     selection = one(data, betas=0.1, include=["h"], n_features_to_select=6)
     assert not selection.complete
     assert selection.selected_names[:1] in ([], ["h"])
@@ -359,7 +359,7 @@ def test_an_interrupt_while_unique_relevance_is_found_keeps_what_there_is(data, 
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("unirel.path.find_boost", interrupted)
+    monkeypatch.setattr("unirel.search.find_boost", interrupted)
     try:
         path = selection_path(*data, criteria="jmi", betas=[0, 0.1], n_features_to_select=3, unique_relevance=kind)
     except KeyboardInterrupt:
@@ -399,4 +399,15 @@ def test_warnings_point_at_the_call(data):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         selection_path(X, np.arange(40) % 2, criteria="mim", betas=0.1, unique_relevance="ksg")
-    assert {record.filename for record in caught} <= {__file__, unirel.path.__file__}
+    assert {record.filename for record in caught} <= {__file__, unirel.path.__file__, unirel.search.__file__}
+
+
+def test_defaults_take_all_features_of_a_small_table(data):
+    X, y = data
+    path = selection_path(X[X.columns[:4]] if hasattr(X, "columns") else X[:, :4], y, criteria="mim", betas=0)
+    assert len(path.order("mim", 0)) == 4
+
+
+def test_a_misspelt_option_is_named(data):
+    with pytest.raises(TypeError, match="n_neighbours=; did you mean n_neighbors="):
+        selection_path(*data, n_neighbours=3)

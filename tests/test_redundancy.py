@@ -179,7 +179,8 @@ def test_order_is_found_like_a_selection(rng):
     path = unirel.selection_path(X, y, criteria="jmi", betas=0.2, n_features_to_select=4)
     assert_array_equal(result.order, path.order("jmi", 0.2))
     assert len(result.curve) == 4
-    assert {"criterion": "jmi", "beta": 0.2, "boosted": "reference"}.items() <= result.settings.items()
+    wanted = {"criterion": "jmi", "beta": 0.2, "unique_relevance": "reference"}
+    assert {name: result.settings[name] for name in wanted} == wanted
     given = redundancy_analysis(X, y, order=result.order.tolist())
     assert_array_equal(given.redundant, result.redundant)
 

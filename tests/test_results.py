@@ -12,7 +12,7 @@ from numpy.testing import assert_array_equal
 
 from unirel import selection_path
 from unirel.frames import make_frame
-from unirel.results import Selection, SelectionPath
+from unirel.results import Ending, Selection, SelectionPath
 
 COLUMNS = ["step", "feature", "name", "score", "relevance", "unique_relevance"]
 
@@ -26,8 +26,7 @@ def make_selection(**changes):
         "names": ("a", "b", "c"),
         "relevance": np.array([0.1, np.nan, 0.3]),
         "unique_relevance": np.array([0.01, np.nan, 0.02]),
-        "complete": True,
-        "reason": "2 features were asked for",
+        "ending": Ending.ASKED,
         "settings": {"n_neighbors": 3},
     }
     return Selection(**(values | changes))
@@ -61,6 +60,7 @@ def test_dict():
         "criterion": "jmi",
         "beta": 0.1,
         "complete": True,
+        "ending": "asked",
         "reason": "2 features were asked for",
         "features": [
             {"step": 1, "feature": 2, "name": "c", "score": 0.5, "relevance": 0.3, "unique_relevance": 0.02},
@@ -90,7 +90,7 @@ def test_frame():
 
 
 def test_nothing_selected():
-    empty = make_selection(order=np.array([], int), scores=np.array([]), complete=False, reason="interrupted")
+    empty = make_selection(order=np.array([], int), scores=np.array([]), ending=Ending.INTERRUPTED)
     assert len(empty) == 0
     assert empty.to_dict()["features"] == []
     assert list(empty.to_frame().columns) == COLUMNS
@@ -192,3 +192,23 @@ def test_what_a_selection_records(path):
 def test_scores_belong_to_their_features(path):
     selection = path.selection("jmi", 0)
     assert selection.scores[0] == selection.relevance[selection.order[0]]
+
+
+@pytest.mark.parametrize(
+    ("ending", "complete", "reason"),
+    [
+        (Ending.ASKED, True, "2 features were asked for"),
+        (Ending.EXHAUSTED, True, "all 2 features that were left are selected"),
+        (Ending.SHUFFLED, True, "a shuffled feature scored best at step 3"),
+        (Ending.OUT_OF_TIME, False, "the time budget of 5 s was used up"),
+        (Ending.INTERRUPTED, False, "interrupted"),
+    ],
+)
+def test_why_it_ended(ending, complete, reason):
+    selection = make_selection(ending=ending, settings={"max_seconds": 5})
+    assert selection.complete is complete
+    assert selection.interrupted is (ending is Ending.INTERRUPTED)
+    assert selection.reason == reason
+    unboosted = make_selection(ending=ending, settings={"max_seconds": 5}, unique_relevance=None)
+    assert unboosted.reason.startswith(reason)
+    assert unboosted.reason.endswith("this is the order without boost")

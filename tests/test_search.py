@@ -9,13 +9,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 from test_measures import make_case
 
 from unirel import selection_path, unique_relevance
-from unirel.boost import Boost
-from unirel.criteria import CRITERIA, make_criterion
-from unirel.criteria.base import Criterion
-from unirel.information import make_information
-from unirel.information.memo import Memo
+from unirel.criteria import CRITERIA
+from unirel.criteria.base import Criterion, make_criterion
+from unirel.information.base import Memo, make_information
+from unirel.options import EstimationOptions, complete
 from unirel.search import Limits, search
 from unirel.table import Table
+from unirel.unique import Boost
 
 pytestmark = pytest.mark.filterwarnings("ignore::unirel.errors.UnirelWarning")
 
@@ -121,9 +121,26 @@ def test_order_equals_twin(styles, target, estimator, kind):
 
 @any_table
 @both_targets
+@pytest.mark.parametrize(("kind", "share"), [("selected", 1.0), ("both", 0.4)])
+def test_order_with_a_stepwise_term_equals_twin(styles, target, kind, share):
+    case, info = table_of(styles, target), estimates(styles, target, "binned")
+    # With two candidates left every term has the same spread, and they may tie.
+    n_features = len(case.columns) - 3
+    asked = {"unique_relevance": kind, "estimator": "binned", "n_features_to_select": n_features}
+    path = ours(case, ["jmi", "jmim"], [0.3, 0.5], **asked)
+
+    @cache
+    def boost_of(criterion):
+        return twin_of_boost(info, "reference", criterion) if kind == "both" else (None, True)
+
+    assert_equals_twin(case, info, path, boost_of, share=share)
+
+
+@any_table
+@both_targets
 @pytest.mark.parametrize("size", [1, 3])
 def test_features_outside_the_reference_equal_twin(monkeypatch, styles, target, size):
-    monkeypatch.setattr("unirel.path.REFERENCE_SIZE", size)
+    monkeypatch.setattr("unirel.search.REFERENCE_SIZE", size)
     case, info = table_of(styles, target), estimates(styles, target, "knn")
     path = ours(case, betas=BETAS[1:], n_features_to_select=len(case.columns) - 3)
     assert_equals_twin(case, info, path, cache(lambda criterion: twin_of_boost(info, "reference", criterion, size)))
@@ -204,7 +221,7 @@ def same(one, other):
 def test_beta_0_is_the_plain_criterion_and_needs_no_boost(monkeypatch, target, kind):
     case = table_of("numbers", target)
     boosted = [selection for selection in ours(case, betas=[0.5, 0], unique_relevance=kind) if selection.beta == 0]
-    monkeypatch.setattr("unirel.path.find_boost", lambda *_, **__: pytest.fail("beta=0 asked for unique relevance"))
+    monkeypatch.setattr("unirel.search.find_boost", lambda *_, **__: pytest.fail("beta=0 asked for unique relevance"))
     plain = ours(case, betas=[0], unique_relevance=kind)
     same(boosted, plain)
     assert all(selection.unique_relevance is None for selection in plain)
@@ -312,7 +329,7 @@ def many():
 
 
 def run(table, criterion, n_features=12, **options):
-    spy = Spy(make_information("knn", table, {}))
+    spy = Spy(make_information(table, complete(EstimationOptions, {}, "a test")))
     criterion = make_criterion(criterion)
     return search(Memo(spy), criterion, Limits(n_features), **options), spy
 
@@ -357,7 +374,7 @@ def test_a_path_asks_for_every_value_once(monkeypatch):
         spies.append(Spy(make_information(*arguments)))
         return spies[-1]
 
-    monkeypatch.setattr("unirel.path.make_information", make_spy)
+    monkeypatch.setattr("unirel.search.make_information", make_spy)
     ours(table_of("mixed", "two"), betas=BETAS)
     assert len(spies) == 1
     assert len(spies[0].pairs) == len(set(spies[0].pairs))
@@ -365,7 +382,8 @@ def test_a_path_asks_for_every_value_once(monkeypatch):
 
 
 def test_no_candidate_is_asked_for_that_cannot_be_selected(many):
-    _, spy = run(many, "jmi", 5, exclude=list(range(10, 90)))
+    spy = Spy(make_information(many, complete(EstimationOptions, {}, "a test")))
+    search(Memo(spy), make_criterion("jmi"), Limits(5, exclude=list(range(10, 90))))
     assert {candidate for candidate, _ in spy.joints} <= set(range(10))
 
 

@@ -23,11 +23,10 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-import unirel.boost
-import unirel.path
+import unirel.folds
 import unirel.search
 import unirel.selector_cv
-import unirel.selectors
+import unirel.work
 from unirel import BURSelector, BURSelectorCV, UnirelWarning, relevance, selection_path
 from unirel.criteria.jmi import JMI
 
@@ -37,7 +36,7 @@ CHECKED = [
     BURSelector("cmim", 0.5, scale="rank", missing="error"),
     BURSelector("mrmr", unique_relevance="ksg", estimator="binned"),
     BURSelector("jmim", unique_relevance="classifier", classifier="knn", cv=2, estimator="binned"),
-    BURSelectorCV(GaussianNB(), "mim", cv=2, max_features=3, information="binned"),
+    BURSelectorCV(GaussianNB(), BURSelector("mim", estimator="binned"), cv=2, max_features=3),
     BURSelectorCV(DecisionTreeClassifier(max_depth=2, random_state=0), cv=2, betas=[0.3], max_features=2, step=2),
 ]
 
@@ -106,8 +105,7 @@ def test_no_boost_computes_no_unique_relevance(cancer, monkeypatch):
     def fail(*arguments, **options):
         raise AssertionError("unique relevance was computed")
 
-    monkeypatch.setattr(unirel.path, "find_boost", fail)
-    monkeypatch.setattr(unirel.boost, "unique_relevance_of", fail)
+    monkeypatch.setattr(unirel.search, "find_boost", fail)
     selector = BURSelector(beta=0, n_features_to_select=3).fit(*cancer)
     assert selector.unique_relevance_ is None
     with pytest.raises(AssertionError, match="was computed"):
@@ -445,8 +443,9 @@ def planted():
     )
 
 
-def cross_validated(**parameters):
-    return BURSelectorCV(GaussianNB(), **{"max_features": 5, "cv": 3, "information": "binned", **parameters})
+def cross_validated(inner=None, **parameters):
+    selector = BURSelector(estimator="binned", **(inner or {}))
+    return BURSelectorCV(GaussianNB(), selector, **{"max_features": 5, "cv": 3, **parameters})
 
 
 def test_results_of_cross_validation(planted):
@@ -484,10 +483,11 @@ def test_one_path_per_fold(planted, monkeypatch):
     calls = []
 
     def counting(table, criteria, betas, options):
-        calls.append((table.n_samples, list(betas), options.n_features_to_select))
-        return unirel.path.run_path(table, criteria, betas, options)
+        calls.append((table.n_samples, list(betas), options["n_features_to_select"]))
+        return unirel.search.select(table, criteria, betas, options)
 
-    monkeypatch.setattr(unirel.selector_cv, "run_path", counting)
+    for module in (unirel.folds, unirel.selector_cv):
+        monkeypatch.setattr(module, "select", counting)
     selector = cross_validated(betas=(0.1, 0.5), cv=4).fit(*planted)
     assert calls == [(120, [0.0, 0.1, 0.5], 5)] * 4 + [(160, [selector.best_beta_], selector.n_features_)]
 
@@ -500,9 +500,8 @@ def test_equal_features_are_scored_once(planted):
             fits.append(X.shape[1])
             return super().fit(X, y)
 
-    BURSelectorCV(Counting(), "mim", betas=[0.1, 0.2], unique_relevance=np.zeros(10), max_features=4, cv=2).fit(
-        *planted
-    )
+    inner = BURSelector("mim", unique_relevance=np.zeros(10))
+    BURSelectorCV(Counting(), inner, betas=[0.1, 0.2], max_features=4, cv=2).fit(*planted)
     assert sorted(fits) == [1, 1, 2, 2, 3, 3, 4, 4]
 
 
@@ -514,10 +513,10 @@ def test_steps_go_down_from_the_most_features(planted, step, expected):
 
 def test_never_more_features_than_there_are(planted):
     X, y = planted
-    selector = cross_validated(max_features=30, betas=[0], include=[9, 8], exclude=[0, 1]).fit(X, y)
+    selector = cross_validated({"include": [9, 8], "exclude": [0, 1]}, max_features=30, betas=[0]).fit(X, y)
     assert selector.cv_results_["n_features"].tolist() == [2, 3, 4, 5, 6, 7, 8]
     assert selector.order_[:2].tolist() == [9, 8]
-    assert cross_validated(betas=[0], include=9).fit(X, y).order_[0] == 9  # one position needs no list
+    assert cross_validated({"include": 9}, betas=[0]).fit(X, y).order_[0] == 9  # one position needs no list
 
 
 def test_one_standard_error_takes_no_more_features(planted):
@@ -565,11 +564,11 @@ def test_selection_sees_training_rows_only(planted):
     X[test, 7] = 100 + 10 * y[test]
     X = np.column_stack([X, rows])
     split = [(np.setdiff1d(rows, test), test)]
-    BURSelectorCV(Recorder(), "jmi", cv=split, betas=[0], max_features=1, include=["x10"]).fit(X, y)
+    BURSelectorCV(Recorder(), BURSelector("jmi", include=["x10"]), cv=split, betas=[0], max_features=1).fit(X, y)
     assert set(seen[0][1][:, -1]) == set(split[0][0])
     assert set(seen[1][1][:, -1]) == set(test)
     seen.clear()
-    BURSelectorCV(Recorder(), "mim", cv=split, betas=[0], max_features=1, exclude=[10]).fit(X, y)
+    BURSelectorCV(Recorder(), BURSelector("mim", exclude=[10]), cv=split, betas=[0], max_features=1).fit(X, y)
     np.testing.assert_array_equal(seen[0][1][:, 0], X[split[0][0], 3])
     everything = BURSelector("mim", 1, beta=0, exclude=[3, 10]).fit(X, y)
     assert everything.order_.tolist() == [7], "on all rows the planted column would win"
@@ -623,11 +622,11 @@ def test_it_is_a_step_of_a_pipeline(planted):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"betas": [0.1, 2]}, "betas has 2, which is out of range"),
-        ({"betas": ["a"]}, "betas has 'a'"),
+        ({"betas": [0.1, 2]}, "betas=2 is out of range"),
+        ({"betas": ["a"]}, "betas='a' is out of range"),
         ({"max_features": 0}, "max_features=0 must be a whole number from 1 on"),
         ({"step": 0}, "step=0 must be a whole number from 1 on"),
-        ({"max_features": 1, "include": [0, 1]}, "include names 2 features, but max_features=1"),
+        ({"max_features": 1, "inner": {"include": [0, 1]}}, "include names 2 features, but max_features=1"),
     ],
 )
 def test_wrong_parameters_of_cross_validation_are_named(planted, parameters, message):
@@ -637,7 +636,7 @@ def test_wrong_parameters_of_cross_validation_are_named(planted, parameters, mes
 
 def test_cross_validation_without_time_is_an_error(planted):
     with pytest.raises(TimeoutError, match="no number of features was reached in every fold"):
-        cross_validated(max_seconds=0).fit(*planted)
+        cross_validated({"max_seconds": 0}).fit(*planted)
 
 
 def test_an_interrupt_ends_cross_validation(planted, monkeypatch):
@@ -685,7 +684,7 @@ def test_progress_is_drawn_when_asked_for(planted, monkeypatch):
         def __call__(self, done, total):
             drawn.append((self.title, done, total))
 
-    monkeypatch.setattr(unirel.selectors, "ProgressBar", Bar)
+    monkeypatch.setattr(unirel.work, "ProgressBar", Bar)
     monkeypatch.setattr(unirel.selector_cv, "ProgressBar", Bar)
     cross_validated(betas=[0], max_features=2, verbose=True).fit(*planted)
     assert drawn[:3] == [("cross-validating", done, 3) for done in (1, 2, 3)]

@@ -24,7 +24,9 @@ Metric = Literal["auto", "chebyshev", "manhattan", "euclidean"]
 Correction = Literal["miller-madow"] | None
 ColumnNames = Sequence[int | str]
 
-UNIQUE_METHODS = ("reference", "ksg", "classifier")
+UNIQUE_METHODS = ("ksg", "reference", "classifier")
+# Kinds of unique relevance that a search can boost.
+BOOSTS = ("reference", "selected", "both", "ksg", "classifier")
 CLASSIFIER_NAMES = ("logistic", "rf", "knn", "svm")
 # What `n_features_to_select` means by default, where there are that many features.
 DEFAULT_N_FEATURES = 10
@@ -73,7 +75,7 @@ def _check_seconds(parameter: str, value: Any) -> None:
 
 def _check_method(parameter: str, value: Any) -> None:
     if isinstance(value, str):
-        check_choice(parameter, value, UNIQUE_METHODS)
+        check_choice(parameter, value, BOOSTS)
 
 
 def _anything(parameter: str, value: Any) -> None:
@@ -253,12 +255,14 @@ class SearchOptions(MeasureOptions, ClassifierOptions, ProgressOptions, total=Fa
         Any,
         Option(
             "reference",
-            '{"reference", "ksg", "classifier"} or array of shape (n_features,)',
-            'How unique relevance is found, or its values. "reference" takes it beside the first 20 features that the '
-            "same criterion selects without boost, and brings it to the spread of the criterion at every step.",
+            '{"reference", "selected", "both", "ksg", "classifier"} or array of shape (n_features,)',
+            "What a feature tells that others do not: beside the first 20 features that the same criterion selects "
+            'without boost ("reference"), beside those selected so far ("selected"), both of these (three parts to '
+            'two), beside all others ("ksg", as published), by the loss of a classifier without it ("classifier"), or '
+            "values of your own. The first three are brought to the spread of the criterion at every step.",
             _check_method,
             ("--unique-relevance", "-u"),
-            (*UNIQUE_METHODS, "none"),
+            (*BOOSTS, "none"),
         ),
     ]
     include: Annotated[

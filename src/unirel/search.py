@@ -267,7 +267,7 @@ def _best(
     while True:
         values = scores.of(pool, len(selected))
         if boosted and boost is not None:
-            values = boost.blend(values, pool, beta)
+            values = boost.blend(values, pool, selected, beta)
         behind = ~scores.up_to_date(pool, len(selected))
         best = values[~behind].max(initial=-np.inf)
         tied = values >= best - _TIE * abs(best)

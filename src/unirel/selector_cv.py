@@ -160,7 +160,7 @@ class BURSelectorCV(BaseSelector):
         best = _choose(self.cv_results_, scores, self.one_standard_error)
         self.best_beta_ = float(self.cv_results_["beta"][best])
         self.n_features_ = int(self.cv_results_["n_features"][best])
-        options = {**options, "n_features_to_select": self.n_features_}
+        options = {**options, "n_features_to_select": self.n_features_, "verbose": options["verbose"] or self.verbose}
         (selection,) = select(table, [options["criterion"]], [self.best_beta_], options)
         self._keep(table, selection, self.n_features_)
         return self

@@ -12,6 +12,7 @@ from unirel.errors import UnirelWarning
 from unirel.information.base import Columns, Information, Values
 from unirel.information.knn import KNN
 from unirel.options import (
+    BOOSTS,
     UNIQUE_METHODS,
     ClassifierOptions,
     Metric,
@@ -33,6 +34,9 @@ Method = Literal["ksg", "reference", "classifier"]
 # Features of the unboosted run beside which the reference kind is taken, and the neighbours it is taken with.
 REFERENCE_SIZE = 20
 _REFERENCE_NEIGHBORS = 10
+# Candidates that the stepwise kind looks at, those with the best score of the other terms; features beside which it is
+# taken at most; and its share where it stands beside the reference kind.
+_ASKED, _MOST_SELECTED, _STEPWISE_SHARE = 50, 24, 0.4
 
 
 class UniqueOptions(ReadingOptions, ClassifierOptions, WorkOptions, ProgressOptions, total=False):
@@ -196,6 +200,27 @@ def stretch(values: Values) -> Values:
     return np.asarray((values - low) / (high - low) if high > low else values - low)
 
 
+class Stepwise:
+    """Unique relevance beside the features that are selected: I(x, S; y) - I(S; y).
+
+    Beside many features it is noise, so from then on it is taken beside the first of them.
+    """
+
+    def __init__(self, information: KNN) -> None:
+        self._information = information
+        self._late: dict[int, float] = {}  # beside the most features there can be
+
+    def beside(self, selected: Columns, candidates: Columns) -> Values:
+        """What each candidate adds to the selected features."""
+        first = selected[:_MOST_SELECTED]
+        if len(first) < _MOST_SELECTED:
+            return self._information.with_each(first, candidates).change
+        asked = np.array([candidate for candidate in candidates.tolist() if candidate not in self._late], np.intp)
+        change = self._information.with_each(first, asked).change if len(asked) else np.empty(0)
+        self._late |= dict(zip(asked.tolist(), change.tolist(), strict=True))
+        return np.array([self._late[candidate] for candidate in candidates.tolist()])
+
+
 @dataclass(frozen=True)
 class Boost:
     """Unique relevance of every column of a table, ready to be blended with the score of a criterion.
@@ -203,46 +228,71 @@ class Boost:
     Attributes
     ----------
     values : ndarray
-        One for each column; NaN where a column is no candidate.
+        One for each column; NaN where a column is no candidate, or where none is known beforehand.
     rescale : bool
         Bring the values to the spread of the criterion at every step. The kinds of the paper are used as they are.
+    stepwise : Stepwise, optional
+        What is found anew at every step.
+    share : float
+        Its share of the weight of unique relevance; the rest is that of the values.
     """
 
     values: Values
     rescale: bool = False
+    stepwise: Stepwise | None = None
+    share: float = 0.0
 
-    def blend(self, scores: Values, candidates: Columns, beta: float) -> Values:
-        """(1 - beta) J + beta UR of the candidates."""
-        unique = self.values[candidates]
-        if self.rescale:
-            spread, own_spread = _spread(scores), _spread(unique)
-            unique = unique * (spread / own_spread if spread > 0 and own_spread > 0 else 1.0)
-        return (1.0 - beta) * scores + beta * unique
+    def blend(self, scores: Values, candidates: Columns, selected: Columns, beta: float) -> Values:
+        """(1 - beta) J + beta UR of the candidates; minus infinity for those that are too far behind to ask about."""
+        if not self.rescale:
+            return (1.0 - beta) * scores + beta * self.values[candidates]
+        # Beside nothing, what a feature adds is its relevance, which is the score.
+        later = beta * self.share
+        own = 1.0 - beta if len(selected) else 1.0 - beta + later
+        blended = own * scores
+        if self.share < 1:
+            blended += (beta - later) * _to_spread_of(scores, self.values[candidates])
+        if self.stepwise is None or len(selected) == 0:
+            return blended
+        best = np.sort(np.argsort(-blended, kind="stable")[:_ASKED])
+        result = np.full(len(scores), -np.inf)
+        result[best] = blended[best]
+        result[best] += later * _to_spread_of(scores, self.stepwise.beside(selected, candidates[best]))
+        return result
+
+
+def _to_spread_of(scores: Values, unique: Values) -> Values:
+    """Unique relevance in such units that it spreads as the scores do; as it is where one of them does not spread."""
+    spread, own_spread = _spread(scores), _spread(unique)
+    return unique * (spread / own_spread if spread > 0 and own_spread > 0 else 1.0)
 
 
 def needs_reference(unique: Any) -> bool:
     """Whether this kind of unique relevance takes an unboosted run first."""
-    return isinstance(unique, str) and unique == "reference"
+    return isinstance(unique, str) and unique in ("reference", "both")
 
 
 def find_boost(table: Table, unique: Any, reference: Sequence[int] | None, options: SearchOptions) -> Boost:
     """Find what is boosted, for all columns, shuffled copies of features included.
 
-    `unique` is a method or values; "reference" has its own number of neighbours, the others that of the options.
+    `unique` is a kind or values, `reference` the first features of the unboosted run if the kind needs them. The kinds
+    of the paper take the neighbours of the options, the others have their own number.
     """
     if not isinstance(unique, str):
         return Boost(_for_all_columns(table, _given_values(table, unique)))
-    check_choice("unique_relevance", unique, UNIQUE_METHODS)
-    n_neighbors: int | Literal["auto"] = "auto" if unique == "reference" else options["n_neighbors"]
-    given = (options["classifier"], options["cv"], options["n_jobs"])
-    finder = UniqueFinder(table, unique, n_neighbors, options["metric"], *given)
-    found = finder.find(reference).values
-    if unique != "reference" or reference is None:
+    check_choice("unique_relevance", unique, BOOSTS)
+    if unique in ("ksg", "classifier"):
+        given = (options["n_neighbors"], options["metric"], options["classifier"], options["cv"], options["n_jobs"])
+        found = UniqueFinder(table, unique, *given).find().values
         return Boost(_for_all_columns(table, np.maximum(found, 0.0) if unique == "ksg" else stretch(found)))
-    values = _for_all_columns(table, found)
+    finder = UniqueFinder(table, "reference", metric=options["metric"], n_jobs=options["n_jobs"])
+    stepwise = None if unique == "reference" else Stepwise(finder.information())
+    if reference is None:
+        return Boost(np.full(len(table.columns), np.nan), True, stepwise, share=1.0)
+    values = _for_all_columns(table, finder.find(reference).values)
     if len(table.probes):
         values[table.probes] = finder.information().with_each(list(reference), table.probes).change
-    return Boost(values, rescale=True)
+    return Boost(values, True, stepwise, share=0.0 if stepwise is None else _STEPWISE_SHARE)
 
 
 def _spread(values: Values) -> float:

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from unirel.information import ESTIMATORS, make_information
-from unirel.information.base import Information
+from unirel.information import ESTIMATORS
+from unirel.information.base import Information, find_estimator, make_information
+from unirel.options import EstimationOptions, complete
 from unirel.table import Table
 
 CLOSE = {"rtol": 0, "atol": 1e-10}
@@ -138,7 +139,7 @@ def test_check_names_the_columns_and_the_remedy(rng):
     X, labels = rng.normal(size=(40, 2)), np.arange(40) % 2
     table = Table.from_data(np.column_stack([X, labels]), labels)
     with pytest.raises(ValueError, match=r"'plugin' needs discrete columns; 'x0', 'x1' are continuous") as caught:
-        ESTIMATORS["plugin"].check(table)
+        find_estimator("plugin").check(table)
     assert "estimator='binned'" in str(caught.value)
     assert "estimator='knn'" in str(caught.value)
     with pytest.raises(ValueError, match=r"'gaussian' needs continuous columns; 'x2', .* are discrete"):
@@ -148,30 +149,30 @@ def test_check_names_the_columns_and_the_remedy(rng):
 def test_check_names_at_most_five_columns(rng):
     table = Table.from_data(rng.normal(size=(40, 9)), np.arange(40) % 2)
     with pytest.raises(ValueError, match=r"'x0', 'x1', 'x2', 'x3', 'x4', \.\.\. are continuous"):
-        ESTIMATORS["plugin"].check(table)
+        find_estimator("plugin").check(table)
 
 
 def test_check_speaks_of_one_column(rng):
     table = Table.from_data(rng.normal(size=(40, 1)), np.arange(40) % 2)
     with pytest.raises(ValueError, match="'x0' is continuous"):
-        ESTIMATORS["plugin"].check(table)
+        find_estimator("plugin").check(table)
 
 
 def test_check_looks_at_the_target(rng):
     table = Table.from_data(rng.integers(0, 2, size=(40, 1)), rng.normal(size=40))
     with pytest.raises(ValueError, match="is continuous"):
-        ESTIMATORS["plugin"].check(table)
+        find_estimator("plugin").check(table)
 
 
 def test_check_passes_over_ignored_columns(rng):
     X = np.column_stack([rng.normal(size=40), np.arange(40) % 2])
-    ESTIMATORS["plugin"].check(Table.from_data(X, np.arange(40) % 2, kinds={0: "ignored"}))
+    find_estimator("plugin").check(Table.from_data(X, np.arange(40) % 2, kinds={0: "ignored"}))
 
 
 def test_unknown_name_is_refused(rng):
     table = Table.from_data(rng.normal(size=(40, 1)), np.arange(40) % 2)
     with pytest.raises(ValueError, match="estimator='nearest'"):
-        make_information("nearest", table, {})
+        make_information(table, {"estimator": "nearest"})
 
 
 # Every estimator in the list
@@ -190,7 +191,7 @@ def make_columns(kind, rng):
 @pytest.fixture(params=["continuous", "discrete"])
 def accepted(request, any_estimator, rng):
     """An estimator of a table of every kind of column that it accepts; one column repeats the target."""
-    kinds = sorted(ESTIMATORS[any_estimator].accepts)
+    kinds = sorted(find_estimator(any_estimator).accepts)
     if request.param not in kinds:
         pytest.skip(f"takes no {request.param} target")
     target = make_columns(request.param, rng)
@@ -201,13 +202,13 @@ def accepted(request, any_estimator, rng):
         kinds=dict(enumerate([kinds[k % len(kinds)] for k in range(4)] + [request.param])),
         target_kind=request.param,
     )
-    return make_information(any_estimator, table, {"n_jobs": 1, "n_neighbors": 3, "unknown": None})
+    return make_information(table, complete(EstimationOptions, {"estimator": any_estimator, "n_jobs": 1}, "a test"))
 
 
 def test_estimator_is_listed_by_its_name(any_estimator):
-    assert ESTIMATORS[any_estimator].name == any_estimator
-    assert ESTIMATORS[any_estimator].accepts <= {"continuous", "discrete"}
-    assert ESTIMATORS[any_estimator].__doc__
+    assert find_estimator(any_estimator).name == any_estimator
+    assert find_estimator(any_estimator).accepts <= {"continuous", "discrete"}
+    assert find_estimator(any_estimator).__doc__
 
 
 def test_estimator_agrees_with_itself(accepted):
@@ -237,3 +238,32 @@ def test_changes_have_a_value_for_each_column(accepted):
         assert isinstance(changes.before, float)
         assert changes.change.shape == changes.error.shape == (size,)
         assert np.isfinite(changes.change).all()
+
+
+# Memory
+
+
+def test_an_estimator_and_its_table_go_when_nobody_uses_them(rng):
+    """A cache on a method once kept every estimator alive."""
+    import gc
+    import weakref
+
+    from unirel import BURSelector
+
+    X = rng.normal(size=(60, 4))
+    tables = []
+    read = Table.from_data
+
+    def remember(*arguments, **options):
+        table = read(*arguments, **options)
+        tables.append(weakref.ref(table))
+        return table
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Table, "from_data", remember)
+        for _ in range(5):
+            BURSelector(n_features_to_select=2).fit(X, X[:, 0] > 0)
+    gc.collect()
+    assert len(tables) == 5
+    assert [table() for table in tables] == [None] * 5
+    assert not [one for one in gc.get_objects() if isinstance(one, Information)]

@@ -8,7 +8,8 @@ from typing import ClassVar, NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel.options import EstimationOptions, complete
+from unirel.information import ESTIMATORS
+from unirel.options import EstimationOptions, check_choice, complete
 from unirel.table import Table
 from unirel.work import Progress
 
@@ -17,14 +18,19 @@ Columns = NDArray[np.intp]
 Values = NDArray[np.float64]
 
 
-def make_information(table: Table, options: EstimationOptions) -> "Information":
-    """The estimator that the options name, in the file of that name."""
-    name = options["estimator"]
+def find_estimator(name: str) -> "type[Information]":
+    """The class of an estimator, which is in the file of its name."""
+    check_choice("estimator", name, ESTIMATORS)
     module = import_module(f"unirel.information.{name}")
-    chosen = next(one for one in vars(module).values() if getattr(one, "name", None) == name)
+    found: type[Information] = next(one for one in vars(module).values() if getattr(one, "name", None) == name)
+    return found
+
+
+def make_information(table: Table, options: EstimationOptions) -> "Information":
+    """The estimator that the options name, for a table whose columns it can use."""
+    chosen = find_estimator(options["estimator"])
     chosen.check(table)
-    information: Information = chosen(table, **options)
-    return information
+    return chosen(table, **options)
 
 
 def n_log_n(counts: NDArray[np.integer]) -> Values:
