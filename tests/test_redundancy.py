@@ -368,3 +368,17 @@ def test_bad_input(options, message, rng):
     X, y, _ = make_table(rng, 30, 3, False)
     with pytest.raises((ValueError, KeyError, IndexError), match=message):
         redundancy_analysis(X, y, **options)
+
+
+def test_the_classifier_of_the_boost_can_be_chosen(rng, monkeypatch):
+    X, y, _ = make_table(rng, 60, 4, False)
+    asked = []
+
+    def losses_without_each(table, classifier, **options):
+        asked.append((classifier, options["cv"]))
+        return np.linspace(0, 1, table.n_features)
+
+    monkeypatch.setattr("unirel.classifier.losses_without_each", losses_without_each)
+    result = redundancy_analysis(X, y, unique_relevance="classifier", classifier="knn", cv=3)
+    assert asked == [("knn", 3)]
+    assert result.settings["classifier"] == "knn"
