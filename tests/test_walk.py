@@ -1,0 +1,40 @@
+"""How many files a reader has to open to follow one call."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from unirel import BURSelector
+
+SOURCE = Path(__file__).parents[1] / "src" / "unirel"
+CONTRIBUTING = Path(__file__).parents[1] / "CONTRIBUTING.md"
+
+
+def files_of(call):
+    """Files of the package whose functions a call runs; compiled kernels are not seen."""
+    files = set()
+
+    def trace(frame, event, argument):
+        path = Path(frame.f_code.co_filename)
+        if path.is_relative_to(SOURCE):
+            files.add(path.relative_to(SOURCE).as_posix())
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        call()
+    finally:
+        sys.settrace(before)
+    return files
+
+
+def test_one_selection_walks_through_few_files():
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 12)), columns=[f"c{j}" for j in range(12)])
+    y = X["c0"] + X["c1"] > 0
+    BURSelector("jmi").fit(X, y)  # what is imported or compiled is not part of the walk
+    files = files_of(lambda: BURSelector("jmi").fit(X, y))
+    assert len(files) <= 15, sorted(files)
+    walk = CONTRIBUTING.read_text(encoding="utf-8").split("## The walk of one call")[1].split("## ")[0]
+    assert [file for file in sorted(files) if file not in walk and Path(file).name not in walk] == []
