@@ -416,15 +416,22 @@ def interrupt_after(monkeypatch, n_steps):
     monkeypatch.setattr(unirel.search, "_best", step)
 
 
-def test_an_interrupted_search_keeps_what_it_has(cancer, monkeypatch):
+def test_an_interrupted_search_keeps_what_it_has_and_goes_on_up(cancer, monkeypatch):
     X, y = cancer
     interrupt_after(monkeypatch, 2)
-    with pytest.warns(
-        UnirelWarning, match=r"interrupted.*; 2 of 6 features were selected, and unique relevance is not"
-    ):
-        selector = BURSelector(n_features_to_select=6).fit(X, y)
-    assert selector.support_.sum() == 2
-    assert selector.unique_relevance_ is None
+    selector = BURSelector(n_features_to_select=6)
+    with pytest.raises(KeyboardInterrupt, match="2 features"):
+        selector.fit(X, y)
+    assert len(selector.order_) == 2
+    assert not selector.selection_.complete
+    assert selector.transform(X).shape == (len(X), 2)
+
+
+def test_an_interrupt_ends_the_loop_around_a_selector(cancer, monkeypatch):
+    interrupt_after(monkeypatch, 2)
+    pipeline = make_pipeline(BURSelector(n_features_to_select=6, beta=0), GaussianNB())
+    with pytest.raises(KeyboardInterrupt):
+        cross_val_score(pipeline, *cancer, cv=3)
 
 
 def test_an_interrupt_before_the_first_feature_goes_on(cancer, monkeypatch):

@@ -27,7 +27,7 @@ from unirel.options import (
     part_of,
 )
 from unirel.reading import is_frame, take_columns
-from unirel.results import Selection
+from unirel.results import Ending, Selection
 from unirel.search import select
 from unirel.table import Table
 
@@ -138,7 +138,10 @@ class BaseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         raise TypeError(f"{type(self).__name__} does not say what to search with")
 
     def _keep(self, table: Table, selection: Selection, wanted: Any) -> None:
-        """Set what a fitted selector has; refuse an empty selection, and warn of an incomplete one."""
+        """Set what a fitted selector has; refuse an empty selection, and warn of an incomplete one.
+
+        What Ctrl-C has left is kept as well, but the interrupt goes on: a loop around `fit` must not go on with it.
+        """
         _check_selection(selection, wanted)
         self.selection_ = selection
         self.order_ = selection.order
@@ -149,6 +152,8 @@ class BaseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         self.support_ = np.zeros(table.n_features, dtype=bool)
         self.support_[selection.order] = True
         self.ranking_ = _rank(self.support_, selection.relevance)
+        if selection.interrupted:
+            raise KeyboardInterrupt(f"interrupted; the {len(selection)} features that were selected are kept")
 
 
 @documented(SelectorOptions, without=["progress"])
@@ -295,7 +300,7 @@ def _check_selection(selection: Selection, wanted: Any) -> None:
                 "about y; pass a number of features"
             )
         raise TimeoutError(f"no feature was selected: {selection.reason}; give more with max_seconds=")
-    if not selection.complete:
+    if selection.ending is Ending.OUT_OF_TIME:
         of_wanted = f" of {wanted}" if isinstance(wanted, Integral) else ""
         boost = ", and unique relevance is not boosted" if selection.lacks_boost else ""
         warnings.warn(
