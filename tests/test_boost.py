@@ -19,7 +19,8 @@ NOTHING = np.empty(0, np.intp)
 
 
 def find_boost(table, kind, reference, **options):
-    return find_boost_with_options(table, kind, reference, complete(SearchOptions, options, "find_boost"))
+    columns = np.concatenate([table.features, table.probes])
+    return find_boost_with_options(table, kind, reference, columns, complete(SearchOptions, options, "find_boost"))
 
 
 @pytest.fixture

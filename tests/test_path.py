@@ -10,6 +10,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.datasets import load_iris
 
+import unirel
 import unirel.path
 import unirel.search
 from unirel import UnirelWarning, selection_path
@@ -411,3 +412,40 @@ def test_defaults_take_all_features_of_a_small_table(data):
 def test_a_misspelt_option_is_named(data):
     with pytest.raises(TypeError, match="n_neighbours=; did you mean n_neighbors="):
         selection_path(*data, n_neighbours=3)
+
+
+# Candidates
+
+
+def test_only_the_most_relevant_columns_are_searched(rng):
+    X = rng.normal(size=(60, 30))
+    y = X[:, 3] + X[:, 20] > 0
+    relevance = unirel.relevance(X, y)
+    path = selection_path(X, y, criteria=["jmi", "jmim"], betas=[0, 0.3], max_candidates=5, n_features_to_select=5)
+    best = set(np.argsort(-relevance, kind="stable")[:5].tolist())
+    for selection in path:
+        assert set(selection.order.tolist()) == best
+
+
+def test_forced_columns_need_not_be_relevant(rng):
+    X = rng.normal(size=(60, 30))
+    y = X[:, 3] > 0
+    least = int(np.argmin(unirel.relevance(X, y, clip=False)))
+    path = selection_path(X, y, criteria="jmi", betas=0.3, max_candidates=3, include=[least], n_features_to_select=3)
+    assert path.order("jmi", 0.3)[0] == least
+
+
+def test_many_columns_and_few_rows_are_cut_unless_more_are_wanted(rng):
+    X = rng.normal(size=(20, 400))
+    y = np.arange(20) % 2
+    options = {"criteria": "mim", "betas": 0, "estimator": "binned"}
+    relevant = np.argsort(-unirel.relevance(X, y, estimator="binned"), kind="stable")
+    asked = {"n_features_to_select": 310, **options}
+    assert len(selection_path(X, y, **asked).order("mim", 0)) == 310
+    assert set(selection_path(X, y, n_features_to_select="auto", **options).order("mim", 0)) <= set(relevant[:300])
+
+
+@pytest.mark.parametrize("max_candidates", [0, 2.5, "all"])
+def test_wrong_numbers_of_candidates_are_named(data, max_candidates):
+    with pytest.raises(ValueError, match="max_candidates="):
+        one(data, max_candidates=max_candidates)

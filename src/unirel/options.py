@@ -68,6 +68,11 @@ def _count_or(name: str, lowest: int) -> Callable[[str, Any], None]:
     return check
 
 
+def _check_candidates(parameter: str, value: Any) -> None:
+    if value is not None:
+        _count_or("auto", 1)(parameter, value)
+
+
 def _check_seconds(parameter: str, value: Any) -> None:
     if value is not None and (not isinstance(value, Real) or not float(value) >= 0):
         raise ValueError(f"{parameter}={value!r} must be None or a number from 0 on")
@@ -274,6 +279,17 @@ class SearchOptions(MeasureOptions, ClassifierOptions, ProgressOptions, total=Fa
     exclude: Annotated[
         ColumnNames,
         Option((), "list of names or positions", "Features that are never selected.", flags=("--exclude",)),
+    ]
+    max_candidates: Annotated[
+        int | Literal["auto"] | None,
+        Option(
+            "auto",
+            'int, "auto" or None',
+            "Search among the most relevant columns only, that many of them; None for all. With many columns and few "
+            'rows noise wins maxima: "auto" is 300 where there are more than ten columns for each row, otherwise all.',
+            _check_candidates,
+            ("--max-candidates",),
+        ),
     ]
     max_seconds: Annotated[
         float | None,

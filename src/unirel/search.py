@@ -21,6 +21,8 @@ from unirel.work import Progress, Stages, progress_of
 _TIE = 1e-12
 # Candidates with the best bounds that a lazy step brings up to date at a time.
 _BATCH = 32
+# Where there are more columns than this for each row, noise wins maxima, and only the most relevant are searched.
+_MANY, _FEW = 10, 300
 
 
 def select(
@@ -48,6 +50,7 @@ class Limits:
     max_seconds: float | None = None
     include: Sequence[int] = ()
     exclude: Sequence[int] = ()
+    max_candidates: int | None = None  # search among the most relevant
     probes: bool = False  # stop at the first step that a shuffled copy of a feature would win
     started: float = field(default_factory=time.monotonic)
 
@@ -78,6 +81,7 @@ class Searches:
             options["max_seconds"],
             _columns(table, options["include"], "include"),
             _columns(table, options["exclude"], "exclude"),
+            _max_candidates(table, options["max_candidates"], 0 if auto else n_features),
             auto,
         )
         _check_columns(table, self._limits)
@@ -123,7 +127,9 @@ class Searches:
         if not reference.complete:
             return self._without_boost(reference, reference.ending)
         try:
-            boost = find_boost(self._table, unique, reference.order.tolist() if beside else None, self._options)
+            members = reference.order.tolist() if beside else None
+            columns = np.concatenate([*candidates_of(self._memo, self._limits), self._limits.include]).astype(np.intp)
+            boost = find_boost(self._table, unique, members, columns, self._options)
         except KeyboardInterrupt:
             return self._without_boost(reference, Ending.INTERRUPTED)
         self._boosts[key] = boost
@@ -225,6 +231,21 @@ def search(
     )
 
 
+def candidates_of(memo: Memo, limits: Limits) -> tuple[Columns, Columns]:
+    """Columns that a search may choose, and the shuffled copies that it must beat."""
+    table = memo.information.table
+    free = np.setdiff1d(table.features, [*limits.include, *limits.exclude])
+    probes = free + table.n_features if limits.probes else free[:0]
+    return _most_relevant(memo, free, limits.max_candidates), _most_relevant(memo, probes, limits.max_candidates)
+
+
+def _most_relevant(memo: Memo, columns: Columns, most: int | None) -> Columns:
+    """The most relevant of some columns in ascending order; ties go to the lowest."""
+    if most is None or len(columns) <= most:
+        return columns
+    return np.sort(columns[np.argsort(-memo.relevance(columns), kind="stable")[:most]])
+
+
 def _search(
     memo: Memo,
     criterion: Criterion,
@@ -236,8 +257,7 @@ def _search(
 ) -> Ending:
     """Append steps until the search ends by itself; returns why it ended."""
     table, include = memo.information.table, limits.include
-    candidates = np.setdiff1d(table.features, [*include, *limits.exclude])
-    probes = candidates + table.n_features if limits.probes else candidates[:0]
+    candidates, probes = candidates_of(memo, limits)
     scores = _Scores(memo, criterion, np.concatenate([table.features, probes]))
     n_wanted = min(limits.n_features, len(candidates) + len(include))
     while len(steps) < n_wanted:
@@ -297,6 +317,13 @@ def _n_features(table: Table, wanted: Any) -> tuple[int, bool]:
         f"n_features_to_select={wanted!r} must be a whole number from 1 to {table.n_features} (the number of features),"
         " a share above 0 and up to 1.0, or 'auto'"
     )
+
+
+def _max_candidates(table: Table, wanted: Any, n_features: int) -> int | None:
+    """How many of the most relevant columns are searched, never fewer than are to be selected; None for all."""
+    if wanted == "auto":
+        wanted = _FEW if len(table.features) > _MANY * table.n_samples else None
+    return None if wanted is None else max(int(wanted), n_features)
 
 
 def _columns(table: Table, columns: Sequence[int | str], parameter: str) -> list[int]:

@@ -227,6 +227,7 @@ class BURSelector(BaseSelector):
         missing: str = "level",
         include: Sequence[int | str] = (),
         exclude: Sequence[int | str] = (),
+        max_candidates: int | Literal["auto"] | None = "auto",
         max_seconds: float | None = None,
         random_state: int | None = 0,
         n_jobs: int | None = None,
@@ -249,6 +250,7 @@ class BURSelector(BaseSelector):
         self.missing = missing
         self.include = include
         self.exclude = exclude
+        self.max_candidates = max_candidates
         self.max_seconds = max_seconds
         self.random_state = random_state
         self.n_jobs = n_jobs

@@ -182,7 +182,13 @@ class UniqueFinder:
             return _beside_all(self.information(), rows, progress)
         if reference is None:
             raise ValueError("method='reference' needs reference=, a list of names or positions of columns of X")
-        return _beside_reference(self.information(), reference, rows, progress)
+        features = self.table.features
+        members = np.array([feature for feature in dict.fromkeys(reference) if feature in features], np.intp)
+        if len(members) == 0:
+            raise ValueError(f"reference={list(reference)!r} names no usable column; name at least one")
+        others = np.setdiff1d(features, members)
+        unique = _beside_reference(self.information(), members, others, rows, progress)
+        return _collect(self.table, np.concatenate([members, others]), *unique)
 
     def information(self) -> KNN:
         """The estimator, with what "auto" means to the method."""
@@ -272,8 +278,10 @@ def needs_reference(unique: Any) -> bool:
     return isinstance(unique, str) and unique in ("reference", "both")
 
 
-def find_boost(table: Table, unique: Any, reference: Sequence[int] | None, options: SearchOptions) -> Boost:
-    """Find what is boosted, for all columns, shuffled copies of features included.
+def find_boost(
+    table: Table, unique: Any, reference: Sequence[int] | None, columns: Columns, options: SearchOptions
+) -> Boost:
+    """Find what is boosted, for all columns that a search may ask about, shuffled copies of features included.
 
     `unique` is a kind or values, `reference` the first features of the unboosted run if the kind needs them. The kinds
     of the paper take the neighbours of the options, the others have their own number.
@@ -289,9 +297,10 @@ def find_boost(table: Table, unique: Any, reference: Sequence[int] | None, optio
     stepwise = None if unique == "reference" else Stepwise(finder.information())
     if reference is None:
         return Boost(np.full(len(table.columns), np.nan), True, stepwise, share=1.0)
-    values = _for_all_columns(table, finder.find(reference).values)
-    if len(table.probes):
-        values[table.probes] = finder.information().with_each(list(reference), table.probes).change
+    members = np.array(list(reference), np.intp)
+    others = np.setdiff1d(columns, members)
+    values = np.full(len(table.columns), np.nan)
+    values[np.concatenate([members, others])] = _beside_reference(finder.information(), members, others).values
     return Boost(values, True, stepwise, share=0.0 if stepwise is None else _STEPWISE_SHARE)
 
 
@@ -328,18 +337,16 @@ def _beside_all(information: KNN, rows: Columns | None, progress: Progress | Non
 
 
 def _beside_reference(
-    information: KNN, reference: Sequence[int], rows: Columns | None, progress: Progress | None
+    information: KNN,
+    members: Columns,
+    others: Columns,
+    rows: Columns | None = None,
+    progress: Progress | None = None,
 ) -> Unique:
-    features = information.table.features
-    members = np.array([feature for feature in dict.fromkeys(reference) if feature in features], np.intp)
-    if len(members) == 0:
-        raise ValueError(f"reference={list(reference)!r} names no usable column; name at least one")
-    others = np.setdiff1d(features, members)
+    """Of the members of the reference, then of other columns."""
     within = information.without_each(members, rows)
     beside = information.with_each(members, others, rows, progress)
-    order = np.concatenate([members, others])
-    unique = np.concatenate([-within.change, beside.change])
-    return _collect(information.table, order, unique, np.concatenate([within.error, beside.error]))
+    return Unique(np.concatenate([-within.change, beside.change]), np.concatenate([within.error, beside.error]))
 
 
 def unique_in_metric(information: Information) -> Values:
