@@ -1,7 +1,7 @@
 """What the selected features have in common, and what they tell together."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -79,9 +79,7 @@ class Analysis:
 
 def rename(table: Table, names: Sequence[str]) -> Table:
     """The table with other names for its features."""
-    features, others = table.columns[: table.n_features], table.columns[table.n_features :]
-    renamed = (replace(column, name=name) for column, name in zip(features, names, strict=True))
-    return replace(table, columns=(*renamed, *others))
+    return table.renamed(names)
 
 
 def analyse(table: Table, order: Sequence[int] | Columns, options: dict[str, Any], *, curve: bool = True) -> Analysis:
