@@ -293,12 +293,11 @@ class DenseColumns:
             rows[row] = self._alone[int(columns[row])]
         for number, block in enumerate(self._blocks):
             mine = np.flatnonzero(homes[:, 0] == number)
-            if len(mine) == len(rows):
-                _copy_columns(block.take(homes[:, 1]), rows)
-            elif len(mine):
-                part = np.empty((len(mine), rows.shape[1]))
+            if len(mine):
+                part = rows if len(mine) == len(rows) else np.empty((len(mine), rows.shape[1]))
                 _copy_columns(block.take(homes[mine, 1]), part)
-                rows[mine] = part
+                if part is not rows:
+                    rows[mine] = part
         return rows
 
     def _read_block(self, block: Numbers, places: Positions, start: int, asked: int) -> list[int]:
@@ -389,10 +388,11 @@ class DenseColumns:
         levels, codes = _encode(raw)
         self.facts.kinds[column] = DISCRETE
         self.facts.n_values[column], self.facts.n_missing[column] = len(levels), raw.n_missing
-        if len(levels) <= NARROW_LEVELS:
+        dtype = narrowest(len(levels) + (raw.n_missing > 0))
+        if dtype == np.uint8:
             self.codes[column] = codes
         else:
-            self._wide[column] = codes.astype(narrowest(len(levels) + 1))
+            self._wide[column] = codes.astype(dtype)
         return levels
 
     def _hold_numbers(self, raw: Raw, column: int) -> None:
