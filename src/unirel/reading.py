@@ -1,4 +1,4 @@
-"""Columns of any frame or array in, their values and a mask of the missing ones out."""
+"""Any frame, array or sparse matrix in, its columns out: names, blocks of numbers, and what must be read one by one."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import difflib
 import numbers
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, time, timedelta
 from decimal import Decimal
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Any, Literal, get_args, overload
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -19,15 +19,16 @@ from numpy.typing import NDArray
 from unirel.options import Kind, Kinds, check_choice
 
 __all__ = [
-    *("Raw", "Source", "find_column", "is_frame", "kinds_given", "open_all", "take_columns"),
-    "take_rows",
+    *("CONTINUOUS", "DISCRETE", "IGNORED", "KINDS", "UNKNOWN", "Names", "Numbers", "Positions", "Raw", "Source"),
+    *("as_slice", "find_column", "is_frame", "kinds_given", "no_infinity", "open_all", "take_columns", "take_rows"),
 ]
 
 Family = Literal["number", "boolean", "text", "category"]
+Positions = NDArray[np.intp]
 
-_KINDS: tuple[Kind, ...] = get_args(Kind)
-# So many rows show that a column has many distinct values; only the others are looked at in full.
-_HEAD = 256
+# Kinds as they stand in arrays; a kind that nobody has given is unknown.
+KINDS: tuple[Kind, ...] = get_args(Kind)
+CONTINUOUS, DISCRETE, IGNORED, UNKNOWN = range(4)
 # What frames call the types that columns without missing values share with arrays.
 _PLAIN = {nw.Boolean(): np.dtype(bool)} | {
     getattr(nw, name)(): np.dtype(name.lower())
@@ -35,30 +36,103 @@ _PLAIN = {nw.Boolean(): np.dtype(bool)} | {
 }
 
 
+class Names(Sequence[str]):
+    """Names that are written when they are asked for, one for each item.
+
+    Parameters
+    ----------
+    pattern : str
+        Text with braces where the item is to stand.
+    items : sequence
+        Numbers or names.
+    """
+
+    def __init__(self, pattern: str, items: Sequence[Any]) -> None:
+        self._pattern = pattern
+        self._items = items
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> Names: ...
+    def __getitem__(self, index: int | slice) -> str | Names:
+        items = self._items[index]
+        return Names(self._pattern, items) if isinstance(index, slice) else self._pattern.format(items)
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Columns of one plain type of numbers or booleans, taken from the input when they are looked at."""
+
+    positions: Positions
+    dtype: np.dtype[Any]
+    data: NDArray[Any] | nw.DataFrame[Any]
+
+    def take(self, places: Positions) -> NDArray[Any]:
+        """Some of these columns, of shape (n_samples, n_columns); another type than `dtype` shows missing values."""
+        columns = self.positions[places]
+        stretch = as_slice(columns)  # This is a view, where the input allows it.
+        if isinstance(self.data, np.ndarray):
+            return self.data[:, columns if stretch is None else stretch]
+        if stretch is not None:
+            return self.data[:, stretch].to_numpy()
+        once, order = np.unique(columns, return_inverse=True)  # No frame has a column twice.
+        array: NDArray[Any] = self.data[:, once.tolist()].to_numpy()
+        return array[:, order]
+
+
 @dataclass(frozen=True)
 class Source:
-    """Columns that are looked at when they are read: one that is ignored on request may hold anything."""
+    """Columns that are looked at when they are read: one that is ignored on request may hold anything.
+
+    Attributes
+    ----------
+    parameter : str
+        What the caller passed them as.
+    names : sequence of str
+        One for each column.
+    shape : tuple of int
+        Rows and columns.
+    blocks : sequence of Numbers
+        Columns of plain types that are read together.
+    others : mapping from positions to series or arrays
+        Columns that are read one by one.
+    sparse : sparse matrix or None
+        All columns, by columns and without repeated entries, if they are sparse.
+    """
 
     parameter: str
-    names: tuple[str, ...]
-    columns: Sequence[Any]
+    names: Sequence[str]
     shape: tuple[int, int]
+    blocks: Sequence[Numbers] = ()
+    others: Mapping[int, Any] = field(default_factory=dict)
+    sparse: Any = None
+
+    def label(self, position: int) -> str:
+        """What an error calls a column."""
+        if self.parameter == "y":
+            return "y"
+        name = f"column {self.names[position]!r}"
+        return name if self.parameter == "X" else f"{name} of {self.parameter}"
 
     def read(self, position: int) -> Raw:
         """Read one column; what it holds decides its family."""
-        column = self.columns[position]
-        return column if isinstance(column, Raw) else _read(_label(self.parameter, self.names[position]), column)
+        column = self.others.get(position)
+        if column is None:
+            column = next(block for block in self.blocks if position in block.positions).data[:, position]
+        return _read(self.label(position), column)
 
 
 @dataclass(frozen=True)
 class Raw:
     """Values of one column as they were read, with a mask of the missing ones."""
 
-    label: str
     family: Family
     values: NDArray[Any]
     missing: NDArray[np.bool_]
-    n_rises: int | None = None  # If known, one less than the distinct values among the first.
 
     @cached_property
     def n_missing(self) -> int:
@@ -70,29 +144,14 @@ class Raw:
         """Values that are not missing."""
         return self.values[~self.missing] if self.n_missing else self.values
 
-    @cached_property
-    def coding(self) -> tuple[NDArray[Any], NDArray[np.intp]]:
-        """Sorted levels, and the code of every row; missing values come last."""
-        levels, present_codes = _encode(self.present)
-        if not self.n_missing:
-            return levels, present_codes
-        codes = np.full(self.values.size, levels.size, dtype=np.intp)
-        codes[~self.missing] = present_codes
-        return levels, codes
-
-    def has_more_levels_than(self, limit: int) -> bool:
-        """Whether numbers have more distinct values, looking at all of them only if it takes that."""
-        n_rises = _count_rises(self.present[np.newaxis])[0] if self.n_rises is None else self.n_rises
-        return n_rises >= limit or self.coding[0].size > limit
-
 
 def open_all(X: Any, conditional_on: Any, y: Any) -> list[Source]:
     """Open features, conditions (if any) and target, and compare their shapes."""
     if y is None:
         raise ValueError("unirel requires y to be passed, but the target y is None")
-    sources = [_open(X, "X", "x"), _open(y, "y", "y")]
+    sources = [_open(X, "X", "x{}"), _open(y, "y", "y")]
     if conditional_on is not None:
-        sources.insert(1, _open(conditional_on, "conditional_on", "z"))
+        sources.insert(1, _open(conditional_on, "conditional_on", "z{}"))
     features, target = sources[0], sources[-1]
     for source in sources[:-1]:
         for count, word in zip(source.shape, ("sample", "feature"), strict=True):
@@ -110,13 +169,22 @@ def open_all(X: Any, conditional_on: Any, y: Any) -> list[Source]:
     return sources
 
 
+def as_slice(positions: Positions) -> slice | None:
+    """Positions as a slice, if they follow each other."""
+    if len(positions) and (np.diff(positions) == 1).all():
+        return slice(int(positions[0]), int(positions[-1]) + 1)
+    return None
+
+
 def is_frame(data: Any) -> bool:
     """Whether `data` is a frame of some library, not an array, a list or a single column."""
     return isinstance(_narwhals(data, "X"), nw.DataFrame)
 
 
-def take_columns(data: Any, columns: NDArray[np.intp], library: str | None = None) -> Any:
+def take_columns(data: Any, columns: Positions, library: str | None = None) -> Any:
     """Columns at some positions, as a frame of the same library or of pandas if that is asked for, or as an array."""
+    if _is_sparse(data):
+        return data.tocsc()[:, columns].asformat(data.format)
     frame = _narwhals(data, "X")
     if not isinstance(frame, nw.DataFrame):
         return data[:, columns]
@@ -127,35 +195,40 @@ def take_columns(data: Any, columns: NDArray[np.intp], library: str | None = Non
     return chosen.to_native()
 
 
-def take_rows(data: Any, rows: NDArray[np.intp]) -> Any:
-    """Rows at some positions of a frame, a series, an array or a list, in that order."""
+def take_rows(data: Any, rows: Positions) -> Any:
+    """Rows at some positions of a frame, a series, an array, a sparse matrix or a list, in that order."""
+    if _is_sparse(data):
+        return data.tocsr()[rows].asformat(data.format)
     table = _narwhals(data, "X")
     if isinstance(table, nw.DataFrame | nw.Series):
         return table[rows.tolist()].to_native()
     return np.asarray(data)[rows]
 
 
-def kinds_given(kinds: Kinds | None, sources: Sequence[Source]) -> list[list[Kind | None]]:
-    """Kinds asked for, one per column of each source."""
+def kinds_given(kinds: Kinds | None, sources: Sequence[Source]) -> list[NDArray[np.int8]]:
+    """Kinds asked for, one per column of each source, or that they are unknown."""
     if kinds is None or isinstance(kinds, str):
         if kinds is not None:
-            check_choice("kinds", kinds, _KINDS)
-        return [[kinds] * len(source.names) for source in sources]
+            check_choice("kinds", kinds, KINDS)
+        code = UNKNOWN if kinds is None else KINDS.index(kinds)
+        return [np.full(source.shape[1], code, np.int8) for source in sources]
     if not isinstance(kinds, Mapping):
         raise TypeError(f"kinds={kinds!r} is neither a kind nor a mapping from columns to kinds")
-    known = dict.fromkeys(name for source in sources for name in source.names)
-    by_name: dict[str, Kind] = {}
+    asked = [np.full(source.shape[1], UNKNOWN, np.int8) for source in sources]
+    places: dict[str, list[tuple[int, int]]] = {}
+    for number, source in enumerate(sources):
+        for position, name in enumerate(source.names):
+            places.setdefault(name, []).append((number, position))
     for column, kind in kinds.items():
-        if kind not in _KINDS:
-            allowed = ", ".join(map(repr, _KINDS))
+        if kind not in KINDS:
+            allowed = ", ".join(map(repr, KINDS))
             raise ValueError(f"kinds gives column {column!r} the unknown kind {kind!r}; it can be {allowed}")
-        if str(column) in known:
-            by_name[str(column)] = kind
-        elif isinstance(column, str):
-            raise ValueError(f"kinds: {_unknown_column(column, list(known))}")
-        else:
-            by_name[sources[0].names[find_column(column, sources[0].names)]] = kind
-    return [[by_name.get(name) for name in source.names] for source in sources]
+        if str(column) not in places and isinstance(column, str):
+            raise ValueError(f"kinds: {_unknown_column(column, list(places))}")
+        name = str(column) if str(column) in places else sources[0].names[find_column(column, sources[0].names)]
+        for number, position in places[name]:
+            asked[number][position] = KINDS.index(kind)
+    return asked
 
 
 def find_column(column: Any, names: Sequence[str]) -> int:
@@ -171,19 +244,40 @@ def find_column(column: Any, names: Sequence[str]) -> int:
     return int(column) % len(names)
 
 
-def _open(data: Any, parameter: str, prefix: str) -> Source:
+def _open(data: Any, parameter: str, pattern: str) -> Source:
     """Find names, columns and shape of anything that holds columns."""
-    if hasattr(data, "tocsr"):
-        raise TypeError(f"{parameter} is sparse; pass a dense array, such as {parameter}.toarray()")
+    if _is_sparse(data):
+        return _open_sparse(data, parameter, pattern)
     frame = _narwhals(data, parameter)
     if isinstance(frame, nw.Series):
-        name = _unnamed(prefix, 0) if frame.name in (None, "") else str(frame.name)
-        return Source(parameter, (name,), [frame], (len(frame), 1))
+        name = pattern.format(0) if frame.name in (None, "") else str(frame.name)
+        return Source(parameter, (name,), (len(frame), 1), others={0: frame})
     if isinstance(frame, nw.DataFrame):
         return _open_frame(frame, parameter)
     array = _as_table(data, parameter)
-    names = tuple(_unnamed(prefix, position) for position in range(array.shape[1]))
-    return Source(parameter, names, _split(array, parameter, names), (array.shape[0], array.shape[1]))
+    shape = (array.shape[0], array.shape[1])
+    names = Names(pattern, range(shape[1]))
+    if array.dtype.kind in "biuf" and array.dtype.itemsize <= 8:
+        return Source(parameter, names, shape, [Numbers(np.arange(shape[1]), array.dtype, array)])
+    return Source(parameter, names, shape, others=dict(enumerate(array.T)))
+
+
+def _is_sparse(data: Any) -> bool:
+    return hasattr(data, "tocsc")
+
+
+def _open_sparse(data: Any, parameter: str, pattern: str) -> Source:
+    if parameter != "X":
+        raise TypeError(f"{parameter} is sparse; only X can be: pass a dense array, such as {parameter}.toarray()")
+    if data.ndim != 2:
+        raise ValueError(f"X has {data.ndim} dimension (shape={data.shape}); pass a table of rows and columns")
+    if data.dtype.kind not in "biuf":
+        raise TypeError(f"X is sparse and of type {data.dtype}; make it a matrix of numbers")
+    matrix = data.tocsc()
+    if not matrix.has_canonical_format:  # The caller's matrix must stay as it is.
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+    return Source(parameter, Names(pattern, range(matrix.shape[1])), matrix.shape, sparse=matrix)
 
 
 def _narwhals(data: Any, parameter: str) -> Any:
@@ -198,10 +292,6 @@ def _narwhals(data: Any, parameter: str) -> Any:
         raise ValueError(_duplicate_names(parameter, getattr(data, "column_names", None) or data.columns)) from None
 
 
-def _unnamed(prefix: str, position: int) -> str:
-    return prefix if prefix == "y" else f"{prefix}{position}"
-
-
 def _open_frame(frame: nw.DataFrame[Any], parameter: str) -> Source:
     names = tuple(map(str, frame.columns))
     if len(set(names)) < len(names):
@@ -210,43 +300,9 @@ def _open_frame(frame: nw.DataFrame[Any], parameter: str) -> Source:
     for position, dtype in enumerate(frame.schema.values()):
         positions.setdefault(_PLAIN.get(dtype), []).append(position)
     others = positions.pop(None, [])
-    columns: dict[int, Any] = {}
-    # One conversion is much faster than one per column, but only equal dtypes survive it, and not all missing values.
-    for plain, group in positions.items():
-        array = (frame if len(group) == len(names) else frame[:, group]).to_numpy()
-        if array.dtype == plain:
-            columns.update(zip(group, _split(array, parameter, [names[i] for i in group]), strict=True))
-        else:
-            others += group
-    if others:
-        columns.update(zip(others, frame[:, others].iter_columns(), strict=True))
-    return Source(parameter, names, [columns[position] for position in range(len(names))], frame.shape)
-
-
-def _split(array: NDArray[Any], parameter: str, names: Sequence[str]) -> list[Raw | NDArray[Any]]:
-    """Columns of an array; numbers are read at once, except those that would be refused."""
-    matrix = np.ascontiguousarray(array.T)
-    if matrix.dtype.kind not in "iuf":
-        return list(matrix)
-    missing, infinite = np.isnan(matrix), np.isinf(matrix).any(axis=1).tolist()
-    return [
-        row if refused else Raw(_label(parameter, name), "number", row, gaps, rises)
-        for name, row, refused, gaps, rises in zip(names, matrix, infinite, missing, _count_rises(matrix), strict=True)
-    ]
-
-
-def _count_rises(matrix: NDArray[Any]) -> list[int]:
-    """How often the first values of each row rise once they are sorted: once for each distinct one but the least."""
-    head = np.sort(matrix[:, :_HEAD], axis=1)
-    # Missing values come last, and nothing is less than they are.
-    rises: list[int] = (head[:, :-1] < head[:, 1:]).sum(axis=1).tolist()
-    return rises
-
-
-def _label(parameter: str, name: str) -> str:
-    if parameter == "y":
-        return "y"
-    return f"column {name!r}" if parameter == "X" else f"column {name!r} of {parameter}"
+    blocks = [Numbers(np.array(group), plain, frame) for plain, group in positions.items() if plain is not None]
+    columns = zip(others, frame[:, others].iter_columns(), strict=True) if others else ()
+    return Source(parameter, names, frame.shape, blocks, dict(columns))
 
 
 def _as_table(data: Any, parameter: str) -> NDArray[Any]:
@@ -273,7 +329,7 @@ def _read(label: str, column: nw.Series[Any] | NDArray[Any]) -> Raw:
     dtype = column.dtype
     if isinstance(dtype, nw.Categorical | nw.Enum):
         # The mask comes from the series: the values of a dictionary array do not show what is missing.
-        return Raw(label, "category", column.to_numpy(), column.is_null().to_numpy())
+        return Raw("category", column.to_numpy(), column.is_null().to_numpy())
     if dtype.is_temporal():
         raise _no_dates(label)
     if dtype.is_nested() or isinstance(dtype, nw.Binary):
@@ -294,11 +350,11 @@ def _parse(label: str, values: NDArray[Any]) -> Raw:
         unusable = ~np.isfinite(values)
         missing = np.isnan(values) if unusable.any() else unusable
         if missing is not unusable and (missing != unusable).any():
-            raise ValueError(f"{label} contains infinity (inf); replace it by a number or a missing value")
-        return Raw(label, "number", values, missing)
+            raise no_infinity(label)
+        return Raw("number", values, missing)
     if code in "biuU":
         families: dict[str, Family] = {"b": "boolean", "U": "text"}
-        return Raw(label, families.get(code, "number"), values, np.zeros(values.size, dtype=bool))
+        return Raw(families.get(code, "number"), values, np.zeros(values.size, dtype=bool))
     if code in "OT":
         return _parse_objects(label, values.astype(object))
     if code == "c":
@@ -312,9 +368,9 @@ def _parse_objects(label: str, values: NDArray[Any]) -> Raw:
     present = values[~missing]
     types = set(map(type, present))
     if all(issubclass(kind, str) for kind in types) and types:
-        return Raw(label, "text", values, missing)
+        return Raw("text", values, missing)
     if all(issubclass(kind, bool | np.bool_) for kind in types) and types:
-        return Raw(label, "boolean", np.where(missing, False, values).astype(bool), missing)
+        return Raw("boolean", np.where(missing, False, values).astype(bool), missing)
     if not all(issubclass(kind, numbers.Real | Decimal | np.bool_) for kind in types):
         raise _no_objects(label, types)
     try:
@@ -350,33 +406,17 @@ def _no_objects(label: str, types: set[type]) -> Exception:
     )
 
 
+def no_infinity(label: str) -> ValueError:
+    """Error for a column with an infinite value."""
+    return ValueError(f"{label} contains infinity (inf); replace it by a number or a missing value")
+
+
 def _no_dates(label: str) -> TypeError:
     return TypeError(f"{label} holds dates or times; convert it to a number, such as days since a start, or drop it")
 
 
 def _no_nesting(label: str, dtype: str) -> TypeError:
     return TypeError(f"{label} is of type {dtype}; turn it into columns of numbers or texts, or drop it")
-
-
-def _encode(present: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """Sorted distinct values, and for each value its place among them."""
-    if present.dtype.kind in "biuf":
-        levels = _distinct_numbers(present)
-        return levels, np.searchsorted(levels, present)
-    try:
-        levels, codes = np.unique(present, return_inverse=True)
-    except TypeError:  # Categories of several types have no order but that of their texts.
-        levels, codes = np.unique(present.astype(str), return_inverse=True)
-    return levels, codes
-
-
-def _distinct_numbers(present: NDArray[Any]) -> NDArray[Any]:
-    """Sorted distinct numbers; without sorting all of them if the first rows show nearly all values there are."""
-    levels = np.unique(present[:_HEAD])
-    if present.size <= _HEAD:
-        return levels
-    nearest = levels[np.minimum(np.searchsorted(levels, present), levels.size - 1)]
-    return np.unique(np.concatenate([levels, present[nearest != present]]))
 
 
 def _unknown_column(column: str, known: Sequence[str]) -> str:

@@ -3,75 +3,67 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
+from unirel.coding import Codes, Column, Columns, DenseColumns, Facts
 from unirel.errors import UnirelWarning
-from unirel.kinds import FEATURE, TARGET, Rule, decide_kind
 from unirel.options import Kind, Kinds, ReadingOptions, complete, documented
-from unirel.reading import Raw, Source, find_column, kinds_given, open_all
+from unirel.reading import (
+    CONTINUOUS,
+    DISCRETE,
+    IGNORED,
+    KINDS,
+    UNKNOWN,
+    Names,
+    Positions,
+    Source,
+    find_column,
+    kinds_given,
+    open_all,
+)
+from unirel.sparse import SparseBlock, SparseColumns, SparseNumbers
 
-__all__ = ["Column", "Kind", "Kinds", "Table"]
+__all__ = ["Column", "Columns", "Kind", "Kinds", "Table", "average_ranks"]
 
-# Columns are scaled together in blocks of about so many values, few enough to stay in the cache.
+# Columns are scaled together in blocks of about this many values, few enough to stay in the cache.
 _BLOCK = 2**15
+# Numbers below this can be squared and added up.
+_SAFE = 1e100
 
 
-@dataclass(frozen=True)
-class Column:
-    """What is known about one column.
-
-    Attributes
-    ----------
-    name : str
-        Its name in the frame, or ``x0``, ``x1``, ... for an array.
-    kind : {"continuous", "discrete", "ignored"}
-        How estimators treat it.
-    reason : str
-        Why it has this kind, such as ``"3 distinct values in 62 rows"``.
-    n_levels : int
-        Levels of a discrete column, one of them for missing values if there are any; otherwise 0.
-    n_missing : int
-        Missing values; 0 for an ignored column, whose values are not looked at.
-    """
-
-    name: str
-    kind: Kind
-    reason: str
-    n_levels: int
-    n_missing: int
-
-
-@dataclass(frozen=True, eq=False)
 class Table:
-    """Columns as rows of one array, encoded so that one rule gives every difference.
+    """Columns of features, of conditions and of a target, whatever they were read from.
+
+    What counting needs (kinds, levels, codes) is known when a table is read. The matrix `values` that neighbours are
+    searched in is made when it is first asked for, from the input, which must not be changed before.
 
     Attributes
     ----------
-    values : ndarray of shape (n_columns, n_samples)
-        Features, then the columns conditioned on, then the target, C-contiguous; float32 or float64.
-    columns : tuple of Column
-        One for each row of `values`.
+    columns : Columns
+        A sequence of `Column`: features, then their shuffled copies if there are any, then the columns conditioned
+        on, then the target.
+    n_samples : int
+        Number of rows of the input.
     n_features : int
         Features, ignored ones included, so that positions are those of the input.
     classes : ndarray or None
         Labels of a discrete target in the order of its codes; None for a continuous one.
-    far : float
-        A power of two, larger than the difference of any two continuous values.
-    unit : float
-        What one standard deviation is worth: 1 for scaled columns, otherwise the root mean square of those of the
-        continuous features.
-    n_probes : int
-        Shuffled copies of the features, behind them; 0 if there are none.
+    probes : ndarray of int
+        Positions of the shuffled copies, one of each feature that is not ignored; empty if there are none.
 
     Notes
     -----
-    A continuous value is stored as it is (scaled), a missing one as ``4 * far``, a level as its code times
+    Counting estimators ask for blocks of columns: `code_block` for the codes of discrete columns, `continuous_block`
+    for the numbers of continuous ones. A table read from a sparse matrix (`is_sparse`) has its features in
+    `sparse_block`, `sparse_bins` and `sparse_numbers` too, which take memory for stored entries only; it has no
+    `values`.
+
+    In `values` a continuous value is stored as it is (scaled), a missing one as ``4 * far``, a level as its code times
     ``2 * far``, an ignored column as zeros. So two entries of a row differ by ``|a - b|`` if that is less than `far`,
     and otherwise mismatch, whatever the kind of the column.
 
@@ -83,20 +75,43 @@ class Table:
     ['continuous', 'discrete', 'discrete']
     >>> table.codes(1)
     array([1, 0, 1], dtype=int32)
+    >>> table.code_block([1, 2])
+    (array([[1, 0, 1],
+           [0, 1, 0]], dtype=uint8), array([2, 2]))
     """
 
-    values: NDArray[np.floating[Any]]
-    columns: tuple[Column, ...]
-    n_features: int
-    classes: NDArray[Any] | None
-    far: float
-    unit: float
-    n_probes: int = 0
+    def __init__(
+        self,
+        columns: Columns,
+        n_features: int,
+        classes: NDArray[Any] | None,
+        contents: _Contents | _Shuffled,
+        probes: Positions | None = None,
+    ) -> None:
+        self.columns = columns
+        self.n_samples = columns.n_samples
+        self.n_features = n_features
+        self.classes = classes
+        self.probes: Positions = np.empty(0, np.intp) if probes is None else probes
+        self._contents = contents
 
     @property
-    def n_samples(self) -> int:
-        """Number of rows of the input."""
-        return int(self.values.shape[1])
+    def values(self) -> NDArray[np.floating[Any]]:
+        """All columns as rows of one array, C-contiguous, float32 or float64."""
+        return self._contents.scaled.values
+
+    @property
+    def far(self) -> float:
+        """A power of two, larger than the difference of any two continuous values."""
+        return self._contents.scaled.far
+
+    @property
+    def unit(self) -> float:
+        """What one standard deviation is worth.
+
+        1 for scaled columns, otherwise the root mean square of those of the continuous features.
+        """
+        return self._contents.scaled.unit
 
     @property
     def spacing(self) -> float:
@@ -105,68 +120,116 @@ class Table:
 
     @property
     def target(self) -> int:
-        """Index of the target, the last row of `values`."""
+        """Position of the target, the last column."""
         return len(self.columns) - 1
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the features were read from a sparse matrix."""
+        return self._contents.sparse is not None
 
     @cached_property
     def names(self) -> tuple[str, ...]:
         """Names of the features, ignored ones included."""
-        return tuple(column.name for column in self.columns[: self.n_features])
+        return self.columns.names[: self.n_features]
 
     @cached_property
-    def features(self) -> NDArray[np.intp]:
-        """Indices of the features that are not ignored."""
-        return np.flatnonzero(~self._ignored[: self.n_features])
+    def features(self) -> Positions:
+        """Positions of the features that are not ignored."""
+        return np.flatnonzero(self.columns.facts.kinds[: self.n_features] != IGNORED)
 
     @cached_property
-    def probes(self) -> NDArray[np.intp]:
-        """Indices of the shuffled copies of the features that are not ignored."""
-        return self.features + self.n_features if self.n_probes else self.features[:0]
-
-    @cached_property
-    def given(self) -> NDArray[np.intp]:
-        """Indices of the columns conditioned on that are not ignored."""
-        first = self.n_features + self.n_probes
-        return first + np.flatnonzero(~self._ignored[first : self.target])
+    def given(self) -> Positions:
+        """Positions of the columns conditioned on that are not ignored."""
+        start = self.n_features + self.n_features * (len(self.probes) > 0)
+        return start + np.flatnonzero(self.columns.facts.kinds[start : self.target] != IGNORED)
 
     @cached_property
     def discrete(self) -> NDArray[np.bool_]:
-        """Whether each row of `values` is discrete."""
-        return np.array([column.kind == "discrete" for column in self.columns])
+        """Whether each column is discrete."""
+        return np.asarray(self.columns.facts.kinds == DISCRETE)
+
+    @cached_property
+    def continuous(self) -> NDArray[np.bool_]:
+        """Whether each column is continuous."""
+        return np.asarray(self.columns.facts.kinds == CONTINUOUS)
+
+    @property
+    def n_levels(self) -> NDArray[np.int64]:
+        """Levels of each discrete column, one of them for missing values if there are any; 0 for the others."""
+        return self.columns.n_levels
 
     @cached_property
     def has_missing(self) -> NDArray[np.bool_]:
-        """Whether each row of `values`, continuous or discrete, has missing values."""
-        return np.array([column.n_missing > 0 for column in self.columns])
-
-    @cached_property
-    def _ignored(self) -> NDArray[np.bool_]:
-        return np.array([column.kind == "ignored" for column in self.columns])
+        """Whether each column, continuous or discrete, has missing values."""
+        return self.columns.facts.n_missing > 0
 
     def codes(self, column: int) -> NDArray[np.int32]:
-        """Level codes of a discrete row of `values`."""
-        if self.columns[column].kind != "discrete":
-            about = self.columns[column]
-            raise ValueError(f"column {about.name!r} is {about.kind}; only a discrete column has codes")
-        codes: NDArray[np.int32] = (self.values[column] / self.spacing).astype(np.int32)
+        """Level codes of a discrete column."""
+        codes: NDArray[np.int32] = self.code_block([column])[0][0].astype(np.int32)
         return codes
+
+    def code_block(self, columns: Sequence[int] | Positions) -> tuple[Codes, NDArray[np.int64]]:
+        """Codes of discrete columns, one row each, and how many levels each has.
+
+        The codes are of the narrowest type that holds them: uint8, uint16 or int32. A missing value has the last
+        code. Do not write to them: they may be the table's own. Of a sparse table ask for few columns.
+        """
+        chosen = self._of_kind(columns, DISCRETE)
+        return self._contents.codes_of(chosen), self.n_levels[chosen]
+
+    def continuous_block(self, columns: Sequence[int] | Positions) -> NDArray[np.float64]:
+        """Numbers of continuous columns as they were given, one row each, NaN where they are missing."""
+        return self._contents.numbers_of(self._of_kind(columns, CONTINUOUS))
+
+    def sparse_block(self, columns: Sequence[int] | Positions) -> SparseBlock:
+        """Stored entries of discrete features of a sparse table, and their codes."""
+        return self._contents.sparse_block(self._of_kind(columns, DISCRETE))
+
+    def sparse_bins(self, columns: Sequence[int] | Positions, n_bins: int) -> SparseBlock:
+        """Stored entries of continuous features of a sparse table, in bins of equal frequency.
+
+        A value is in the bin ``floor(n_bins * (rank - 1/2) / n_present)``, equal values sharing their mean rank, zeros
+        among them; missing values have a bin of their own, the last.
+        """
+        return self.sparse_numbers(columns).in_bins(n_bins)
+
+    def sparse_numbers(self, columns: Sequence[int] | Positions) -> SparseNumbers:
+        """Stored entries of continuous features of a sparse table."""
+        return self._contents.sparse_numbers(self._of_kind(columns, CONTINUOUS))
 
     def positions(self, columns: Any) -> list[int]:
         """Positions of features given by name or position, one or many; a negative position counts from the end."""
         named = [columns] if isinstance(columns, str) or not isinstance(columns, Iterable) else columns
         return [find_column(column, self.names) for column in named]
 
+    def renamed(self, names: Sequence[str]) -> Table:
+        """The table with other names for its features."""
+        columns = Columns([tuple(names), self.columns.names[self.n_features :]], self.columns.facts, self.n_samples)
+        return Table(columns, self.n_features, self.classes, self._contents, self.probes)
+
     def with_probes(self, random_state: int | None) -> Table:
         """The table with a shuffled copy of every feature behind the features.
 
-        A shuffled copy tells nothing about the target but is distributed like the original.
+        A shuffled copy tells nothing about the target but is distributed like the original. Its rows are shuffled
+        when it is asked for.
         """
-        rng = np.random.default_rng(random_state)
-        probes = np.stack([rng.permutation(column) for column in self.values[: self.n_features]])
-        names = [replace(column, name=f"{column.name} (shuffled)") for column in self.columns[: self.n_features]]
-        values = np.concatenate([self.values[: self.n_features], probes, self.values[self.n_features :]])
-        columns = (*self.columns[: self.n_features], *names, *self.columns[self.n_features :])
-        return replace(self, values=values, columns=columns, n_probes=self.n_features)
+        if isinstance(self._contents, _Shuffled):
+            raise ValueError("the table has shuffled copies already; start from the one without")
+        names, n = self.columns.names, self.n_features
+        contents = _Shuffled(self._contents, (self.n_samples, len(names)), n, random_state)
+        parts = [names[:n], Names("{} (shuffled)", names[:n]), names[n:]]
+        columns = Columns(parts, self.columns.facts.take(contents.origins), self.n_samples)
+        return Table(columns, n, self.classes, contents, n + self.features)
+
+    def _of_kind(self, columns: Sequence[int] | Positions, kind: int) -> Positions:
+        """Columns as an array of positions, all of one kind."""
+        chosen = np.asarray(columns, np.intp)
+        for column in chosen[self.columns.facts.kinds[chosen] != kind].tolist():
+            about = self.columns[column]
+            has = "codes" if kind == DISCRETE else "numbers"
+            raise ValueError(f"column {about.name!r} is {about.kind}; only a {KINDS[kind]} column has {has}")
+        return chosen
 
     @classmethod
     @documented(ReadingOptions)
@@ -183,7 +246,7 @@ class Table:
         Parameters
         ----------
         X : array or frame of shape (n_samples, n_features)
-            numpy array, list of rows, pandas, polars or pyarrow frame; one column may be a series.
+            numpy array, list of rows, pandas, polars or pyarrow frame, or sparse matrix; one column may be a series.
         y : array or series of shape (n_samples,)
             The target, without missing values.
         conditional_on : like `X`, optional
@@ -196,139 +259,280 @@ class Table:
         """
         chosen = complete(ReadingOptions, options, "Table.from_data")
         sources = open_all(X, conditional_on, y)
-        inputs = _read_inputs(sources[:-1], chosen["kinds"])
-        _check_inputs(inputs, sources[0].shape[1], chosen["missing"])
+        n_samples, n_features = sources[0].shape
+        asked = kinds_given(chosen["kinds"], sources[:-1])
+        contents = _Contents(sources, asked, chosen["scale"])
+        names = [source.names for source in sources]
+        inputs = Columns(names, contents.facts(), n_samples)
+        _warn_of_ignored(inputs, np.concatenate(asked))
+        _check_inputs(inputs, n_features, chosen["missing"])
         kind = chosen["target_kind"]
-        target = _read_target(sources[-1], None if kind == "auto" else kind)
-        dtype = _common_dtype(inputs[: sources[0].shape[1]])
-        return _assemble([*inputs, target], sources[0].shape[1], chosen["scale"], dtype)
+        classes = contents.read_target(UNKNOWN if kind == "auto" else KINDS.index(kind))
+        return cls(Columns(names, contents.facts(), n_samples), n_features, classes, contents)
 
 
-class _Entry(NamedTuple):
-    """A column that is described, with its values unless it is ignored."""
-
-    column: Column
-    raw: Raw | None
-
-
-def _read_inputs(sources: Sequence[Source], kinds: Kinds | None) -> list[_Entry]:
-    """Read and describe features and conditions, and warn of those left out."""
-    entries, left_out = [], []
-    for source, asked in zip(sources, kinds_given(kinds, sources), strict=True):
-        for position, (name, kind) in enumerate(zip(source.names, asked, strict=True)):
-            if kind == "ignored":
-                entries.append(_Entry(Column(name, kind, "given by kinds", 0, 0), None))
-                continue
-            entries.append(_describe(name, source.read(position), kind, "kinds", FEATURE))
-            if entries[-1].raw is None:
-                left_out.append(entries[-1].column)
+def _warn_of_ignored(inputs: Columns, asked: NDArray[np.int8]) -> None:
+    """Name the columns that are ignored although nobody asked for it."""
+    ignored = inputs.facts.kinds[: len(asked)] == IGNORED
+    left_out = [inputs[position] for position in np.flatnonzero(ignored & (asked == UNKNOWN)).tolist()]
     if left_out:
         listed = ", ".join(f"{column.name!r} ({column.reason})" for column in left_out)
         remedy = f"to use a column all the same, pass kinds={{{left_out[0].name!r}: 'discrete'}}"
         warnings.warn(f"ignored {listed}; {remedy}", UnirelWarning, stacklevel=3)
-    return entries
 
 
-def _describe(name: str, raw: Raw, given: Kind | None, giver: str, rule: Rule) -> _Entry:
-    """Decide the kind of a column, unless it is given."""
-    if given is None:
-        kind, reason = decide_kind(raw, rule)
-    else:
-        kind, reason = given, f"given by {giver}"
-    if kind == "ignored":
-        return _Entry(Column(name, kind, reason, 0, 0), None)
-    if kind == "continuous" and raw.values.dtype.kind not in "biuf":
-        given_by = f"{giver}={given!r}" if giver == "target_kind" else f"{giver} gives {raw.label} {given!r}"
-        raise ValueError(f"{given_by}, but {name!r} holds no numbers; make it 'discrete' or convert it")
-    n_levels = raw.coding[0].size + (raw.n_missing > 0) if kind == "discrete" else 0
-    return _Entry(Column(name, kind, reason, n_levels, raw.n_missing), raw)
-
-
-def _check_inputs(entries: Sequence[_Entry], n_features: int, missing: str) -> None:
+def _check_inputs(inputs: Columns, n_features: int, missing: str) -> None:
     """Refuse a table without features and, if asked to, missing values."""
-    if all(entry.raw is None for entry in entries[:n_features]):
+    if (inputs.facts.kinds[:n_features] == IGNORED).all():
         raise ValueError(f"no feature is left: all {n_features} columns of X are ignored; give one of them a kind")
-    incomplete = [entry.column for entry in entries if entry.column.n_missing]
+    incomplete = [inputs[position] for position in np.flatnonzero(inputs.facts.n_missing).tolist()]
     if missing == "error" and incomplete:
         listed = ", ".join(f"{column.name!r} ({column.n_missing})" for column in incomplete)
         raise ValueError(f"missing='error', but there are missing values (NaN) in {listed}; fill or drop them")
 
 
-def _read_target(source: Source, kind: Kind | None) -> _Entry:
-    """Read the target, which must be complete and vary."""
-    raw = source.read(0)
-    if raw.n_missing == raw.values.size:
-        raise ValueError(f"y has no value at all: all {raw.n_missing} are missing (NaN); choose another target")
-    if raw.n_missing:
-        values = "value" if raw.n_missing == 1 else "values"
-        raise ValueError(f"y has {raw.n_missing} missing {values} (NaN); drop those rows from X and y")
-    entry = _describe(source.names[0], raw, kind, "target_kind", TARGET)
-    if raw.coding[0].size == 1:
-        only = raw.coding[0].tolist()[0]
-        raise ValueError(f"y has one class only: every value is {only!r}; choose a target that varies")
-    return entry
+class _Scaled(NamedTuple):
+    """All columns as numbers between which differences mean something, see `Table`."""
+
+    values: NDArray[np.floating[Any]]
+    far: float
+    unit: float
 
 
-def _common_dtype(entries: Sequence[_Entry]) -> type[np.floating[Any]]:
-    """Single precision if all numeric features have it, else double."""
-    raws = [entry.raw for entry in entries if entry.raw is not None]
-    dtypes = {raw.values.dtype for raw in raws if raw.family == "number" and raw.present.size}
-    return np.float32 if dtypes == {np.dtype(np.float32)} else np.float64
+class _Contents:
+    """Features, conditions and target; features of a sparse matrix are kept apart.
+
+    Parameters
+    ----------
+    sources : sequence of Source
+        Features, conditions if there are any, and the target, which is not read yet.
+    asked : sequence of ndarray
+        Kinds asked for, one array for each source but the target.
+    scale : {"standard", "rank", None}
+        How numbers are scaled.
+    """
+
+    def __init__(self, sources: Sequence[Source], asked: Sequence[NDArray[np.int8]], scale: str | None) -> None:
+        n_samples, self._n_features = sources[0].shape
+        n_columns = sum(source.shape[1] for source in sources)
+        is_sparse = sources[0].sparse is not None
+        self.sparse: SparseColumns | None = SparseColumns(sources[0], asked[0]) if is_sparse else None
+        self._first = 0 if self.sparse is None else self._n_features  # the position of the first dense column
+        self._dense = DenseColumns(n_columns - self._first, n_samples)
+        self._sources, self._scale = sources, scale
+        start = -self._first
+        for source, kinds in zip(sources[:-1], asked, strict=True):
+            if source.sparse is None:
+                self._dense.read(source, start, kinds)
+            start += source.shape[1]
+
+    def read_target(self, kind: int) -> NDArray[Any] | None:
+        """Read the target; return the labels of its classes if it has any."""
+        classes = self._dense.read_target(self._sources[-1], kind)
+        self._check_overflow()
+        return classes
+
+    def facts(self) -> Facts:
+        """What is known about all columns."""
+        return self._dense.facts if self.sparse is None else Facts.join([self.sparse.facts, self._dense.facts])
+
+    def codes_of(self, columns: Positions) -> Codes:
+        """Codes of discrete columns, one row each; do not write to them."""
+        if self.sparse is None:
+            return self._dense.codes_of(columns)
+        return self._gather(columns, self.sparse.codes_of, self._dense.codes_of)
+
+    def numbers_of(self, columns: Positions) -> NDArray[np.float64]:
+        """Numbers of continuous columns, one row each, NaN where they are missing."""
+        if self.sparse is None:
+            return self._dense.numbers_of(columns)
+        return self._gather(columns, self.sparse.numbers_of, self._dense.numbers_of)
+
+    def sparse_block(self, columns: Positions) -> SparseBlock:
+        """Entries of discrete sparse columns and their codes."""
+        return self._of_sparse(columns).block(columns)
+
+    def sparse_numbers(self, columns: Positions) -> SparseNumbers:
+        """Entries of continuous sparse columns."""
+        return self._of_sparse(columns).numbers(columns)
+
+    def _of_sparse(self, columns: Positions) -> SparseColumns:
+        if self.sparse is None or (columns >= self._first).any():
+            raise ValueError("only features of a sparse table are stored as entries; ask for code_block")
+        return self.sparse
+
+    def _gather(self, columns: Positions, sparse: Callable[..., Any], dense: Callable[..., Any]) -> NDArray[Any]:
+        inside = columns < self._first
+        parts = sparse(columns[inside]), dense(columns[~inside] - self._first)
+        rows = np.empty((len(columns), parts[1].shape[1]), np.result_type(*parts))
+        rows[inside], rows[~inside] = parts
+        return rows
+
+    @cached_property
+    def _dtype(self) -> np.dtype[Any]:
+        """Single precision if all numeric features have it, else double."""
+        dense, part = self._dense, slice(self._n_features - self._first)
+        present = dense.facts.n_missing[part] < dense.codes.shape[1]
+        numeric = dense.numeric[part] & present & (dense.facts.kinds[part] != IGNORED)
+        return np.dtype(np.float32 if numeric.any() and dense.single[part][numeric].all() else np.float64)
+
+    @cached_property
+    def scaled(self) -> _Scaled:
+        """All columns as rows of one matrix, see `Table`."""
+        if self.sparse is not None:
+            remedy = "pass X.toarray(), or count with estimator='binned' or 'plugin'"
+            raise TypeError(f"X is sparse, but neighbours are searched among all values; {remedy}")
+        dense, kinds, has_gaps = self._dense, self._dense.facts.kinds, self._dense.facts.n_missing > 0
+        values = np.zeros(dense.codes.shape, self._dtype)
+        variances = np.full(len(values), np.nan)
+        largest = 0.0
+        for columns in dense.sections(np.flatnonzero((kinds == CONTINUOUS) & ~has_gaps)):
+            rows = dense.numbers_of(columns)
+            step = max(1, _BLOCK // rows.shape[1])
+            for block in (slice(start, start + step) for start in range(0, len(rows), step)):
+                variances[columns[block]] = _scale_rows(rows[block], self._scale)
+            values[columns] = rows
+            largest = max(largest, rows.max(), -rows.min())
+        gaps = np.flatnonzero((kinds == CONTINUOUS) & has_gaps)
+        for columns in dense.sections(gaps):
+            for column, row in zip(columns.tolist(), dense.numbers_of(columns), strict=True):
+                present = row[np.newaxis, ~np.isnan(row)]
+                if present.size:
+                    variances[column] = _scale_rows(present, self._scale)[0]
+                    largest = max(largest, present.max(), -present.min())
+                row[~np.isnan(row)] = present[0]
+                values[column] = row
+        # The least power of two, from 2 on, above twice the largest continuous value.
+        far = max(2.0, float(np.ldexp(1.0, np.frexp(2 * float(self._dtype.type(largest)))[1])))
+        for column in gaps.tolist():
+            values[column, np.isnan(values[column])] = 4 * far
+        for columns in dense.sections(np.flatnonzero(kinds == DISCRETE)):
+            values[columns] = dense.codes_of(columns) * (2 * far)
+        return _Scaled(values, far, _find_unit(variances[: self._n_features]) if self._scale is None else 1.0)
+
+    def _check_overflow(self) -> None:
+        """Refuse columns whose scaled values, or squares of their differences, would not be finite."""
+        largest = self._dense.largest
+        if self._scale == "standard":
+            for column in np.flatnonzero(largest >= _SAFE).tolist():
+                row = self._dense.numbers_of(np.array([column]))
+                if not np.isfinite(_standardise(row[:, ~np.isnan(row[0])])).all():
+                    about = f"{self._label(column)} overflows when it is scaled (largest value {largest[column]:.3g})"
+                    raise ValueError(f"{about}; divide it by a constant")
+        if self._scale is None:
+            facts = self.facts()
+            n_levels = int((facts.n_values + (facts.n_missing > 0))[facts.kinds == DISCRETE].max(initial=0))
+            # Estimators sum squares of differences over columns, and those must stay finite too.
+            limit = np.sqrt(np.finfo(self._dtype).max) / (4 * max(4, n_levels, len(facts.kinds)))
+            with np.errstate(over="ignore"):
+                largest = largest.astype(self._dtype).astype(np.float64)
+            for column in np.flatnonzero(largest >= limit).tolist():
+                about = f"{self._label(column)} overflows (largest value {largest[column]:.3g})"
+                raise ValueError(f"{about}; divide it by a constant")
+
+    def _label(self, column: int) -> str:
+        """What an error calls a dense column."""
+        position = column + self._first
+        for source in self._sources:
+            if position < source.shape[1]:
+                break
+            position -= source.shape[1]
+        return source.label(position)
 
 
-def _assemble(entries: Sequence[_Entry], n_features: int, scale: str | None, dtype: type[np.floating[Any]]) -> Table:
-    """Scale continuous columns, encode discrete ones, and put them far apart."""
-    columns = tuple(entry.column for entry in entries)
-    values = np.zeros((len(entries), entries[-1].raw.values.size if entries[-1].raw else 0), dtype=dtype)
-    raws = {position: raw for position, (_, raw) in enumerate(entries) if raw is not None}
-    with np.errstate(over="ignore", invalid="ignore"):  # What overflows is caught below, by name.
-        _write_continuous(values, {i: raw for i, raw in raws.items() if columns[i].kind == "continuous"}, scale)
-    far = _find_far(values, entries)
-    unit = _find_unit(values[:n_features], columns) if scale is None else 1.0
-    for position, raw in raws.items():
-        if columns[position].kind == "discrete":
-            values[position] = raw.coding[1] * (2 * far)
-        elif raw.n_missing:
-            values[position, raw.missing] = 4 * far
-    classes = raws[len(columns) - 1].coding[0] if columns[-1].kind == "discrete" else None
-    return Table(values, columns, n_features, classes, far, unit)
+class _Shuffled:
+    """Contents with a shuffled copy of each feature behind the features; it is shuffled when it is asked for."""
+
+    def __init__(self, contents: _Contents, shape: tuple[int, int], n_features: int, random_state: Any) -> None:
+        self._n_samples, n_columns = shape
+        features = np.arange(n_features)
+        self.origins: Positions = np.concatenate([features, features, np.arange(n_features, n_columns)])
+        self.sparse = contents.sparse
+        self._contents, self._n_features = contents, n_features
+        self._start = np.random.PCG64(int(np.random.default_rng(random_state).integers(2**63))).state
+
+    def codes_of(self, columns: Positions) -> Codes:
+        """Codes of discrete columns, one row each."""
+        return self._shuffle(self._contents.codes_of(self.origins[columns]), columns)
+
+    def numbers_of(self, columns: Positions) -> NDArray[np.float64]:
+        """Numbers of continuous columns, one row each, NaN where they are missing."""
+        return self._shuffle(self._contents.numbers_of(self.origins[columns]), columns)
+
+    def sparse_block(self, columns: Positions) -> SparseBlock:
+        """Entries of discrete sparse columns and their codes."""
+        block = self._contents.sparse_block(self.origins[columns])
+        return block._replace(rows=self._move_entries(block.starts, block.rows, columns))
+
+    def sparse_numbers(self, columns: Positions) -> SparseNumbers:
+        """Entries of continuous sparse columns."""
+        block = self._contents.sparse_numbers(self.origins[columns])
+        return block._replace(rows=self._move_entries(block.starts, block.rows, columns))
+
+    @cached_property
+    def scaled(self) -> _Scaled:
+        """All columns as rows of one matrix, see `Table`."""
+        values, far, unit = self._contents.scaled
+        return _Scaled(self._shuffle(values[self.origins], np.arange(len(self.origins))), far, unit)
+
+    def _orders(self, columns: Positions) -> Iterator[tuple[int, Positions]]:
+        """Which of the columns are copies, and where their rows go."""
+        bits = np.random.PCG64(0)
+        for place in np.flatnonzero((columns >= self._n_features) & (columns < 2 * self._n_features)).tolist():
+            # Each copy has a part of the random numbers for itself, so it is the same whoever asks for it.
+            bits.state = self._start
+            bits.advance(int(columns[place]) << 64)
+            yield place, np.random.Generator(bits).permutation(self._n_samples)
+
+    def _shuffle(self, rows: NDArray[Any], columns: Positions) -> NDArray[Any]:
+        rows = rows if rows.flags.owndata else rows.copy()  # The contents' own rows must stay as they are.
+        for place, order in self._orders(columns):
+            rows[place, order] = rows[place].copy()
+        return rows
+
+    def _move_entries(
+        self, starts: NDArray[np.int64], rows: NDArray[np.integer[Any]], columns: Positions
+    ) -> NDArray[np.integer[Any]]:
+        rows = rows.copy()
+        for place, order in self._orders(columns):
+            entries = slice(starts[place], starts[place + 1])
+            rows[entries] = order[rows[entries]]
+        return rows
 
 
-def _write_continuous(values: NDArray[np.floating[Any]], raws: Mapping[int, Raw], scale: str | None) -> None:
-    """Write scaled columns, with NaN for what is missing; many at once if they are complete."""
-    deviations = np.ones((len(values), 1))
-    complete = [position for position, raw in raws.items() if not raw.n_missing]
-    step = max(1, _BLOCK // values.shape[1])
-    for block in (complete[start : start + step] for start in range(0, len(complete), step)):
-        values[block], deviations[block] = _scaled([raws[position].values for position in block], scale)
-    for position in raws.keys() - complete:
-        present = ~raws[position].missing
-        values[position] = np.nan
-        if present.any():
-            values[position, present], deviations[position] = _scaled([raws[position].present], scale)
-    for position in np.flatnonzero(~np.isfinite(deviations)).tolist():
-        largest = np.abs(raws[position].present.astype(np.float64)).max()
-        about = f"{raws[position].label} overflows when it is scaled (largest value {largest:.3g})"
-        raise ValueError(f"{about}; divide it by a constant")
-
-
-def _scaled(columns: Sequence[NDArray[Any]], scale: str | None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Scaled columns as rows, and what they were divided by, which is not finite for one that overflows."""
-    rows = np.array(columns, dtype=np.float64)
+def _scale_rows(rows: NDArray[np.float64], scale: str | None) -> NDArray[np.float64]:
+    """Scale rows without missing values in place; return the variances of those that are left alone and vary."""
     if scale is None:
-        return rows, np.ones((len(rows), 1))
+        varies = rows.min(axis=1) < rows.max(axis=1)
+        return np.asarray(np.where(varies, rows.var(axis=1), np.nan))
     if scale == "rank":
-        rows = np.array([average_ranks(row) for row in rows])
-    lowest, highest = rows.min(axis=1, keepdims=True), rows.max(axis=1, keepdims=True)
-    largest = np.maximum(-lowest, highest)
-    rows /= np.where(largest < 1e-100, largest, 1)  # Squares of tiny values vanish, but units must not matter.
-    rows -= rows.sum(axis=1, keepdims=True) / rows.shape[1]
-    # Rounding would give a constant column a tiny deviation, and dividing by it would make noise.
-    rows[(lowest == highest)[:, 0]] = 0
-    deviations = np.sqrt((rows * rows).sum(axis=1, keepdims=True) / rows.shape[1])
-    deviations[deviations == 0] = 1
-    rows /= deviations
-    return rows, deviations
+        for row in rows:
+            row[:] = average_ranks(row)
+    _standardise(rows)
+    return np.full(len(rows), np.nan)
+
+
+def _standardise(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Centre rows in place and divide them by their deviations, which are returned; not finite for an overflow."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        lowest, highest = rows.min(axis=1, keepdims=True), rows.max(axis=1, keepdims=True)
+        largest = np.maximum(-lowest, highest)
+        rows /= np.where(largest < 1e-100, largest, 1)  # Squares of tiny values vanish, but units must not matter.
+        rows -= rows.sum(axis=1, keepdims=True) / rows.shape[1]
+        # Rounding would give a constant column a tiny deviation, and dividing by it would make noise.
+        rows[(lowest == highest)[:, 0]] = 0
+        deviations = np.sqrt((rows * rows).sum(axis=1, keepdims=True) / rows.shape[1])
+        deviations[deviations == 0] = 1
+        rows /= deviations
+    return np.asarray(deviations)
+
+
+def _find_unit(variances: NDArray[np.float64]) -> float:
+    """Root mean square of the standard deviations of the continuous features that vary."""
+    known = variances[~np.isnan(variances)]
+    # Columns of tiny values may have a variance that vanishes; a unit of 0 would make categories equal.
+    mean = float(np.mean(known)) if len(known) else 0.0
+    return mean**0.5 if mean > 0 else 1.0
 
 
 def average_ranks(values: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
@@ -336,31 +540,3 @@ def average_ranks(values: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
     _, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
     ranks: NDArray[np.float64] = np.cumsum(counts) - (counts - 1) / 2
     return ranks[codes]
-
-
-def _find_far(values: NDArray[np.floating[Any]], entries: Sequence[_Entry]) -> float:
-    """Least power of two, from 2 on, above twice the largest continuous value."""
-    n_levels = max(entry.column.n_levels for entry in entries)
-    # Estimators sum squares of differences over columns, and those must stay finite too.
-    limit = np.sqrt(np.finfo(values.dtype).max) / (4 * max(4, n_levels, len(entries)))
-    # These two pass over missing values without a word; a column that has no other stays NaN.
-    largest = np.fmax(np.fmax.reduce(values, axis=1), -np.fmin.reduce(values, axis=1)).astype(np.float64)
-    largest[[entry.column.kind != "continuous" for entry in entries]] = np.nan
-    for position in np.flatnonzero(largest >= limit).tolist():
-        label = f"column {entries[position].column.name!r}" if position < len(entries) - 1 else "y"
-        about = f"{label} overflows (largest value {largest[position]:.3g})"
-        raise ValueError(f"{about}; divide it by a constant")
-    return max(2.0, float(np.ldexp(1.0, np.frexp(2 * np.fmax.reduce(largest, initial=0.0))[1])))
-
-
-def _find_unit(features: NDArray[np.floating[Any]], columns: Sequence[Column]) -> float:
-    """Root mean square of the standard deviations of the continuous features that vary."""
-    variances = []
-    for row, column in zip(features, columns, strict=False):
-        if column.kind == "continuous" and column.n_missing < row.size:
-            present = row[~np.isnan(row)].astype(np.float64)
-            if present.min() < present.max():
-                variances.append(present.var())
-    # Columns of tiny values may have a variance that vanishes; a unit of 0 would make categories equal.
-    mean = float(np.mean(variances)) if variances else 0.0
-    return mean**0.5 if mean > 0 else 1.0
