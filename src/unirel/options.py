@@ -21,9 +21,11 @@ TargetKind = Literal["auto", "discrete", "continuous"]
 Scale = Literal["standard", "rank"] | None
 Missing = Literal["level", "error"]
 Metric = Literal["auto", "chebyshev", "manhattan", "euclidean"]
+Binning = Literal["frequency", "width", "mdl"]
 Correction = Literal["miller-madow"] | None
 ColumnNames = Sequence[int | str]
 
+BINNINGS = ("frequency", "width", "mdl")
 UNIQUE_METHODS = ("reference", "ksg", "classifier")
 CLASSIFIER_NAMES = ("logistic", "rf", "knn", "svm")
 # What `n_features_to_select` means by default, where there are that many features.
@@ -188,6 +190,16 @@ class EstimationOptions(TypedDict, total=False):
     n_bins: Annotated[
         int | Literal["auto"],
         Option("auto", 'int or "auto"', 'Bins of a continuous column ("binned").', _count_or("auto", 2)),
+    ]
+    binning: Annotated[
+        Binning,
+        Option(
+            "frequency",
+            '{"frequency", "width", "mdl"}',
+            "Bins of equal frequency, of equal width, or, for class labels, of minimum description length, which finds "
+            'their number itself ("binned").',
+            _one_of(*BINNINGS),
+        ),
     ]
     correction: Annotated[
         Correction,
