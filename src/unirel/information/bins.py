@@ -49,8 +49,8 @@ def bin_edges(
     -------
     ndarray
         Edges in ascending order: the bin of a value is how many edges it reaches,
-        ``numpy.searchsorted(edges, values, side="right")``. An edge is the least of the `values` in the bin above it,
-        infinite if all such bins are empty.
+        ``numpy.searchsorted(edges, values, side="right")``. An edge of "frequency" and "mdl" is the least of the
+        `values` in the bins above it, infinite if there is none.
 
     Examples
     --------
@@ -102,15 +102,15 @@ class Rule:
             self._labels = None if labels is None else labels[self._rows]
 
     def edges(self, values: Numbers, far: float) -> tuple[Values, Columns]:
-        """Edges of every row, filled up with infinity to one less than a power of two, and how many there are."""
+        """Edges of every row, filled up with infinity where it has fewer than others, and how many there are."""
         values = values if self._rows is None else values[:, self._rows]
         sizes = (values < far).sum(axis=1)
         most = _MOST_EDGES if self.binning == "mdl" else self.n_bins - 1
-        edges = np.full((len(values), 2 ** most.bit_length() - 1), np.inf)
+        edges = np.full((len(values), most), np.inf)
         if self.binning == "mdl":
             return edges, self._describe(values, sizes, edges)
         if self.binning == "width":
-            width_edges(np.sort(values, axis=1), sizes, self.n_bins, edges)
+            width_edges(values, far, self.n_bins, edges)
         elif self._weights is None:
             before = np.arange(values.shape[1] + 1, dtype=np.float64)
             frequency_edges(np.sort(values, axis=1), sizes, before[None], self.n_bins, edges)
@@ -130,7 +130,7 @@ class Rule:
         ordered, n_classes = np.take_along_axis(values, order, axis=1), int(self._labels.max(initial=0)) + 1
         known = known_n_log_n(min(int(weights.sum()) + 1, 2**16))
         labels, weights = self._labels[order], weights[order]
-        return description_edges(ordered, sizes, labels, weights, n_classes, known, _MOST_EDGES, edges)
+        return description_edges(ordered, sizes, labels, weights, n_classes, known, edges)
 
 
 class Bins:
@@ -177,8 +177,7 @@ class Bins:
         n_edges = np.zeros(len(self._table.columns), np.intp)
         for block, (_, numbers) in zip(blocks, found, strict=True):
             n_edges[block] = numbers
-        width = 2 ** int(n_edges.max(initial=0)).bit_length() - 1
-        edges = np.full((len(n_edges), width), np.inf)
+        edges = np.full((len(n_edges), n_edges.max(initial=0)), np.inf)
         for block, (of_block, _) in zip(blocks, found, strict=True):
-            edges[block] = of_block[:, :width]
+            edges[block] = of_block[:, : edges.shape[1]]
         return edges, n_edges

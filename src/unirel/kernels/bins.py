@@ -1,6 +1,6 @@
 """Edges of bins from sorted values, and the bins of values from edges.
 
-An edge is the least value of the bin above it, so the bin of a value is how many edges it reaches. Sorted values come
+The bin of a value is how many edges it reaches; an edge may be the least value of the bin above it. Sorted values come
 with how much weight stands before each of them, ``before``, which has one entry more than there are values and a single
 row if it is the same for all. Edges that are not needed stay infinite.
 """
@@ -35,14 +35,16 @@ def frequency_edges(ordered: Floats, sizes: Integers, before: Floats, n_bins: in
 
 
 @kernel
-def width_edges(ordered: Floats, sizes: Integers, n_bins: int, edges: Floats) -> None:
-    """Bins of equal width between the least and the largest of the first values of every row."""
-    for place in range(ordered.shape[0]):
-        if sizes[place]:
-            lowest = np.float64(ordered[place, 0])
-            width = np.float64(ordered[place, sizes[place] - 1]) - lowest
+def width_edges(values: Floats, far: float, n_bins: int, edges: Floats) -> None:
+    """Bins of equal width between the least and the largest value of every row that is not far."""
+    for place in range(values.shape[0]):
+        lowest, highest = np.inf, -np.inf
+        for value in values[place]:
+            lowest = min(lowest, value)
+            highest = max(highest, value if value < far else -np.inf)
+        if lowest <= highest:
             for edge in range(1, n_bins):
-                edges[place, edge - 1] = lowest + width * (edge / n_bins)
+                edges[place, edge - 1] = lowest + (highest - lowest) * (edge / n_bins)
 
 
 @kernel
@@ -89,14 +91,13 @@ def _best_cut(
 
 @kernel
 def description_edges(
-    ordered: Floats, sizes: Integers, labels: Integers, weights: Floats, n_classes: int, known: Floats, most: int,
-    edges: Floats,
-) -> Integers:  # fmt: skip
-    """Bins of minimum description length, with `most` edges at most; returns how many edges each row has."""
+    ordered: Floats, sizes: Integers, labels: Integers, weights: Floats, n_classes: int, known: Floats, edges: Floats
+) -> Integers:
+    """Bins of minimum description length, as many as there is room for; returns how many edges each row has."""
     n_edges = np.zeros(ordered.shape[0], np.int64)
     for place in range(ordered.shape[0]):
         stretches = [(0, sizes[place])]
-        while stretches and n_edges[place] < most:
+        while stretches and n_edges[place] < edges.shape[1]:
             start, stop = stretches.pop()
             cut = _best_cut(ordered[place], labels[place], weights[place], (start, stop), n_classes, known)
             if cut:
@@ -112,16 +113,18 @@ def description_edges(
 def find_bins(values: Floats, edges: Floats, far: float, n_bins: Integers, codes: Integers) -> None:
     """Write the bin of every value; a row of `values` has its row of `edges`, and what is far is behind its `n_bins`.
 
-    There are ``2**n - 1`` edges, filled up with infinity, and `n` halvings without a branch find the bin: 1.5 ns per
-    value and 8 bins, where a guess of the processor would be wrong at every second of them.
+    Every edge is compared with a stretch of values that stays in the cache, many at once: 1.7 ns per value for 8 bins
+    and 20 ns for 64. Halving takes fewer steps, but the processor guesses every second one wrong: 56 and 90 ns.
     """
-    half = (edges.shape[1] + 1) // 2
+    stretch = 1024
+    reached = np.empty(stretch, np.int64)
     for place in range(values.shape[0]):
-        own, numbers = edges[place], values[place]
-        for row in range(numbers.shape[0]):
-            value = numbers[row]
-            found, step = 0, half
-            while step:
-                found += step * (value >= own[found + step - 1])
-                step //= 2
-            codes[place, row] = found if value < far else n_bins[place]
+        for start in range(0, values.shape[1], stretch):
+            numbers, found = values[place, start : start + stretch], codes[place, start : start + stretch]
+            for row in range(numbers.shape[0]):
+                reached[row] = 0
+            for edge in edges[place]:
+                for row in range(numbers.shape[0]):
+                    reached[row] += numbers[row] >= edge
+            for row in range(numbers.shape[0]):
+                found[row] = reached[row] if numbers[row] < far else n_bins[place]
