@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Unpack
 
@@ -107,6 +108,25 @@ class KNN(Information):
                 information[chosen] = self._joint_in_metric(candidates[chosen], selected, metric)
         return information
 
+    def pairwise_given_target(self, candidates: Block, column: int) -> Values:
+        """I(candidate; column | target) of every candidate, for class labels the mean of I within the classes."""
+        if not self.table.discrete[self.table.target]:
+            return super().pairwise_given_target(candidates, column)
+        candidates = np.asarray(candidates, np.intp)
+        information = np.zeros(len(candidates))
+        counted = self.table.discrete[candidates] & self.table.discrete[column]
+        if counted.any():
+            information[counted] = self._counts.pairwise_given_target(candidates[counted], column)
+        for share, of_class in self._classes if not counted.all() else []:
+            information[~counted] += share * of_class.pairwise(candidates[~counted], column)
+        return information
+
+    def joint_entropy(self, candidates: Block, selected: Block) -> Values:
+        """H(candidate, selected, target) of every candidate, if all of them are discrete."""
+        if not self.table.discrete[[*candidates, *selected, self.table.target]].all():
+            return super().joint_entropy(candidates, selected)
+        return self._counts.joint_entropy(candidates, selected)
+
     def without_each(self, block: Block, rows: Rows | None = None, progress: Progress | None = None) -> Changes:
         """How I(block; target) changes without each column of the block, all in one pass and one metric."""
         varying = self._geometry.varies[np.asarray(block, np.intp)]
@@ -182,6 +202,16 @@ class KNN(Information):
         from unirel.information.plugin import Plugin
 
         return Plugin(self.table, **self.options)
+
+    @cached_property
+    def _classes(self) -> list[tuple[float, KNN]]:
+        """The rows of each class of more than one row, and their share; the label, a constant there, is a number."""
+        label = replace(self.table.columns[-1], kind="continuous", n_levels=0)
+        table = replace(self.table, columns=(*self.table.columns[:-1], label), classes=None)
+        codes = self.table.codes(self.table.target)
+        rows = [np.flatnonzero(codes == code) for code in range(codes.max() + 1)]
+        tables = (replace(table, values=self.table.values[:, own]) for own in rows if len(own) > 1)
+        return [(one.n_samples / len(codes), KNN(one, **self.options)) for one in tables]
 
     @cached_property
     def _ksg(self) -> KSG:
