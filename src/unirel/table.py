@@ -126,6 +126,16 @@ class Table:
         return np.array([column.kind == "discrete" for column in self.columns])
 
     @cached_property
+    def continuous(self) -> NDArray[np.bool_]:
+        """Whether each row of `values` is continuous."""
+        return np.array([column.kind == "continuous" for column in self.columns])
+
+    @cached_property
+    def n_levels(self) -> NDArray[np.int64]:
+        """Levels of each discrete column, one of them for missing values if there are any; 0 for the others."""
+        return np.array([column.n_levels for column in self.columns], np.int64)
+
+    @cached_property
     def has_missing(self) -> NDArray[np.bool_]:
         """Whether each row of `values`, continuous or discrete, has missing values."""
         return np.array([column.n_missing > 0 for column in self.columns])
@@ -141,6 +151,22 @@ class Table:
             raise ValueError(f"column {about.name!r} is {about.kind}; only a discrete column has codes")
         codes: NDArray[np.int32] = (self.values[column] / self.spacing).astype(np.int32)
         return codes
+
+    def code_block(self, columns: Sequence[int] | NDArray[np.intp]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """Codes of discrete columns, one row each, in the narrowest type, and how many levels each has."""
+        chosen = np.asarray(columns, np.intp)
+        for column in chosen[~self.discrete[chosen]].tolist():
+            self.codes(column)  # which says why there are none
+        n_levels = self.n_levels[chosen]
+        most = n_levels.max(initial=0)
+        dtype = np.uint8 if most <= 2**8 else np.uint16 if most <= 2**16 else np.int32
+        return (self.values[chosen] / self.spacing).astype(dtype), n_levels
+
+    def continuous_block(self, columns: Sequence[int] | NDArray[np.intp]) -> NDArray[np.float64]:
+        """Numbers of continuous columns, one row each, NaN where they are missing."""
+        numbers = self.values[np.asarray(columns, np.intp)].astype(np.float64)
+        numbers[numbers >= self.far] = np.nan
+        return numbers
 
     def positions(self, columns: Any) -> list[int]:
         """Positions of features given by name or position, one or many; a negative position counts from the end."""

@@ -13,8 +13,6 @@ from unirel.options import BINNINGS, Binning, check_choice, check_whole_number
 from unirel.table import Table
 from unirel.work import map_tasks
 
-Numbers = NDArray[np.floating[Any]]
-
 # Edges that minimum description length may find: bins and a level for missing values fit into a byte.
 _MOST_EDGES = 254
 # Numbers of a block of columns that are sorted at a time.
@@ -72,7 +70,7 @@ def bin_edges(
             raise ValueError("binning='mdl' needs labels=, the class of every value; or pass binning='frequency'")
         classes = np.unique(np.asarray(labels), return_inverse=True)[1][present]
     weights = None if sample_weight is None else np.asarray(sample_weight, np.float64)[present]
-    edges, n_edges = Rule(n_bins, binning, classes, weights).edges(numbers[None, present], np.inf)
+    edges, n_edges = Rule(n_bins, binning, classes, weights).edges(numbers[None, present])
     return edges[0, : n_edges[0]]
 
 
@@ -101,16 +99,16 @@ class Rule:
             self._weights = weights[self._rows]
             self._labels = None if labels is None else labels[self._rows]
 
-    def edges(self, values: Numbers, far: float) -> tuple[Values, Columns]:
+    def edges(self, values: Values) -> tuple[Values, Columns]:
         """Edges of every row, filled up with infinity where it has fewer than others, and how many there are."""
         values = values if self._rows is None else values[:, self._rows]
-        sizes = (values < far).sum(axis=1)
+        sizes = (~np.isnan(values)).sum(axis=1)
         most = _MOST_EDGES if self.binning == "mdl" else self.n_bins - 1
         edges = np.full((len(values), most), np.inf)
         if self.binning == "mdl":
             return edges, self._describe(values, sizes, edges)
         if self.binning == "width":
-            width_edges(values, far, self.n_bins, edges)
+            width_edges(values, self.n_bins, edges)
         elif self._weights is None:
             before = np.arange(values.shape[1] + 1, dtype=np.float64)
             frequency_edges(np.sort(values, axis=1), sizes, before[None], self.n_bins, edges)
@@ -121,7 +119,7 @@ class Rule:
             frequency_edges(np.take_along_axis(values, order, axis=1), sizes, before, self.n_bins, edges)
         return edges, np.full(len(values), most)
 
-    def _describe(self, values: Numbers, sizes: Columns, edges: Values) -> Columns:
+    def _describe(self, values: Values, sizes: Columns, edges: Values) -> Columns:
         """Edges of minimum description length; returns how many there are."""
         if self._labels is None:
             raise ValueError("binning='mdl' needs class labels as target; pass binning='frequency' or 'width'")
@@ -156,24 +154,22 @@ class Bins:
 
     def codes(self, columns: Columns, dtype: np.dtype[Any]) -> NDArray[Any]:
         """Bins of the values of some columns."""
-        values, far = self._table.values[columns], self._table.far
+        values = self._table.continuous_block(columns)
         if self._rule.binning == "mdl":
             edges, n_edges = self._described[0][columns], self._described[1][columns]
         else:
-            edges, n_edges = self._rule.edges(values, far)
+            edges, n_edges = self._rule.edges(values)
         codes = np.empty(values.shape, dtype)
-        find_bins(values, edges, far, n_edges + 1, codes)
+        find_bins(values, edges, n_edges + 1, codes)
         return codes
 
     @cached_property
     def _described(self) -> tuple[Values, Columns]:
         """Edges of minimum description length of all columns, the number of which nobody knows before."""
-        continuous = np.flatnonzero([column.kind == "continuous" for column in self._table.columns])
+        continuous = np.flatnonzero(self._table.continuous)
         size = max(1, _BLOCK // self._table.n_samples)
         blocks = [continuous[start : start + size] for start in range(0, len(continuous), size)]
-        found = map_tasks(
-            lambda block: self._rule.edges(self._table.values[block], self._table.far), blocks, self._n_jobs
-        )
+        found = map_tasks(lambda block: self._rule.edges(self._table.continuous_block(block)), blocks, self._n_jobs)
         n_edges = np.zeros(len(self._table.columns), np.intp)
         for block, (_, numbers) in zip(blocks, found, strict=True):
             n_edges[block] = numbers

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from unirel.information.base import Columns, Values
 from unirel.information.bins import Bins
 from unirel.kernels.bitsets import Sets, count_tables_by_bits, pack_sets
-from unirel.kernels.counts import count_tables, count_weighted_tables, read_levels
+from unirel.kernels.counts import count_tables, count_weighted_tables
 from unirel.table import Table
 from unirel.work import map_tasks
 
@@ -70,20 +70,23 @@ class CodeMatrix:
 
     def __init__(self, table: Table, bins: Bins | None, weights: Values | None, n_jobs: int | None) -> None:
         self._table, self._bins, self._weights, self._n_jobs = table, bins, weights, n_jobs
-        self.n_levels = np.array([column.n_levels for column in table.columns], np.int64)
+        self.n_levels = table.n_levels.copy()
         if bins is not None:
-            continuous = np.flatnonzero([column.kind == "continuous" for column in table.columns])
+            continuous = np.flatnonzero(table.continuous)
             self.n_levels[continuous] = bins.n_levels(continuous)
-        self._ready = np.zeros(len(self.n_levels), bool)
-        self._packed = np.zeros(len(self.n_levels), bool)
-        # Memory that nobody has written to costs nothing.
+        self._ready, self._packed = np.zeros((2, len(self.n_levels)), bool)
         self._widths = np.searchsorted([2**8, 2**16], self.n_levels)
         self._places = np.empty(len(self.n_levels), np.intp)
         self._matrices: list[Codes] = []
         for width, dtype in enumerate((np.uint8, np.uint16, np.uint32)):
             columns = np.flatnonzero(self._widths == width)
             self._places[columns] = np.arange(len(columns))
+            # Memory that nobody has written to costs nothing.
             self._matrices.append(np.empty((len(columns), table.n_samples), dtype))
+        if table.discrete.all() and not self._widths.any():
+            # Those of the table will do as they are.
+            self._matrices[0] = table.code_block(np.arange(len(self.n_levels)))[0]
+            self._ready[:] = True
 
     def prepare(self, columns: Columns, rest: Rest | None = None) -> None:
         """Make what counting some columns against the rest needs, unless it is there already.
@@ -168,14 +171,12 @@ class CodeMatrix:
         pack_sets(self._matrices[0], self._places, columns, self._sets)
 
     def _encode(self, columns: Columns) -> None:
-        """Write the codes of some columns."""
-        discrete = self._table.discrete[columns]
+        """Write the codes of some columns; without bins the table says that a continuous one has none."""
+        discrete = self._table.discrete[columns] | (self._bins is None)
         for width, matrix in enumerate(self._matrices):
-            levels = columns[discrete & (self._widths[columns] == width)]
+            chosen = self._widths[columns] == width
+            levels, numbers = columns[chosen & discrete], columns[chosen & ~discrete]
             if len(levels):
-                read_levels(self._table.values, levels, self._table.spacing, self._places, matrix)
-            numbers = columns[~discrete & (self._widths[columns] == width)]
-            if len(numbers) and self._bins is None:
-                self._table.codes(int(numbers[0]))  # which says why there are none
-            elif len(numbers) and self._bins is not None:
+                matrix[self._places[levels]] = self._table.code_block(levels)[0]
+            if len(numbers) and self._bins is not None:
                 matrix[self._places[numbers]] = self._bins.codes(numbers, matrix.dtype)

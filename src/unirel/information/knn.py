@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Unpack
 
@@ -22,6 +21,7 @@ from unirel.work import Progress, map_tasks
 if TYPE_CHECKING:
     from unirel.information.ksg import KSG
     from unirel.information.plugin import Plugin
+    from unirel.information.within import WithinClasses
 
 # Below so many candidates it does not pay to put all rows in the order of their distance from every row.
 _FEW = 8
@@ -113,12 +113,14 @@ class KNN(Information):
         if not self.table.discrete[self.table.target]:
             return super().pairwise_given_target(candidates, column)
         candidates = np.asarray(candidates, np.intp)
-        information = np.zeros(len(candidates))
+        information = np.empty(len(candidates))
+        discrete = self.table.discrete[candidates]
         counted = self.table.discrete[candidates] & self.table.discrete[column]
         if counted.any():
             information[counted] = self._counts.pairwise_given_target(candidates[counted], column)
-        for share, of_class in self._classes if not counted.all() else []:
-            information[~counted] += share * of_class.pairwise(candidates[~counted], column)
+        for chosen in (~counted & discrete, ~discrete):
+            if chosen.any():
+                information[chosen] = self._within_classes.pairwise(candidates[chosen], column)
         return information
 
     def joint_entropy(self, candidates: Block, selected: Block) -> Values:
@@ -204,20 +206,16 @@ class KNN(Information):
         return Plugin(self.table, **self.options)
 
     @cached_property
-    def _classes(self) -> list[tuple[float, KNN]]:
-        """The rows of each class of more than one row, and their share; the label, a constant there, is a number."""
-        label = replace(self.table.columns[-1], kind="continuous", n_levels=0)
-        table = replace(self.table, columns=(*self.table.columns[:-1], label), classes=None)
-        codes = self.table.codes(self.table.target)
-        rows = [np.flatnonzero(codes == code) for code in range(codes.max() + 1)]
-        tables = (replace(table, values=self.table.values[:, own]) for own in rows if len(own) > 1)
-        return [(one.n_samples / len(codes), KNN(one, **self.options)) for one in tables]
-
-    @cached_property
     def _ksg(self) -> KSG:
         from unirel.information.ksg import KSG
 
         return KSG(self._geometry)
+
+    @cached_property
+    def _within_classes(self) -> WithinClasses:
+        from unirel.information.within import WithinClasses
+
+        return WithinClasses(self.table, self._geometry)
 
     @cached_property
     def _target_labels(self) -> Ross:

@@ -56,15 +56,6 @@ def count_weighted_tables(
 
 
 @kernel
-def read_levels(values: Floats, columns: Integers, spacing: float, places: Integers, codes: Integers) -> None:
-    """Write the codes of discrete columns of a table, which are stored as multiples of a spacing."""
-    for column in columns:
-        source, target = values[column], codes[places[column]]
-        for row in range(source.shape[0]):
-            target[row] = np.int64(source[row] / spacing)
-
-
-@kernel
 def known_n_log_n(size: int) -> Floats:
     """N log n of the whole numbers below `size`, to be looked up."""
     known = np.zeros(size)
