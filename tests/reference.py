@@ -8,6 +8,7 @@ import math
 from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import combinations
 
 import numpy as np
 from scipy.special import digamma
@@ -502,6 +503,30 @@ class Estimates:
         block = [self.features[place] for place in sorted({x, *selected})]
         return self._once(("joint", frozenset({x, *selected})), lambda: self._joint(block))
 
+    def pairwise_given_target(self, x, s):
+        """I(x;s|Y), the mean over the classes of I(x;s) within them; counts know it from joint entropies."""
+        return self._once(("given", x, s), lambda: self._given_target(self.features[x], self.features[s]))
+
+    def joint_entropy(self, x, selected):
+        """H(x,S,Y) of levels."""
+        block = [self.features[place] for place in sorted({x, *selected})] + self.target
+        n_bins, correction = self.options.get("n_bins", "auto"), self.options.get("correction")
+        return plugin_entropy([binned(column, n_bins) for column in block], correction)
+
+    def _given_target(self, x, s):
+        x, s, target = self._levels([x, s, *self.target])
+        if all(column.discrete for column in (x, s, target)):
+            value = plugin([x], [s], [target], self.options.get("correction"))
+        elif target.discrete:
+            value = given_classes(x, s, target, **self.options)
+        else:
+            value = mutual_information([x], [s], [target], clip=False, **self.options)
+        return max(0.0, min([value, *(plugin_entropy([side]) for side in (x, s) if side.discrete)]))
+
+    def _levels(self, block):
+        counted = self.options.get("estimator", "knn") != "knn"
+        return [binned(column, self.options.get("n_bins", "auto")) for column in block] if counted else block
+
     def _joint(self, block):
         value = mutual_information(block, self.target, clip=False, **self.options)
         side = [binned(self.target[0])] if self.options.get("estimator") == "binned" else self.target
@@ -514,6 +539,17 @@ class Estimates:
         if key not in self._known:
             self._known[key] = estimate()
         return self._known[key]
+
+
+def given_classes(x, s, target, **options):
+    """The mean over the rows of I(x;s) within the class of the row; nothing in a class of one row."""
+    total, places = 0.0, target.places
+    for label in set(places):
+        rows = np.array([row for row, place in enumerate(places) if place == label])
+        parts = ([Column(column.values[rows], column.missing[rows], column.discrete)] for column in (x, s))
+        if len(rows) > 1:
+            total += len(rows) / len(places) * mutual_information(*parts, clip=False, **options)
+    return total
 
 
 def mim(info, x, selected):
@@ -546,7 +582,68 @@ def gsa(info, x, selected):
     return info.joint(x, selected)
 
 
-CRITERIA = {"mim": mim, "mrmr": mrmr, "jmi": jmi, "jmim": jmim, "cmim": cmim, "gsa": gsa}
+def mrmr_q(info, x, selected):
+    """I(x;Y) / mean over s of I(x;s), which counts as at least 1e-12."""
+    return info.relevance(x) / max(1e-12, sum(info.pairwise(x, s) for s in selected) / len(selected))
+
+
+def mifs(info, x, selected, weight=0.5):
+    """I(x;Y) - weight * sum over s of I(x;s)."""
+    return info.relevance(x) - weight * sum(info.pairwise(x, s) for s in selected)
+
+
+def cife(info, x, selected):
+    """I(x;Y) - sum over s of I(x;s) - I(x;s|Y)."""
+    return info.relevance(x) - sum(info.pairwise(x, s) - info.pairwise_given_target(x, s) for s in selected)
+
+
+def icap(info, x, selected):
+    """I(x;Y) - sum over s of max(0, I(x;s) - I(x;s|Y))."""
+    redundancies = (info.pairwise(x, s) - info.pairwise_given_target(x, s) for s in selected)
+    return info.relevance(x) - sum(max(0.0, redundancy) for redundancy in redundancies)
+
+
+def condred(info, x, selected):
+    """I(x;Y) + sum over s of I(x;s|Y)."""
+    return info.relevance(x) + sum(info.pairwise_given_target(x, s) for s in selected)
+
+
+def betagamma(info, x, selected):
+    """I(x;Y) - beta * sum over s of I(x;s) + gamma * sum over s of I(x;s|Y), both weights 1/|S|."""
+    differences = [info.pairwise_given_target(x, s) - info.pairwise(x, s) for s in selected]
+    return info.relevance(x) + sum(differences) / len(selected)
+
+
+def disr(info, x, selected):
+    """Mean over s of I(x,s;Y) / H(x,s,Y), 0 for 0/0."""
+    return sum(normalised(info, x, s) for s in selected) / len(selected)
+
+
+def njmim(info, x, selected):
+    """Min over s of I(x,s;Y) / H(x,s,Y), 0 for 0/0."""
+    return min(normalised(info, x, s) for s in selected)
+
+
+def normalised(info, x, s):
+    """I(x,s;Y) / H(x,s,Y)."""
+    entropy = info.joint_entropy(x, [s])
+    return info.joint(x, [s]) / entropy if entropy > 0 else 0.0
+
+
+def jmi3(info, x, selected):
+    """Mean over pairs s, t of I(x,s,t;Y); with one s it is I(x,s;Y)."""
+    pairs = list(combinations(selected, 2))
+    return sum(info.joint(x, pair) for pair in pairs) / len(pairs) if pairs else info.joint(x, selected)
+
+
+def cmi(info, x, selected):
+    """I(x;Y|S) = I(x,S;Y) - I(S;Y)."""
+    return info.joint(x, selected) - info.joint(selected[-1], selected[:-1])
+
+
+CRITERIA = {"mim": mim, "mrmr": mrmr, "jmi": jmi, "jmim": jmim, "cmim": cmim, "gsa": gsa, "mrmr_q": mrmr_q}
+CRITERIA |= {"mifs": mifs, "cife": cife, "icap": icap, "condred": condred, "betagamma": betagamma}
+CRITERIA |= {"disr": disr, "njmim": njmim, "jmi3": jmi3, "cmi": cmi}
 
 
 # Search

@@ -21,9 +21,11 @@ TargetKind = Literal["auto", "discrete", "continuous"]
 Scale = Literal["standard", "rank"] | None
 Missing = Literal["level", "error"]
 Metric = Literal["auto", "chebyshev", "manhattan", "euclidean"]
+Binning = Literal["frequency", "width", "mdl"]
 Correction = Literal["miller-madow"] | None
 ColumnNames = Sequence[int | str]
 
+BINNINGS = ("frequency", "width", "mdl")
 UNIQUE_METHODS = ("ksg", "reference", "classifier")
 # Kinds of unique relevance that a search can boost.
 BOOSTS = ("reference", "selected", "both", "ksg", "classifier")
@@ -209,6 +211,16 @@ class EstimationOptions(WorkOptions, total=False):
     n_bins: Annotated[
         int | Literal["auto"],
         Option("auto", 'int or "auto"', 'Bins of a continuous column ("binned").', _count_or("auto", 2)),
+    ]
+    binning: Annotated[
+        Binning,
+        Option(
+            "frequency",
+            '{"frequency", "width", "mdl"}',
+            "Bins of equal frequency, of equal width, or, for class labels, of minimum description length, which finds "
+            'their number itself ("binned").',
+            _one_of(*BINNINGS),
+        ),
     ]
     correction: Annotated[
         Correction,

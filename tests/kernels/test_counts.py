@@ -1,29 +1,152 @@
-"""Counting cells against a dictionary of counts."""
+"""Tables and sums of n log n, against a dictionary of counts."""
+
+import math
+from collections import Counter
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from reference import plugin, read
 
-from unirel.kernels.counts import joint_information, n_log_n
+from unirel.kernels.bitsets import Sets, count_tables_by_bits, pack_sets
+from unirel.kernels.counts import count_tables, count_weighted_tables, known_n_log_n, n_log_n, sum_n_log_n, sum_tables
+
+# Rows around whole words of 64, and beyond the words that are counted at a time
+N_ROWS = [1, 2, 63, 64, 65, 128, 300, 64 * 256 + 5]
+
+
+def table_of(codes, n_levels, rest, n_rest):
+    """How often every pair of levels occurs."""
+    table = np.zeros((n_levels, n_rest), np.int64)
+    for cell, count in Counter(zip(codes.tolist(), rest.tolist(), strict=True)).items():
+        table[cell] = count
+    return table.ravel()
+
+
+def draw(rng, n_rows, n_levels, n_rest, dtype=np.uint8):
+    """Columns of these numbers of levels, not all of them in use, and what they are counted against."""
+    codes = np.array([rng.integers(0, rng.integers(1, n + 1), size=n_rows) for n in n_levels], dtype)
+    rest = rng.integers(0, n_rest, size=n_rows).astype(np.uint32)
+    starts = np.cumsum([0, *(n * n_rest for n in n_levels)])
+    expected = [table_of(own, n, rest, n_rest) for own, n in zip(codes, n_levels, strict=True)]
+    return codes, rest, starts, np.concatenate(expected)
+
+
+def sets_of(codes, n_levels):
+    """Bit sets of all columns."""
+    n_sets = np.asarray(n_levels) - 1
+    starts = np.cumsum([0, *(n_sets * -(-codes.shape[1] // 64))])
+    sets = Sets(np.empty(starts[-1], np.uint64), starts[:-1], n_sets, np.zeros((len(codes), max(n_levels)), np.int64))
+    pack_sets(codes, np.arange(len(codes)), np.arange(len(codes)), sets)
+    return sets
+
+
+def count_by_bits(codes, n_levels, rest, n_rest, starts, tables):
+    of_rest = sets_of(rest[None], [n_rest])
+    sizes = np.r_[of_rest.sizes[0, : n_rest - 1], len(rest) - of_rest.sizes.sum()]
+    words = of_rest.words.reshape(n_rest - 1, -1 if n_rest > 1 else -(-len(rest) // 64))
+    columns = np.arange(len(codes))
+    count_tables_by_bits(sets_of(codes, n_levels), columns, words, sizes, starts[:-1], tables)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32])
+@pytest.mark.parametrize("counter", [np.int32, np.int64])
+@pytest.mark.parametrize("n_rows", N_ROWS)
+def test_tables(n_rows, counter, dtype, rng):
+    n_levels = [3, 1, 5, 2, 7, 4]
+    codes, rest, starts, expected = draw(rng, n_rows, n_levels, 6, dtype)
+    tables = np.zeros(len(expected), counter)
+    count_tables(codes, np.arange(6), rest, 6, (0, n_rows), starts[:-1], tables)
+    assert_array_equal(tables, expected)
+
+
+@pytest.mark.parametrize("n_rest", [1, 2, 5, 30])
+@pytest.mark.parametrize("n_rows", N_ROWS)
+def test_bits_equal_direct_counting(n_rows, n_rest, rng):
+    n_levels = [3, 1, 5, 2, 7, 4]
+    codes, rest, starts, expected = draw(rng, n_rows, n_levels, n_rest)
+    tables = np.zeros(len(expected), np.int32)
+    count_by_bits(codes, n_levels, rest, n_rest, starts, tables)
+    assert_array_equal(tables, expected)
+
+
+@given(
+    st.integers(0, 2**32 - 1),
+    st.integers(1, 400),
+    st.lists(st.integers(1, 9), min_size=1, max_size=9),
+    st.integers(1, 20),
+    st.lists(st.floats(0, 1), max_size=4),
+)
+def test_parts_of_rows_add_up_and_bits_are_equal(seed, n_rows, n_levels, n_rest, cuts):
+    codes, rest, starts, expected = draw(np.random.default_rng(seed), n_rows, n_levels, n_rest)
+    ends = [0, *sorted(int(cut * n_rows) for cut in cuts), n_rows]
+    places = np.arange(len(codes))
+    parts = [np.zeros(len(expected), np.int32) for _ in ends[1:]]
+    for first, last, part in zip(ends, ends[1:], parts, strict=False):
+        count_tables(codes, places, rest, n_rest, (first, last), starts[:-1], part)
+    assert_array_equal(sum(parts), expected)
+    by_bits = np.zeros(len(expected), np.int64)
+    count_by_bits(codes, n_levels, rest, n_rest, starts, by_bits)
+    assert_array_equal(by_bits, expected)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 80), st.lists(st.integers(1, 6), min_size=1, max_size=6))
+def test_whole_weights_count_as_rows(seed, n_rows, n_levels):
+    rng = np.random.default_rng(seed)
+    codes, rest, starts, _ = draw(rng, n_rows, n_levels, 4)
+    weights = rng.integers(0, 4, size=n_rows)
+    weighted, repeated = np.zeros(starts[-1]), np.zeros(starts[-1], np.int32)
+    places = np.arange(len(codes))
+    count_weighted_tables(codes, places, rest, 4, (0, n_rows), weights.astype(float), starts[:-1], weighted)
+    codes, rest = np.repeat(codes, weights, axis=1), np.repeat(rest, weights)
+    count_tables(codes, places, rest, 4, (0, len(rest)), starts[:-1], repeated)
+    assert_array_equal(weighted, repeated)
+
+
+def test_only_some_columns_are_counted_and_others_left_alone(rng):
+    codes, rest, starts, expected = draw(rng, 500, [3, 4, 2, 5, 3], 3)
+    places = np.array([4, 1])
+    tables = np.full(len(expected), 7, np.int32)
+    count_tables(codes, places, rest, 3, (0, 500), starts[places], tables)
+    touched = np.zeros(len(expected), bool)
+    for place in places:
+        touched[starts[place] : starts[place + 1]] = True
+    assert_array_equal(tables, np.where(touched, expected + 7, 7))
+
+
+# Sums
 
 
 def test_n_log_n():
-    assert_allclose(n_log_n(np.array([0, 1, 2, 1000])), [0, 0, 2 * np.log(2), 1000 * np.log(1000)], rtol=1e-15)
-    assert n_log_n(np.arange(0)).shape == (0,)
+    known = known_n_log_n(10)
+    assert_allclose(known, [0, 0, *(n * math.log(n) for n in range(2, 10))], rtol=1e-15)
+    for number in (0, 1, 2, 9, 10, 11, 1000, 0.5, 2.5, 1e6):
+        expected = number * math.log(number) if number else 0
+        assert n_log_n(number, known) == pytest.approx(expected, rel=1e-15)
+        assert n_log_n(float(number), known) == n_log_n(number, known)
+    assert known_n_log_n(0).shape == (0,)
+    assert_array_equal(known_n_log_n(1), [0])
 
 
-@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.int32])
-@pytest.mark.parametrize("n_rows", [1, 2, 3, 4, 5, 101])
-@pytest.mark.parametrize(("n_levels", "n_fixed", "n_other"), [(3, 4, 2), (1, 1, 1), (5, 1, 3), (1, 7, 2), (6, 250, 1)])
-def test_joint_information(n_levels, n_fixed, n_other, n_rows, dtype, rng):
-    codes, fixed, other = (rng.integers(0, size, size=n_rows) for size in (n_levels, n_fixed, n_other))
-    rest = (fixed * n_other + other).astype(dtype)
-    value, used = joint_information(
-        codes.astype(np.uint8), n_levels, rest, n_fixed, n_other, n_log_n(np.arange(n_rows + 1))
-    )
-    columns = [read(column, "discrete") for column in (codes, fixed, other)]
-    assert value == pytest.approx(plugin(columns[:2], columns[2:]), abs=1e-12)
-    joint = zip(codes.tolist(), fixed.tolist(), other.tolist(), strict=True)
-    pairs = zip(codes.tolist(), fixed.tolist(), strict=True)
-    assert_array_equal(used, [len(set(pairs)), len(set(other.tolist())), len(set(joint))])
+def test_sum_n_log_n():
+    total, used = sum_n_log_n(np.array([3, 0, 1, 20]), known_n_log_n(5))
+    assert total == pytest.approx(3 * math.log(3) + 20 * math.log(20), rel=1e-15)
+    assert used == 3
+
+
+@pytest.mark.parametrize("n_rows", [1, 5, 101])
+@pytest.mark.parametrize(("n_levels", "n_fixed", "n_other"), [(3, 4, 2), (1, 1, 1), (5, 1, 3), (1, 7, 2), (6, 50, 1)])
+def test_sums_of_margins(n_levels, n_fixed, n_other, n_rows, rng):
+    codes, fixed, other = (rng.integers(0, size, size=(2, n_rows)) for size in (n_levels, n_fixed, n_other))
+    rest = (fixed[0] * n_other + other[0]).astype(np.uint32)
+    starts, tables = np.array([0, n_levels * n_fixed * n_other]), np.zeros(2 * n_levels * n_fixed * n_other, np.int32)
+    count_tables(codes.astype(np.uint8), np.arange(2), rest, n_fixed * n_other, (0, n_rows), starts, tables)
+    sums, used = np.empty((2, 4)), np.empty((2, 4), np.int64)
+    sum_tables(tables, starts, np.array([n_levels] * 2), n_fixed, n_other, known_n_log_n(n_rows + 1), sums, used)
+    for own, of_own, levels in zip(codes.tolist(), sums, used, strict=True):
+        x, s, y = own, fixed[0].tolist(), other[0].tolist()
+        margins = [Counter(zip(*block, strict=True)) for block in ((x,), (x, s), (x, y), (x, s, y))]
+        expected = [sum(n * math.log(n) for n in counts.values()) for counts in margins]
+        assert_allclose(of_own, expected, rtol=1e-13, atol=1e-13)
+        assert_array_equal(levels, [len(counts) for counts in margins])

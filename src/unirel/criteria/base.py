@@ -24,8 +24,17 @@ class Source(Protocol):
     def pairwise(self, candidates: Columns, column: int) -> Values:
         """I(candidate; column) of every candidate."""
 
+    def pairwise_given_target(self, candidates: Columns, column: int) -> Values:
+        """I(candidate; column | target) of every candidate."""
+
     def joint(self, candidates: Columns, selected: Columns) -> Values:
         """I(candidate, selected; target) of every candidate."""
+
+    def joint_entropy(self, candidates: Columns, selected: Columns) -> Values:
+        """H(candidate, selected, target) of every candidate; only estimators that count have it."""
+
+    def joint_of_pairs(self, candidates: Columns, selected: Columns) -> Values:
+        """The sum of I(candidate, s, t; target) over all pairs s, t of the selected."""
 
 
 class Criterion(ABC):
@@ -40,14 +49,15 @@ class Criterion(ABC):
     """
 
     name: ClassVar[str]
-    fold: ClassVar[Fold | None] = None  # None: there is no term, the score is the relevance
+    fold: Fold | None = None  # None: there is no term, the score is the relevance
 
     def __init_subclass__(cls, *, name: str, **arguments: object) -> None:
         super().__init_subclass__(**arguments)
         cls.name = name
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}()"
+        given = ", ".join(f"{parameter}={value!r}" for parameter, value in vars(self).items())
+        return f"{type(self).__name__}({given})"
 
     def term(self, source: Source, candidates: Columns, selected: Columns) -> Values:
         """What ``selected[-1]``, the newest one, says about every candidate; without a `fold` nobody asks."""

@@ -1,12 +1,12 @@
 """What every estimator of mutual information offers, and what it derives from one required method."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import ClassVar, NamedTuple, Unpack
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from unirel.information import ESTIMATORS
 from unirel.options import EstimationOptions, check_choice, complete
@@ -26,11 +26,15 @@ def find_estimator(name: str) -> "type[Information]":
     return found
 
 
-def make_information(table: Table, options: EstimationOptions) -> "Information":
+def make_information(table: Table, options: EstimationOptions, sample_weight: ArrayLike | None = None) -> "Information":
     """The estimator that the options name, for a table whose columns it can use."""
     chosen = find_estimator(options["estimator"])
     chosen.check(table)
-    return chosen(table, **options)
+    weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+    if weights and not chosen.takes_weights:
+        raise ValueError(f"sample_weight needs counts, estimator={chosen.name!r} has none; pass estimator='binned'")
+    information: Information = chosen(table, **weights, **options)
+    return information
 
 
 def n_log_n(counts: NDArray[np.integer]) -> Values:
@@ -64,11 +68,12 @@ class Information(ABC):
 
     name: ClassVar[str]
     accepts: ClassVar[frozenset[str]] = frozenset({"continuous", "discrete"})
+    takes_weights: ClassVar[bool] = False  # whether rows can have weights, as `sample_weight=`
 
     def __init__(self, table: Table, **options: Unpack[EstimationOptions]) -> None:
         self.table = table
         self.options = complete(EstimationOptions, options, type(self).__name__)
-        self._entropies: dict[int, float] = {}
+        self._known_ceilings: dict[int, float] = {}
 
     @abstractmethod
     def mutual_information(self, a: Block, b: Block) -> float:
@@ -92,6 +97,17 @@ class Information(ABC):
         """I(candidate, selected; target) of every candidate."""
         target = [self.table.target]
         return np.array([self.mutual_information([candidate, *selected], target) for candidate in candidates])
+
+    def pairwise_given_target(self, candidates: Block, column: int) -> Values:
+        """I(candidate; column | target) of every candidate."""
+        return np.array([self.conditional([one], [column], [self.table.target]) for one in candidates])
+
+    def joint_entropy(self, candidates: Block, selected: Block) -> Values:
+        """H(candidate, selected, target) of every candidate, all of them taken as discrete."""
+        raise ValueError(
+            f"normalised criteria such as 'disr' and 'njmim' need counts, estimator={self.name!r} has none; "
+            "pass estimator='binned'"
+        )
 
     def without_each(
         self, block: Block, rows: NDArray[np.intp] | None = None, progress: Progress | None = None
@@ -133,12 +149,18 @@ class Information(ABC):
 
     def bounded_pairs(self, information: Values, candidates: Block, column: int) -> Values:
         """Clip estimates of I(candidate; column) likewise."""
-        ceilings = [self._ceiling([candidate]) for candidate in candidates]
-        return np.clip(information, 0.0, np.minimum(ceilings, self._ceiling([column])))
+        return np.clip(information, 0.0, np.minimum(self.ceilings(candidates), self.ceilings([column])))
 
     def bounded_joint(self, information: Values) -> Values:
         """Clip estimates of what blocks of several columns tell about the target likewise."""
         return np.clip(information, 0.0, self._ceiling([self.table.target]))
+
+    def ceilings(self, columns: Block) -> Values:
+        """What each column can tell at most: the entropy of its levels, infinity for one taken as continuous."""
+        for column in (int(column) for column in columns if int(column) not in self._known_ceilings):
+            codes = self.levels(column)
+            self._known_ceilings[column] = np.inf if codes is None else entropy_of(np.bincount(codes))
+        return np.array([self._known_ceilings[int(column)] for column in columns])
 
     def levels(self, column: int) -> NDArray[np.integer] | None:
         """Codes of a column that the estimator takes as discrete, None for one it takes as continuous."""
@@ -147,13 +169,7 @@ class Information(ABC):
     def _ceiling(self, block: Block) -> float:
         """The entropy of a block that is a single discrete column beside constant ones; nothing bounds the rest."""
         columns = [int(column) for column in block if self.table.columns[column].n_levels != 1]
-        return self._entropy_of_levels(columns[0]) if len(columns) == 1 else np.inf
-
-    def _entropy_of_levels(self, column: int) -> float:
-        if column not in self._entropies:
-            codes = self.levels(column)
-            self._entropies[column] = np.inf if codes is None else entropy_of(np.bincount(codes))
-        return self._entropies[column]
+        return float(self.ceilings(columns)[0]) if len(columns) == 1 else np.inf
 
     @classmethod
     def check(cls, table: Table) -> None:
@@ -187,25 +203,66 @@ class Memo:
 
     def known_relevance(self, candidates: Columns) -> Values:
         """I(candidate; target) as far as it has been asked for; NaN otherwise."""
-        return self._look_up("pairwise", (self.information.table.target,), candidates)[0][candidates]
+        known = self._known.get(("pairwise", (self.information.table.target,)))
+        return np.full(len(candidates), np.nan) if known is None else known[candidates]
 
     def pairwise(self, candidates: Columns, column: int) -> Values:
         """I(candidate; column) of every candidate."""
-        known, asked = self._look_up("pairwise", (column,), candidates)
-        if len(asked):
-            raw = self.information.pairwise(asked, column)
-            known[asked] = self.information.bounded_pairs(raw, asked, column)
-        return known[candidates]
+        return self._recall("pairwise", (column,), candidates, lambda asked: self._pairwise(asked, column))
+
+    def pairwise_given_target(self, candidates: Columns, column: int) -> Values:
+        """I(candidate; column | target) of every candidate."""
+        return self._recall("given", (column,), candidates, lambda asked: self._pairwise_given(asked, column))
 
     def joint(self, candidates: Columns, selected: Columns) -> Values:
         """I(candidate, selected; target) of every candidate."""
-        known, asked = self._look_up("joint", tuple(sorted(map(int, selected))), candidates)
-        if len(asked):
-            known[asked] = self.information.bounded_joint(self.information.joint(asked, selected))
-        return known[candidates]
+        return self._recall("joint", _as_set(selected), candidates, lambda asked: self._joint(asked, selected))
 
-    def _look_up(self, kind: str, key: tuple[int, ...], candidates: Columns) -> tuple[Values, Columns]:
-        """What is known of all columns, and the candidates that are not."""
-        n_columns = len(self.information.table.columns)
-        known = self._known.setdefault((kind, key), np.full(n_columns, np.nan))
-        return known, candidates[np.isnan(known[candidates])]
+    def joint_entropy(self, candidates: Columns, selected: Columns) -> Values:
+        """H(candidate, selected, target) of every candidate."""
+        ask = self.information.joint_entropy
+        return self._recall("entropy", _as_set(selected), candidates, lambda asked: ask(asked, selected))
+
+    def joint_of_pairs(self, candidates: Columns, selected: Columns) -> Values:
+        """The sum of I(candidate, s, t; target) over all pairs s, t of the selected.
+
+        Sums are remembered, not single values, of which there are too many; each adds to that without the newest one.
+        """
+        if len(selected) < 2:
+            return np.zeros(len(candidates))
+        return self._recall("pairs", _as_set(selected), candidates, lambda asked: self._pairs(asked, selected))
+
+    def _pairwise(self, candidates: Columns, column: int) -> Values:
+        raw = self.information.pairwise(candidates, column)
+        return self.information.bounded_pairs(raw, candidates, column)
+
+    def _pairwise_given(self, candidates: Columns, column: int) -> Values:
+        raw = self.information.pairwise_given_target(candidates, column)
+        return self.information.bounded_pairs(raw, candidates, column)
+
+    def _joint(self, candidates: Columns, selected: Columns) -> Values:
+        return self.information.bounded_joint(self.information.joint(candidates, selected))
+
+    def _pairs(self, candidates: Columns, selected: Columns) -> Values:
+        total = self.joint_of_pairs(candidates, selected[:-1])
+        for earlier in selected[:-1]:
+            total = total + self._joint(candidates, np.array([earlier, selected[-1]]))
+        return total
+
+    def _recall(
+        self, kind: str, key: tuple[int, ...], candidates: Columns, estimate: Callable[[Columns], Values]
+    ) -> Values:
+        """What is known of the candidates, after estimating what is not."""
+        if (kind, key) not in self._known:
+            self._known[kind, key] = np.full(len(self.information.table.columns), np.nan)
+        known = self._known[kind, key]
+        values: Values = known[candidates]
+        unknown = np.isnan(values)
+        if unknown.any():
+            asked = candidates[unknown]
+            known[asked] = values[unknown] = estimate(asked)
+        return values
+
+
+def _as_set(columns: Columns) -> tuple[int, ...]:
+    return tuple(sorted(map(int, columns)))

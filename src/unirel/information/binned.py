@@ -1,41 +1,29 @@
-"""Mutual information from counts, after cutting continuous columns into bins of equal frequency."""
+"""Mutual information from counts, after cutting continuous columns into bins."""
 
-from typing import Unpack
-
-import numpy as np
-
-from unirel.information.plugin import Codes, Plugin
-from unirel.options import EstimationOptions
-from unirel.table import Table, average_ranks
+from unirel.information.bins import Bins, Rule
+from unirel.information.plugin import Plugin
 
 
 class Binned(Plugin):
-    """The plug-in estimator on equal-frequency bins: far cheaper than neighbours, and blind within a bin.
+    """The plug-in estimator on bins: far cheaper than neighbours, and blind within a bin.
 
     Parameters
     ----------
     table : Table
         Columns of any kind; discrete ones keep their levels.
+    sample_weight : array of shape (n_samples,), optional
+        How many rows each row stands for, when bins are made too.
     **options
         `n_bins` of every continuous column, missing values aside; "auto" is the fourth root of n_samples, from 3 to 20.
+        `binning` of equal "frequency", of equal "width", or "mdl", which looks at class labels and needs no `n_bins`.
         Others as in `Plugin`.
     """
 
     name = "binned"
     accepts = frozenset({"continuous", "discrete"})
 
-    def __init__(self, table: Table, **options: Unpack[EstimationOptions]) -> None:
-        super().__init__(table, **options)
-        n_bins = self.options["n_bins"]
-        self.n_bins = min(20, max(3, round(table.n_samples**0.25))) if n_bins == "auto" else int(n_bins)
-
-    def encode(self, column: int) -> tuple[Codes, int]:
-        """Bins of a continuous column, equal values in one bin; levels of a discrete one."""
-        if self.table.discrete[column]:
-            return super().encode(column)
-        values = self.table.values[column]
-        present = values < self.table.far
-        codes = np.full(len(values), self.n_bins, np.int32)
-        ranks = average_ranks(values[present]) - 0.5
-        codes[present] = np.floor(self.n_bins * ranks / len(ranks)).astype(np.int32)
-        return codes, self.n_bins + (not present.all())
+    def _make_bins(self) -> Bins:
+        n_bins, binning, target = self.options["n_bins"], self.options["binning"], self.table.target
+        self.n_bins = min(20, max(3, round(self._total**0.25))) if n_bins == "auto" else int(n_bins)
+        labels = self.table.codes(target) if binning == "mdl" and self.table.discrete[target] else None
+        return Bins(self.table, Rule(self.n_bins, binning, labels, self._weights), self.options["n_jobs"])

@@ -1,6 +1,7 @@
 """Columns of a table as coordinates: what every neighbour estimator needs to measure distances and share the work."""
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from functools import cached_property
 from typing import Any
 
@@ -42,6 +43,13 @@ class Geometry:
         self.psi = digamma_table(table.n_samples)
         self.plain: NDArray[np.bool_] = ~(table.discrete | table.has_missing)  # continuous, without missing values
         self._unit = table.unit
+
+    def of_rows(self, rows: Rows) -> "Geometry":
+        """The same coordinates of some of the rows."""
+        part = copy(self)
+        part.__dict__.pop("varies", None)
+        part.values, part.n_samples = self.values[:, rows], len(rows)
+        return part
 
     @cached_property
     def varies(self) -> NDArray[np.bool_]:

@@ -21,6 +21,7 @@ from unirel.work import Progress, map_tasks
 if TYPE_CHECKING:
     from unirel.information.ksg import KSG
     from unirel.information.plugin import Plugin
+    from unirel.information.within import WithinClasses
 
 # Below so many candidates it does not pay to put all rows in the order of their distance from every row.
 _FEW = 8
@@ -106,6 +107,27 @@ class KNN(Information):
                 metric = self.metric_of([candidates[chosen][0], *selected])
                 information[chosen] = self._joint_in_metric(candidates[chosen], selected, metric)
         return information
+
+    def pairwise_given_target(self, candidates: Block, column: int) -> Values:
+        """I(candidate; column | target) of every candidate, for class labels the mean of I within the classes."""
+        if not self.table.discrete[self.table.target]:
+            return super().pairwise_given_target(candidates, column)
+        candidates = np.asarray(candidates, np.intp)
+        information = np.empty(len(candidates))
+        discrete = self.table.discrete[candidates]
+        counted = self.table.discrete[candidates] & self.table.discrete[column]
+        if counted.any():
+            information[counted] = self._counts.pairwise_given_target(candidates[counted], column)
+        for chosen in (~counted & discrete, ~discrete):
+            if chosen.any():
+                information[chosen] = self._within_classes.pairwise(candidates[chosen], column)
+        return information
+
+    def joint_entropy(self, candidates: Block, selected: Block) -> Values:
+        """H(candidate, selected, target) of every candidate, if all of them are discrete."""
+        if not self.table.discrete[[*candidates, *selected, self.table.target]].all():
+            return super().joint_entropy(candidates, selected)
+        return self._counts.joint_entropy(candidates, selected)
 
     def without_each(self, block: Block, rows: Rows | None = None, progress: Progress | None = None) -> Changes:
         """How I(block; target) changes without each column of the block, all in one pass and one metric."""
@@ -193,6 +215,12 @@ class KNN(Information):
         from unirel.information.ksg import KSG
 
         return KSG(self._geometry)
+
+    @cached_property
+    def _within_classes(self) -> WithinClasses:
+        from unirel.information.within import WithinClasses
+
+        return WithinClasses(self.table, self._geometry)
 
     @cached_property
     def _target_labels(self) -> Ross:

@@ -1,17 +1,44 @@
 """Mutual information of discrete columns, from the frequencies of their levels."""
 
-from typing import Unpack
+from collections.abc import Sequence
+from typing import NamedTuple, Unpack
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from unirel.information.base import Block, Information, Values, entropy_of, n_log_n
-from unirel.kernels.counts import joint_information
+from unirel.information.base import Block, Columns, Information, Values
+from unirel.information.bins import Bins
+from unirel.information.codes import CodeMatrix, Codes, Rest
+from unirel.kernels.counts import known_n_log_n, sum_n_log_n, sum_tables
 from unirel.options import EstimationOptions
 from unirel.table import Table
 from unirel.work import map_tasks
 
-Codes = NDArray[np.integer]
+# Cells of the tables that a thread fills at a time, few enough to stay in its cache.
+_CELLS = 2**18
+# Rows times candidates that are worth a task of their own.
+_WORK = 2**20
+# Whole numbers whose n log n is kept.
+_KNOWN = 2**16
+
+
+class Coded(NamedTuple):
+    """Codes of the joint levels of some columns, and how many levels there may be."""
+
+    codes: Codes
+    n_levels: int
+
+
+class Margins(NamedTuple):
+    """Entropies of every candidate x, of a fixed block s, of another block y, and of what they are together."""
+
+    x: Values
+    xs: Values
+    xy: Values
+    xsy: Values
+    s: float
+    y: float
+    sy: float
 
 
 class Plugin(Information):
@@ -21,6 +48,8 @@ class Plugin(Information):
     ----------
     table : Table
         Only its discrete columns can be asked about.
+    sample_weight : array of shape (n_samples,), optional
+        How many rows each row stands for: a weight of 2 counts as two equal rows, one of 0 as none.
     **options
         `correction`: "miller-madow" adds (levels in use - 1) / (2 n_samples) to every entropy, which removes the
         first-order bias; and `n_jobs`.
@@ -28,93 +57,148 @@ class Plugin(Information):
 
     name = "plugin"
     accepts = frozenset({"discrete"})
+    takes_weights = True
 
-    def __init__(self, table: Table, **options: Unpack[EstimationOptions]) -> None:
+    def __init__(
+        self, table: Table, *, sample_weight: ArrayLike | None = None, **options: Unpack[EstimationOptions]
+    ) -> None:
         super().__init__(table, **options)
-        self._weights = n_log_n(np.arange(table.n_samples + 1))
-        self._codes: dict[int, tuple[Codes, int]] = {}
+        self._weights = None if sample_weight is None else check_weights(sample_weight, table.n_samples)
+        self._total = float(table.n_samples if self._weights is None else self._weights.sum())
+        self._known = known_n_log_n(min(int(self._total) + 1, _KNOWN))
+        self._codes = CodeMatrix(table, self._make_bins(), self._weights, self.options["n_jobs"])
+        self._ceilings = np.full(len(table.columns), np.nan)
+        self._latest: tuple[tuple[int, ...], bool, Columns, Margins] | None = None
 
     def mutual_information(self, a: Block, b: Block) -> float:
         """I(a; b) of two blocks of discrete columns."""
-        return float(self._information([self._block(a)], self._block([]), self._block(b))[0])
+        coded = self._block(a), self._block(b)
+        return self._entropy(coded[0]) + self._entropy(coded[1]) - self._entropy(_combine(*coded))
 
     def pairwise(self, candidates: Block, column: int) -> Values:
         """I(candidate; column) of every candidate."""
-        return self._each(candidates, [], column)
+        margins = self._margins(candidates, [column], with_target=False)
+        return margins.x + margins.s - margins.xs
+
+    def pairwise_given_target(self, candidates: Block, column: int) -> Values:
+        """I(candidate; column | target) of every candidate."""
+        margins = self._margins(candidates, [column])
+        return margins.xy + margins.sy - margins.y - margins.xsy
 
     def joint(self, candidates: Block, selected: Block) -> Values:
         """I(candidate, selected; target) of every candidate."""
-        return self._each(candidates, selected, self.table.target)
+        margins = self._margins(candidates, selected)
+        return margins.xs + margins.y - margins.xsy
+
+    def joint_entropy(self, candidates: Block, selected: Block) -> Values:
+        """H(candidate, selected, target) of every candidate."""
+        return self._margins(candidates, selected).xsy
 
     def levels(self, column: int) -> Codes:
         """Codes of a column."""
-        return self._column(column)[0]
+        return self._codes.codes(column)
 
     def entropy(self, column: int) -> float:
         """Plug-in entropy of a column."""
-        counts = np.bincount(self._column(column)[0])
-        value = entropy_of(counts)
-        return (
-            value
-            if self.options["correction"] is None
-            else value + (np.count_nonzero(counts) - 1) / (2 * self.table.n_samples)
-        )
+        return self._entropy(self._block([column]))
 
-    def encode(self, column: int) -> tuple[Codes, int]:
-        """Codes of a column and their number."""
-        return self.table.codes(column), self.table.columns[column].n_levels
+    def ceilings(self, columns: Block) -> Values:
+        """Plug-in entropies of columns, without correction."""
+        columns = np.asarray(columns, np.intp)
+        unknown = columns[np.isnan(self._ceilings[columns])]
+        if len(unknown):
+            sums, _ = self._sums(unknown, Rest(np.zeros(self.table.n_samples, np.uint32), 1, 1))
+            self._ceilings[unknown] = self._entropies(sums[:, 0], None)
+        return self._ceilings[columns]
 
-    def _each(self, candidates: Block, selected: Block, column: int) -> Values:
-        if len(candidates) == 0:
-            return np.empty(0)
-        fixed, other = self._block(selected), self._column(column)
-        coded = [self._column(candidate) for candidate in candidates]
-        size = max(1, min(2**20 // self.table.n_samples, -(-len(coded) // 8)))
-        tasks = [coded[start : start + size] for start in range(0, len(coded), size)]
-        parts = map_tasks(lambda task: self._information(task, fixed, other), tasks, self.options["n_jobs"])
-        return np.concatenate(parts)
+    def _make_bins(self) -> Bins | None:
+        return None
 
-    def _information(
-        self, candidates: list[tuple[Codes, int]], fixed: tuple[Codes, int], other: tuple[Codes, int]
-    ) -> Values:
-        """I(candidate, fixed; other) of coded columns."""
-        rest = _combine(fixed, other)
-        if rest[1] != fixed[1] * other[1]:  # Relabelled: the cells of `rest` no longer tell `fixed` and `other`.
-            return np.array([self._information_of_many(_combine(coded, fixed), other) for coded in candidates])
-        information = np.empty(len(candidates))
-        for position, (codes, n_levels) in enumerate(candidates):
-            if n_levels * rest[1] > _table_limit(self.table.n_samples):
-                information[position] = self._information_of_many(_combine((codes, n_levels), fixed), other)
-            else:
-                value, used = joint_information(codes, n_levels, rest[0], fixed[1], other[1], self._weights)
-                information[position] = self._corrected(value, used)
-        return information
+    def _margins(self, candidates: Block, selected: Block, with_target: bool = True) -> Margins:
+        """All entropies that tables of candidates, selected columns and the target hold, from one pass over the rows.
 
-    def _information_of_many(self, a: tuple[Codes, int], b: tuple[Codes, int]) -> float:
-        """I(a; b) where a table of all cells would be far larger than the data: only cells in use are counted."""
-        n_samples = self.table.n_samples
-        counts = [np.unique(codes, return_counts=True)[1] for codes in (a[0], b[0], _combine(a, b)[0])]
-        sums = [n_log_n(count).sum() for count in counts]
-        value = np.log(n_samples) + (sums[2] - sums[0] - sums[1]) / n_samples
-        return self._corrected(float(value), np.array([len(count) for count in counts]))
+        The latest ones are kept: a criterion that asks for several things about the same columns pays for one pass.
+        """
+        candidates, key = np.asarray(candidates, np.intp), tuple(int(column) for column in selected)
+        if self._latest is not None:
+            fixed, has_target, columns, margins = self._latest
+            if fixed == key and has_target >= with_target and np.array_equal(columns, candidates):
+                return margins
+        margins = self._count(candidates, self._block(key), self._block([self.table.target] if with_target else []))
+        self._latest = key, with_target, candidates, margins
+        return margins
 
-    def _corrected(self, value: float, used: NDArray[np.int64]) -> float:
-        if self.options["correction"] is None:
-            return value
-        return value + float(used[0] + used[1] - used[2] - 1) / (2 * self.table.n_samples)
+    def _count(self, candidates: Columns, fixed: Coded, other: Coded) -> Margins:
+        both = _combine(fixed, other)
+        rest = Rest(both.codes, fixed.n_levels, other.n_levels)
+        limit = _table_limit(self.table.n_samples)
+        # Relabelled codes of both no longer tell the two apart.
+        direct = np.full(len(candidates), both.n_levels == rest.n_levels)
+        direct &= self._codes.n_levels[candidates] * rest.n_levels <= limit
+        entropies = self._entropies(*self._sums(candidates if direct.all() else candidates[direct], rest))
+        if not direct.all():
+            of_direct, entropies = entropies, np.empty((len(candidates), 4))
+            entropies[direct] = of_direct
+        for place in np.flatnonzero(~direct).tolist():
+            entropies[place] = self._entropies_of_many(int(candidates[place]), fixed, other)
+        return Margins(*entropies.T, *(self._entropy(coded) for coded in (fixed, other, both)))
 
-    def _column(self, column: int) -> tuple[Codes, int]:
-        if column not in self._codes:
-            codes, n_levels = self.encode(column)
-            self._codes[column] = codes.astype(_narrowest(n_levels)), n_levels
-        return self._codes[column]
+    def _sums(self, candidates: Columns, rest: Rest) -> tuple[Values, NDArray[np.int64]]:
+        """Sums of n log n and levels in use, of the four margins of every candidate's table; see `sum_tables`."""
+        sums, used = np.empty((len(candidates), 4)), np.empty((len(candidates), 4), np.int64)
+        self._codes.prepare(candidates, rest)
 
-    def _block(self, columns: Block) -> tuple[Codes, int]:
+        def count(part: slice) -> None:
+            tables, starts = self._codes.tables(candidates[part], rest)
+            n_levels = self._codes.n_levels[candidates[part]]
+            sum_tables(tables, starts, n_levels, rest.n_fixed, rest.n_other, self._known, sums[part], used[part])
+
+        most = int(self._codes.n_levels[candidates].max(initial=1)) * rest.n_levels
+        size = max(_WORK // self.table.n_samples, -(-len(candidates) // 8))
+        map_tasks(count, _slices(len(candidates), max(1, min(size, _CELLS // most))), self.options["n_jobs"])
+        return sums, used
+
+    def _entropies_of_many(self, column: int, fixed: Coded, other: Coded) -> Sequence[float]:
+        """The same entropies where a table would have far more cells than there are rows: only those in use count."""
+        alone = self._block([column])
+        with_fixed = _combine(alone, fixed)
+        blocks = (alone, with_fixed, _combine(alone, other), _combine(with_fixed, other))
+        return [self._entropy(coded) for coded in blocks]
+
+    def _entropy(self, coded: Coded) -> float:
+        counts = np.bincount(coded.codes, self._weights)
+        total, used = sum_n_log_n(counts, self._known)
+        return float(self._entropies(np.array([total]), np.array([used]))[0])
+
+    def _entropies(self, sums: Values, used: NDArray[np.int64] | None) -> Values:
+        """Entropies from sums of n log n and, if they are to be corrected, from how many levels are in use."""
+        entropies = (sum_n_log_n(np.array([self._total]), self._known)[0] - sums) / self._total
+        if used is not None and self.options["correction"] is not None:
+            entropies += (used - 1) / (2 * self._total)
+        return np.asarray(entropies)
+
+    def _block(self, columns: Block) -> Coded:
         """Codes of the joint levels of several columns."""
-        block: tuple[Codes, int] = (np.zeros(self.table.n_samples, np.uint8), 1)
+        block = Coded(np.zeros(self.table.n_samples, np.uint8), 1)
         for column in columns:
-            block = _combine(block, self._column(column))
+            block = _combine(block, Coded(self._codes.codes(column), int(self._codes.n_levels[column])))
         return block
+
+
+def check_weights(sample_weight: ArrayLike, n_samples: int) -> Values:
+    """Weights of rows as numbers; refuse what cannot be one."""
+    weights = np.asarray(sample_weight, np.float64)
+    if weights.shape != (n_samples,):
+        raise ValueError(f"sample_weight has shape {weights.shape}; it needs one number for each of {n_samples} rows")
+    if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.any()):
+        raise ValueError(
+            "sample_weight has negative, missing or infinite values, or only zeros; pass numbers from 0 on"
+        )
+    return np.ascontiguousarray(weights)
+
+
+def _slices(n_all: int, size: int) -> list[slice]:
+    return [slice(start, start + size) for start in range(0, n_all, size)]
 
 
 def _table_limit(n_samples: int) -> int:
@@ -122,15 +206,10 @@ def _table_limit(n_samples: int) -> int:
     return max(2**14, 4 * n_samples)
 
 
-def _narrowest(n_levels: int) -> type[np.integer]:
-    return np.uint8 if n_levels <= 2**8 else np.uint16 if n_levels <= 2**16 else np.int32
-
-
-def _combine(a: tuple[Codes, int], b: tuple[Codes, int]) -> tuple[Codes, int]:
+def _combine(a: Coded, b: Coded) -> Coded:
     """Joint codes of two coded columns, relabelled to those in use where there would be too many."""
-    n_cells = a[1] * b[1]
-    codes = a[0].astype(np.int64) * b[1] + b[0]
-    if n_cells > _table_limit(len(codes)):
-        levels, codes = np.unique(codes, return_inverse=True)
-        n_cells = len(levels)
-    return codes.astype(_narrowest(n_cells)), n_cells
+    n_levels = a.n_levels * b.n_levels
+    if n_levels > _table_limit(len(a.codes)):
+        levels, codes = np.unique(a.codes.astype(np.int64) * b.n_levels + b.codes, return_inverse=True)
+        return Coded(codes.astype(np.uint32), len(levels))
+    return Coded(a.codes.astype(np.uint32) * np.uint32(b.n_levels) + b.codes, n_levels)

@@ -1,4 +1,8 @@
-"""Counting cells of discrete columns."""
+"""Contingency tables of coded columns, and the sums of n log n that entropies are made of.
+
+Tables of many candidates stand one after the other in one array. That of a candidate has the cells ``level * n_rest +
+rest``, where ``rest = fixed * n_other + other`` is the joint code of what all candidates are counted against.
+"""
 
 import numpy as np
 
@@ -6,52 +10,112 @@ from unirel.kernels._jit import Floats, Integers, kernel
 
 
 @kernel
-def _count_cells(first: Integers, second: Integers, n_second: int, table: Integers) -> None:
-    """Count the rows of every cell ``first * n_second + second`` in one pass, into row 0 of `table`.
+def count_tables(
+    codes: Integers, places: Integers, rest: Integers, n_rest: int, rows: tuple[int, int], starts: Integers,
+    tables: Integers,
+) -> None:  # fmt: skip
+    """Add some rows to the tables of the candidates ``codes[places]``, which begin at `starts`.
 
-    `table` has four rows that are filled in turn and added up at the end: neighbouring rows of the data often hit the
-    same cell, and the processor would wait for one addition before it could start the next.
+    Four candidates at a time. Neighbouring rows often hit the same cell, and one addition must be stored before the
+    next can begin: with four tables in turn the processor has others to do meanwhile. Measured in ns per row and
+    candidate for 2 to 16 levels: 0.45 to 0.5, against 0.75 to 1.1 for one candidate with four partial tables and 0.75
+    to 0.9 for eight at a time. Unsigned positions matter: signed ones may count from the end, and looking whether they
+    do costs half as much again.
     """
-    n_samples = first.shape[0]
-    table[:] = 0
-    whole = n_samples - n_samples % 4
-    for row in range(0, whole, 4):
-        table[0, np.int64(first[row]) * n_second + second[row]] += 1
-        table[1, np.int64(first[row + 1]) * n_second + second[row + 1]] += 1
-        table[2, np.int64(first[row + 2]) * n_second + second[row + 2]] += 1
-        table[3, np.int64(first[row + 3]) * n_second + second[row + 3]] += 1
-    for row in range(whole, n_samples):
-        table[0, np.int64(first[row]) * n_second + second[row]] += 1
-    for cell in range(table.shape[1]):
-        table[0, cell] += table[1, cell] + table[2, cell] + table[3, cell]
+    n_cells = np.uint64(n_rest)
+    one = tables.dtype.type(1)
+    whole = places.shape[0] - places.shape[0] % 4
+    for place in range(0, whole, 4):
+        codes_0, codes_1 = codes[places[place]], codes[places[place + 1]]
+        codes_2, codes_3 = codes[places[place + 2]], codes[places[place + 3]]
+        table_0, table_1 = tables[starts[place] :], tables[starts[place + 1] :]
+        table_2, table_3 = tables[starts[place + 2] :], tables[starts[place + 3] :]
+        for row in range(rows[0], rows[1]):
+            cell = np.uint64(rest[row])
+            table_0[np.uint64(codes_0[row]) * n_cells + cell] += one
+            table_1[np.uint64(codes_1[row]) * n_cells + cell] += one
+            table_2[np.uint64(codes_2[row]) * n_cells + cell] += one
+            table_3[np.uint64(codes_3[row]) * n_cells + cell] += one
+    for place in range(whole, places.shape[0]):
+        column, table = codes[places[place]], tables[starts[place] :]
+        for row in range(rows[0], rows[1]):
+            table[np.uint64(column[row]) * n_cells + np.uint64(rest[row])] += one
 
 
 @kernel
-def joint_information(
-    codes: Integers, n_levels: int, rest: Integers, n_fixed: int, n_other: int, weights: Floats
-) -> tuple[float, Integers]:
-    """Plug-in I(column, fixed; other) of coded columns, ``rest`` being ``fixed * n_other + other``.
+def count_weighted_tables(
+    codes: Integers, places: Integers, rest: Integers, n_rest: int, rows: tuple[int, int], weights: Floats,
+    starts: Integers, tables: Floats,
+) -> None:  # fmt: skip
+    """Do the same with weights of rows; sums of whole numbers are exact."""
+    n_cells = np.uint64(n_rest)
+    for place in range(places.shape[0]):
+        column, table = codes[places[place]], tables[starts[place] :]
+        for row in range(rows[0], rows[1]):
+            table[np.uint64(column[row]) * n_cells + np.uint64(rest[row])] += weights[row]
 
-    `weights[n]` is n log n. Also returns how many joint levels are in use: of column and fixed, of other, of all three.
+
+@kernel
+def known_n_log_n(size: int) -> Floats:
+    """N log n of the whole numbers below `size`, to be looked up."""
+    known = np.zeros(size)
+    for number in range(2, size):
+        known[number] = number * np.log(number)
+    return known
+
+
+@kernel
+def n_log_n(number: float, known: Floats) -> float:
+    """N log n, 0 for 0: looked up where it is known, so that a whole weight and a count give the same bits."""
+    whole = np.int64(number)
+    if whole == number and whole < known.shape[0]:
+        return known[whole]
+    return number * np.log(number)
+
+
+@kernel
+def sum_n_log_n(counts: Integers, known: Floats) -> tuple[float, int]:
+    """The sum of n log n over some counts, and how many of them are above 0."""
+    total, used = 0.0, 0
+    for place in range(counts.shape[0]):
+        total += n_log_n(counts[place], known)
+        used += counts[place] > 0
+    return total, used
+
+
+@kernel
+def sum_tables(
+    tables: Integers, starts: Integers, n_levels: Integers, n_fixed: int, n_other: int, known: Floats,
+    sums: Floats, used: Integers,
+) -> None:  # fmt: skip
+    """Sums of n log n and numbers of joint levels in use, of four margins of every table in one pass.
+
+    The columns of `sums` and `used`: the candidate; candidate and fixed; candidate and other; all three.
     """
-    n_samples = codes.shape[0]
-    n_rest = n_fixed * n_other
-    table = np.empty((4, n_levels * n_rest), np.int32)
-    _count_cells(codes, rest, n_rest, table)
-    used = np.zeros(3, np.int64)
-    margin = np.zeros(n_other, np.int64)
-    total = weights[n_samples]
-    for cell in range(n_levels * n_fixed):
-        in_cell = 0
-        for level in range(n_other):
-            count = table[0, cell * n_other + level]
-            total += weights[count]
-            in_cell += count
-            margin[level] += count
-            used[2] += count > 0
-        total -= weights[in_cell]
-        used[0] += in_cell > 0
-    for level in range(n_other):
-        total -= weights[margin[level]]
-        used[1] += margin[level] > 0
-    return total / n_samples, used
+    with_other = np.empty(n_other, tables.dtype)
+    for place in range(starts.shape[0]):
+        cell = np.uint64(starts[place])
+        of_one, of_fixed, of_other, of_all = 0.0, 0.0, 0.0, 0.0
+        in_one, in_fixed, in_other, in_all = 0, 0, 0, 0
+        for _ in range(n_levels[place]):
+            level = tables.dtype.type(0)
+            with_other[:] = 0
+            for _ in range(n_fixed):
+                with_fixed = tables.dtype.type(0)
+                for other in range(n_other):
+                    count = tables[cell]
+                    cell += np.uint64(1)
+                    of_all += n_log_n(count, known)
+                    in_all += count > 0
+                    with_fixed += count
+                    with_other[other] += count
+                of_fixed += n_log_n(with_fixed, known)
+                in_fixed += with_fixed > 0
+                level += with_fixed
+            for other in range(n_other):
+                of_other += n_log_n(with_other[other], known)
+                in_other += with_other[other] > 0
+            of_one += n_log_n(level, known)
+            in_one += level > 0
+        sums[place, 0], sums[place, 1], sums[place, 2], sums[place, 3] = of_one, of_fixed, of_other, of_all
+        used[place, 0], used[place, 1], used[place, 2], used[place, 3] = in_one, in_fixed, in_other, in_all

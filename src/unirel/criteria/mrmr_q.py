@@ -1,0 +1,27 @@
+"""Minimal redundancy, maximal relevance, as a quotient."""
+
+import numpy as np
+
+from unirel.criteria.base import Columns, Criterion, Source, Values
+
+# Redundancy below this is nothing but rounding.
+_LEAST = 1e-12
+
+
+class MRMRQuotient(Criterion, name="mrmr_q"):
+    """Minimal redundancy, maximal relevance, as a quotient: I(x; y) over the mean of I(x; s) over the selected s.
+
+    Unlike the difference it does not depend on how large relevance and redundancy are, and a feature that shares
+    nearly nothing with the selected ones wins even if it tells little (Ding and Peng 2005). Redundancy counts as at
+    least 1e-12: of features that share nothing with the selected ones the more relevant wins.
+    """
+
+    fold = "mean"
+
+    def term(self, source: Source, candidates: Columns, selected: Columns) -> Values:
+        """I(x; s) of the newest s."""
+        return source.pairwise(candidates, int(selected[-1]))
+
+    def score(self, relevance: Values, folded: Values) -> Values:
+        """Relevance over redundancy."""
+        return relevance / np.maximum(folded, _LEAST)

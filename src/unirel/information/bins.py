@@ -1,0 +1,179 @@
+"""Bins of continuous columns: of equal frequency, of equal width, or of minimum description length."""
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from unirel.information.base import Columns, Values
+from unirel.kernels.bins import description_edges, find_bins, frequency_edges, width_edges
+from unirel.kernels.counts import known_n_log_n
+from unirel.options import BINNINGS, Binning, check_choice, check_whole_number
+from unirel.table import Table
+from unirel.work import map_tasks
+
+# Edges that minimum description length may find: bins and a level for missing values fit into a byte.
+_MOST_EDGES = 254
+# Numbers of a block of columns that are sorted at a time.
+_BLOCK = 2**18
+
+
+def bin_edges(
+    values: ArrayLike,
+    n_bins: int,
+    binning: Binning = "frequency",
+    *,
+    labels: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> Values:
+    """Edges between the bins of some values, to be kept and applied to other values.
+
+    Parameters
+    ----------
+    values : array of shape (n_samples,)
+        Numbers; NaN is left out.
+    n_bins : int
+        How many bins; "mdl" finds their number itself.
+    binning : {"frequency", "width", "mdl"}, default="frequency"
+        Bins of equal frequency, where equal values share a bin; of equal width; or those that describe class labels in
+        the fewest words (Fayyad and Irani 1993).
+    labels : array of shape (n_samples,), optional
+        Class labels for "mdl".
+    sample_weight : array of shape (n_samples,), optional
+        How many rows each value stands for.
+
+    Returns
+    -------
+    ndarray
+        Edges in ascending order: the bin of a value is how many edges it reaches,
+        ``numpy.searchsorted(edges, values, side="right")``. An edge of "frequency" and "mdl" is the least of the
+        `values` in the bins above it, infinite if there is none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from unirel.information.bins import bin_edges
+    >>> edges = bin_edges([1, 2, 2, 3, 7, 9], 3)
+    >>> edges
+    array([2., 7.])
+    >>> np.searchsorted(edges, [0, 2, 8, 100], side="right")
+    array([0, 1, 2, 2])
+    """
+    check_choice("binning", binning, BINNINGS)
+    check_whole_number("n_bins", n_bins, 2)
+    numbers = np.asarray(values, np.float64)
+    present = ~np.isnan(numbers)
+    classes = None
+    if binning == "mdl":
+        if labels is None:
+            raise ValueError("binning='mdl' needs labels=, the class of every value; or pass binning='frequency'")
+        classes = np.unique(np.asarray(labels), return_inverse=True)[1][present]
+    weights = None if sample_weight is None else np.asarray(sample_weight, np.float64)[present]
+    edges, n_edges = Rule(n_bins, binning, classes, weights).edges(numbers[None, present])
+    return edges[0, : n_edges[0]]
+
+
+class Rule:
+    """How continuous columns are cut.
+
+    Parameters
+    ----------
+    n_bins : int
+        How many bins; not used by "mdl".
+    binning : {"frequency", "width", "mdl"}
+        As in `bin_edges`.
+    labels : ndarray or None
+        Class of every row as a code, for "mdl".
+    weights : ndarray or None
+        Weight of every row.
+    """
+
+    def __init__(
+        self, n_bins: int, binning: Binning, labels: NDArray[np.integer] | None, weights: Values | None
+    ) -> None:
+        self.n_bins, self.binning, self._labels, self._weights = n_bins, binning, labels, weights
+        self._rows = None
+        if weights is not None:  # A row without weight is as good as not there.
+            self._rows = np.flatnonzero(weights)
+            self._weights = weights[self._rows]
+            self._labels = None if labels is None else labels[self._rows]
+
+    def edges(self, values: Values) -> tuple[Values, Columns]:
+        """Edges of every row, filled up with infinity where it has fewer than others, and how many there are."""
+        values = values if self._rows is None else values[:, self._rows]
+        sizes = (~np.isnan(values)).sum(axis=1)
+        most = _MOST_EDGES if self.binning == "mdl" else self.n_bins - 1
+        edges = np.full((len(values), most), np.inf)
+        if self.binning == "mdl":
+            return edges, self._describe(values, sizes, edges)
+        if self.binning == "width":
+            width_edges(values, self.n_bins, edges)
+        elif self._weights is None:
+            before = np.arange(values.shape[1] + 1, dtype=np.float64)
+            frequency_edges(np.sort(values, axis=1), sizes, before[None], self.n_bins, edges)
+        else:
+            order = np.argsort(values, axis=1, kind="stable")
+            before = np.zeros((len(values), values.shape[1] + 1))
+            np.cumsum(self._weights[order], axis=1, out=before[:, 1:])
+            frequency_edges(np.take_along_axis(values, order, axis=1), sizes, before, self.n_bins, edges)
+        return edges, np.full(len(values), most)
+
+    def _describe(self, values: Values, sizes: Columns, edges: Values) -> Columns:
+        """Edges of minimum description length; returns how many there are."""
+        if self._labels is None:
+            raise ValueError("binning='mdl' needs class labels as target; pass binning='frequency' or 'width'")
+        weights = np.ones(values.shape[1]) if self._weights is None else self._weights
+        order = np.argsort(values, axis=1, kind="stable")
+        ordered, n_classes = np.take_along_axis(values, order, axis=1), int(self._labels.max(initial=0)) + 1
+        known = known_n_log_n(min(int(weights.sum()) + 1, 2**16))
+        labels, weights = self._labels[order], weights[order]
+        return description_edges(ordered, sizes, labels, weights, n_classes, known, edges)
+
+
+class Bins:
+    """Bins of the continuous columns of a table, found when they are first asked for.
+
+    Parameters
+    ----------
+    table : Table
+        Its missing values have a level of their own, behind the bins.
+    rule : Rule
+        How columns are cut.
+    n_jobs : int or None
+        Threads that look for bins of minimum description length.
+    """
+
+    def __init__(self, table: Table, rule: Rule, n_jobs: int | None) -> None:
+        self._table, self._rule, self._n_jobs = table, rule, n_jobs
+
+    def n_levels(self, columns: Columns) -> Columns:
+        """Levels of some columns: bins, and one for missing values if there are any."""
+        n_bins = self._described[1][columns] + 1 if self._rule.binning == "mdl" else self._rule.n_bins
+        return np.asarray(n_bins + self._table.has_missing[columns])
+
+    def codes(self, columns: Columns, dtype: np.dtype[Any]) -> NDArray[Any]:
+        """Bins of the values of some columns."""
+        values = self._table.continuous_block(columns)
+        if self._rule.binning == "mdl":
+            edges, n_edges = self._described[0][columns], self._described[1][columns]
+        else:
+            edges, n_edges = self._rule.edges(values)
+        codes = np.empty(values.shape, dtype)
+        find_bins(values, edges, n_edges + 1, codes)
+        return codes
+
+    @cached_property
+    def _described(self) -> tuple[Values, Columns]:
+        """Edges of minimum description length of all columns, the number of which nobody knows before."""
+        continuous = np.flatnonzero(self._table.continuous)
+        size = max(1, _BLOCK // self._table.n_samples)
+        blocks = [continuous[start : start + size] for start in range(0, len(continuous), size)]
+        found = map_tasks(lambda block: self._rule.edges(self._table.continuous_block(block)), blocks, self._n_jobs)
+        n_edges = np.zeros(len(self._table.columns), np.intp)
+        for block, (_, numbers) in zip(blocks, found, strict=True):
+            n_edges[block] = numbers
+        edges = np.full((len(n_edges), n_edges.max(initial=0)), np.inf)
+        for block, (of_block, _) in zip(blocks, found, strict=True):
+            edges[block] = of_block[:, : edges.shape[1]]
+        return edges, n_edges

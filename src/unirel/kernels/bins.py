@@ -1,0 +1,132 @@
+"""Edges of bins from sorted values, and the bins of values from edges.
+
+The bin of a value is how many edges it reaches; an edge may be the least value of the bin above it. Sorted values come
+with how many of them are no NaN, which is at the end, and with how much weight stands before each of them: ``before``
+has one entry more than there are values, and a single row if it is the same for all. Edges that are not needed stay
+infinite.
+"""
+
+import numpy as np
+
+from unirel.kernels._jit import Floats, Integers, kernel
+from unirel.kernels.counts import n_log_n
+
+# Descriptions that differ by less than this share of the weight are equal but for rounding.
+_ROUNDING = 1e-12
+
+
+@kernel
+def frequency_edges(ordered: Floats, sizes: Integers, before: Floats, n_bins: int, edges: Floats) -> None:
+    """Equal-frequency bins of the first values of every row, as many as `sizes` says.
+
+    The bin of a value is ``floor(n_bins * rank / weight)``, equal values sharing their mean rank.
+    """
+    for place in range(ordered.shape[0]):
+        values, stands, size = ordered[place], before[place % before.shape[0]], sizes[place]
+        bin_before, start = 0, 0
+        while start < size:
+            stop = start + 1
+            while stop < size and values[stop] == values[start]:
+                stop += 1
+            rank = (stands[start] + stands[stop]) / 2
+            bin_here = min(n_bins - 1, int(n_bins * rank / stands[size]))
+            for edge in range(bin_before, bin_here):
+                edges[place, edge] = values[start]
+            bin_before, start = bin_here, stop
+
+
+@kernel
+def width_edges(values: Floats, n_bins: int, edges: Floats) -> None:
+    """Bins of equal width between the least and the largest value of every row."""
+    for place in range(values.shape[0]):
+        lowest, highest = np.inf, -np.inf
+        for value in values[place]:
+            # Written so that NaN, which is neither less nor more, is passed over.
+            lowest = value if value < lowest else lowest
+            highest = value if value > highest else highest
+        if lowest <= highest:
+            for edge in range(1, n_bins):
+                edges[place, edge - 1] = lowest + (highest - lowest) * (edge / n_bins)
+
+
+@kernel
+def _describe(counts: Floats, without: Floats, known: Floats) -> tuple[float, float, int]:
+    """Weight of the classes that are left without others, weight times their entropy, and how many there are."""
+    weight, total, n_classes = 0.0, 0.0, 0
+    for place in range(counts.shape[0]):
+        count = counts[place] - without[place]
+        if count > _ROUNDING * counts[place]:
+            weight += count
+            total += n_log_n(count, known)
+            n_classes += 1
+    return weight, n_log_n(weight, known) - total, n_classes
+
+
+@kernel
+def _best_cut(
+    ordered: Floats, labels: Integers, weights: Floats, stretch: tuple[int, int], n_classes: int, known: Floats
+) -> int:
+    """Before which place to cut a stretch in two; 0 if one part makes the shorter description of the classes.
+
+    Fayyad and Irani (1993): the cut with the least entropy of classes within the parts is accepted if what it gains
+    exceeds the price of saying where it is and which classes are on each side. Of equal cuts the lowest is taken.
+    """
+    none, left, whole = np.zeros(n_classes), np.zeros(n_classes), np.zeros(n_classes)
+    for place in range(stretch[0], stretch[1]):
+        whole[labels[place]] += weights[place]
+    weight, content, n_present = _describe(whole, none, known)
+    cut, least, price = 0, np.inf, 0.0
+    for place in range(stretch[0], stretch[1] - 1):
+        left[labels[place]] += weights[place]
+        if ordered[place] == ordered[place + 1]:
+            continue
+        weight_left, content_left, n_left = _describe(left, none, known)
+        weight_right, content_right, n_right = _describe(whole, left, known)
+        if content_left + content_right < least - _ROUNDING * weight:
+            cut, least = place + 1, content_left + content_right
+            entropies = n_left * content_left / weight_left + n_right * content_right / weight_right
+            price = entropies - n_present * content / weight
+    # log(3**n - 2), which must not overflow
+    price += np.log(max(weight - 1, 1.0)) + n_present * np.log(3.0) + np.log1p(-2 * 3.0**-n_present)
+    return cut if content - least > price + _ROUNDING * weight else 0
+
+
+@kernel
+def description_edges(
+    ordered: Floats, sizes: Integers, labels: Integers, weights: Floats, n_classes: int, known: Floats, edges: Floats
+) -> Integers:
+    """Bins of minimum description length, as many as there is room for; returns how many edges each row has."""
+    n_edges = np.zeros(ordered.shape[0], np.int64)
+    for place in range(ordered.shape[0]):
+        stretches = [(0, sizes[place])]
+        while stretches and n_edges[place] < edges.shape[1]:
+            start, stop = stretches.pop()
+            cut = _best_cut(ordered[place], labels[place], weights[place], (start, stop), n_classes, known)
+            if cut:
+                edges[place, n_edges[place]] = ordered[place, cut]
+                n_edges[place] += 1
+                stretches.append((cut, stop))
+                stretches.append((start, cut))
+        edges[place].sort()
+    return n_edges
+
+
+@kernel
+def find_bins(values: Floats, edges: Floats, n_bins: Integers, codes: Integers) -> None:
+    """Write the bin of every value; a row of `values` has its row of `edges`, and NaN is behind its `n_bins`.
+
+    Every edge is compared with a stretch of values that stays in the cache, many at once: 1.7 ns per value for 8 bins
+    and 20 ns for 64. Halving takes fewer steps, but the processor guesses every second one wrong: 56 and 90 ns.
+    """
+    stretch = 1024
+    reached = np.empty(stretch, np.int64)
+    for place in range(values.shape[0]):
+        for start in range(0, values.shape[1], stretch):
+            numbers, found = values[place, start : start + stretch], codes[place, start : start + stretch]
+            for row in range(numbers.shape[0]):
+                reached[row] = 0
+            for edge in edges[place]:
+                for row in range(numbers.shape[0]):
+                    reached[row] += numbers[row] >= edge
+            for row in range(numbers.shape[0]):
+                found[row] = reached[row] if numbers[row] == numbers[row] else n_bins[place]
