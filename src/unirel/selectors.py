@@ -221,6 +221,7 @@ class BURSelector(BaseSelector):
         metric: str = "auto",
         scale: str | None = "standard",
         n_bins: int | Literal["auto"] = "auto",
+        binning: str = "frequency",
         correction: str | None = None,
         kinds: Kinds | None = None,
         target_kind: str = "auto",
@@ -244,6 +245,7 @@ class BURSelector(BaseSelector):
         self.metric = metric
         self.scale = scale
         self.n_bins = n_bins
+        self.binning = binning
         self.correction = correction
         self.kinds = kinds
         self.target_kind = target_kind
