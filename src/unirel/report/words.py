@@ -140,9 +140,9 @@ def redundancy_in_words(result: Redundancy, target: str) -> str:
     going = ", ".join(f"'{result.names[feature]}'" for feature in result.redundant[:5])
     more = f" and {n_redundant - 5} more" if n_redundant > 5 else ""
     remove = f" Without {going}{more} the estimate does not fall." if going else ""
-    needed = "is" if n_conditional == 1 else "are"
+    size, needed = len(result.saturated), "is" if n_conditional == 1 else "are"
     return (
-        f"{_saturation(result, target)} Of these, {n_unique} tell{_s(n_unique, 's', '')} "
+        f"{_saturation(result, target)} Of {size} feature{_s(size)}, {n_unique} tell{_s(n_unique, 's', '')} "
         f"what no other feature tells, {n_conditional} more {needed} needed beside others, "
         f"and {bound}{n_redundant} can go: the redundancy rate is {bound}{result.rate:.0%}.{remove}"
     )
