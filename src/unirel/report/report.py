@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 class Report:
     """A selection to look at and to send: one page with words, a table and interactive charts.
 
+    The page holds its own scripts and works offline. It has no time stamp and no random names: the same input gives the
+    same bytes. All texts from the data are escaped.
+
     Parameters
     ----------
     table : Table
@@ -51,11 +54,6 @@ class Report:
     See Also
     --------
     Report.from_data : Select features and report on it in one call.
-
-    Notes
-    -----
-    The page holds its own scripts and works offline. It has no time stamp and no random names: the same input gives the
-    same bytes. All texts from the data are escaped.
 
     Examples
     --------
@@ -89,10 +87,8 @@ class Report:
 
         Parameters
         ----------
-        X : array or frame of shape (n_samples, n_features)
-            The features.
-        y : array or series of shape (n_samples,)
-            The target.
+        X, y : array or frame, array or series
+            The features and the target, as in `BURSelector.fit`.
         feature_names : list of str, optional
             Names of the columns of an array.
         origin : Origin, optional
@@ -171,7 +167,8 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything the page says, as plain lists, numbers and strings."""
-        return {**summarize(self.table, self.path, self.analysis, self.origin, self.accuracy), "words": self.words}
+        summary = summarize(self.table, self.path, self.analysis, self.origin, self.accuracy)
+        return {**summary, "words": self.words}
 
     def to_html(self, scripts: str | os.PathLike[str] | None = None) -> str:
         """The page.

@@ -76,7 +76,8 @@ def _together(selection: Selection, table: Table, analysis: Analysis) -> str:
 
 def _is_credible(selection: Selection, analysis: Analysis) -> bool:
     """Whether features together are estimated to tell at least what the best of them tells alone."""
-    return analysis.together is not None and analysis.together[1] >= np.nanmax(selection.relevance[selection.order])
+    best = float(np.nanmax(selection.relevance[selection.order]))
+    return analysis.together is not None and analysis.together[1] >= best
 
 
 def _unique(selection: Selection) -> str:
