@@ -106,12 +106,9 @@ def _alike(selection: Selection, analysis: Analysis) -> str:
 def _can_go(pair: tuple[int, int], selection: Selection, analysis: Analysis) -> str:
     """What the others tell about the target without one of two features, if that can be estimated."""
     less = min(pair, key=lambda position: analysis.lost[position])
-    lost = max(0.0, float(analysis.lost[less]))
-    if analysis.together is None or np.isnan(lost) or not _is_credible(selection, analysis):
+    if np.isnan(analysis.lost[less]) or analysis.together is None or not _is_credible(selection, analysis):
         return ""
-    n_together, joint = analysis.together
-    if n_together < len(selection):
-        return ""
+    joint, lost = analysis.together[1], max(0.0, float(analysis.lost[less]))
     left = f"{joint - lost:.2f} of {joint:.2f} nats about the target"
     if lost <= _LITTLE * joint:
         return f"; without '{analysis.names[less]}' the others still tell {left}, so one of the two may do"
