@@ -48,6 +48,14 @@ def test_redundancy(unirel, table):
     assert "no column 'z'" in unirel("redundancy", table, "-t", "class", "--order", "z").error
 
 
+def test_redundancy_takes_the_options_of_a_search(unirel, table):
+    options = ["-u", "classifier", "--classifier", "knn", "--exclude", "copy", "--estimator", "binned"]
+    content = json.loads(unirel("redundancy", table, "-t", "class", *options, "--json").out)
+    assert {row["name"] for row in content["features"]} == {"a", "b", "noise"}
+    assert content["settings"]["criterion"] == "gsa"
+    assert content["settings"]["classifier"] == "knn"
+
+
 def test_compare(unirel, table, tmp_path):
     options = ["--runs", 2, "--classifiers", "knn", "--max-features", 3]
     done = unirel("compare", table, "-t", "class", *options, "--journal", tmp_path / "journal")
@@ -84,9 +92,9 @@ def test_reproduce_passes_options_on(unirel, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (["dataset_table", "--classifiers", "knn"], "dataset_table: unrecognized arguments: --classifiers knn; "),
-        (["redundancy_sonar", "--datasets", "x"], "redundancy_sonar: unrecognized arguments: --datasets x; "),
-        (["dataset_table", "--runs", "3"], "dataset_table: unrecognized arguments: --runs 3; "),
+        (["dataset_table", "--classifiers", "knn"], "dataset_table does not take --classifiers"),
+        (["redundancy_sonar", "--datasets", "x"], "redundancy_sonar does not take --datasets"),
+        (["dataset_table", "--runs", "3"], "dataset_table does not take --runs"),
         (["genes", "--nonsense"], "No such option: --nonsense"),
         (["genes", "--preset", "huge"], "'huge' is not one of 'smoke', 'small', 'full'"),
         (["genes", "--runs", "0"], "--runs"),
@@ -199,7 +207,8 @@ def test_help_imports_nothing_heavy():
         "print(*{name.split('.')[0] for name in sys.modules}, file=sys.stderr)"
     )
     loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stderr.split()
-    assert not {"numpy", "numba", "sklearn", "pyarrow", "pandas", "polars", "matplotlib", "altair"} & set(loaded)
+    heavy = {"numpy", "numba", "sklearn", "joblib", "pyarrow", "pandas", "polars", "matplotlib", "altair"}
+    assert not heavy & set(loaded)
 
 
 def test_the_command_is_installed():
@@ -210,12 +219,28 @@ def test_the_command_is_installed():
 
 
 def test_an_unexpected_error_is_one_line(unirel, table, monkeypatch):
-    from unirel.report import analysis
+    from unirel.report import report
 
-    monkeypatch.setattr(analysis, "analyse", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr(report, "analyse", lambda *_, **__: 1 / 0)
     done = unirel("select", table, "-t", "class")
     assert done.code == 1
     assert "failed: ZeroDivisionError" in done.error
+
+
+def test_warnings_are_one_line_or_nothing(unirel, monkeypatch):
+    import warnings
+
+    from unirel import UnirelWarning, datasets
+
+    def describe():
+        warnings.warn("n_neighbors=3 is\nmuch", UnirelWarning, stacklevel=1)
+        warnings.warn("something about code", UserWarning, stacklevel=1)
+        return []
+
+    monkeypatch.setattr(datasets, "describe", describe)
+    before = warnings.showwarning
+    assert unirel("datasets").err == "unirel: --neighbors 3 is much\n"
+    assert warnings.showwarning is before
 
 
 def test_a_closed_pipe_is_no_error(table):

@@ -13,10 +13,13 @@ pytest.importorskip("jinja2")
 pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
 
-from unirel.report import Report
-from unirel.report.analysis import Analysis, analyse, normalise
-from unirel.report.summarize import Origin
+from unirel.analysis import analyse, normalise
+from unirel.options import EstimationOptions, SelectorOptions, complete, options_of
+from unirel.report import Origin, Report
+from unirel.results import Analysis
 from unirel.table import Table
+
+OPTIONS = complete(EstimationOptions, {}, "analyse")
 
 HOSTILE = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "</script><b>", "{{ 7*7 }}", "a'b&amp;c"]
 
@@ -84,6 +87,37 @@ def test_names_for_an_array():
     for wrong in (["low", "high"], ["low", "low", "high"]):
         with pytest.raises(ValueError, match="feature_names has"):
             Report.from_data(X, X[:, 0] > 0, feature_names=wrong, n_features_to_select=2)
+
+
+def test_every_option_of_the_selector_is_taken():
+    from sklearn.datasets import load_iris
+
+    X, y = load_iris(return_X_y=True)
+    given = {
+        "target_kind": "continuous",
+        "scale": "rank",
+        "missing": "error",
+        "kinds": {0: "ignored"},
+        "n_neighbors": 4,
+    }
+    options = {name: option.default for name, option in options_of(SelectorOptions).items()} | given
+    report = Report.from_data(X, y, **options)
+    assert report.table.classes is None
+    assert {name: report.selection.settings[name] for name in given} == {**given, "kinds": {"0": "ignored"}}
+    with pytest.raises(TypeError, match=r"Report.from_data\(\) has no option targetkind=; did you mean target_kind="):
+        Report.from_data(X, y, targetkind="continuous")
+
+
+def test_the_snippet_names_what_is_not_the_default():
+    from sklearn.ensemble import RandomForestClassifier
+
+    snippet = make_report(scale="rank", exclude=["noise"]).to_dict()["snippet"]
+    arguments = [line.strip() for line in snippet.splitlines() if line.startswith("    ")]
+    assert arguments[2:4] == ["criteria='jmi',", "betas=0.1,"]
+    assert set(arguments[4:]) == {"scale='rank',", "exclude=['noise'],", "n_features_to_select=3,"}
+    forest = RandomForestClassifier(3, random_state=0)
+    snippet = make_report(unique_relevance="classifier", classifier=forest, cv=2).to_dict()["snippet"]
+    assert f"classifier=...,  # {forest!r}" in snippet
 
 
 def test_kept_scripts_change_nothing(tmp_path, page):
@@ -168,13 +202,13 @@ class TestAnalysis:
         for correlation in (0.0, 0.5, 0.9):
             other = correlation * x + np.sqrt(1 - correlation**2) * noise
             table = Table.from_data(np.column_stack([x, other]), x > 0)
-            assert analyse(table, [0, 1], {}).shared[0, 1] == pytest.approx(correlation, abs=0.12)
+            assert analyse(table, [0, 1], OPTIONS).shared[0, 1] == pytest.approx(correlation, abs=0.12)
 
     def test_copies_share_everything(self):
         rng = np.random.default_rng(0)
         number, level = rng.standard_normal(300), rng.integers(0, 3, 300)
         table = Table.from_data(np.column_stack([number, number, level, level]), number > 0)
-        shared = analyse(table, [0, 1, 2, 3], {}).shared
+        shared = analyse(table, [0, 1, 2, 3], OPTIONS).shared
         assert shared[0, 1] > 0.99
         assert shared[2, 3] == pytest.approx(1)
         assert np.array_equal(shared, shared.T)
@@ -183,14 +217,14 @@ class TestAnalysis:
         rng = np.random.default_rng(0)
         x = rng.standard_normal(100)
         table = Table.from_data(np.column_stack([x, np.ones(100)]), x > 0)
-        assert analyse(table, [0, 1], {}).shared[0, 1] == 0
+        assert analyse(table, [0, 1], OPTIONS).shared[0, 1] == 0
 
     def test_partners_and_closest_pair(self):
         shared = np.array([[1, 0.2, 0.9], [0.2, 1, 0.3], [0.9, 0.3, 1]])
-        analysis = Analysis(("a", "b", "c"), shared, np.array([]), None)
+        analysis = Analysis(("a", "b", "c"), shared, np.full(3, np.nan), np.full(3, np.nan), None)
         assert analysis.partners(1) == [("c", 0.3), ("a", 0.2)]
         assert analysis.partners(7) == []
-        assert analysis.closest_pair() == ("a", "c", 0.9)
+        assert analysis.closest_pair() == (0, 2)
 
     def test_curve_is_that_of_mutual_information(self):
         from sklearn.datasets import load_iris
@@ -198,7 +232,7 @@ class TestAnalysis:
         from unirel import mutual_information
 
         X, y = load_iris(return_X_y=True)
-        curve = analyse(Table.from_data(X, y), [2, 3, 0], {}).joint_information
+        curve = analyse(Table.from_data(X, y), [2, 3, 0], OPTIONS).joint_information
         assert curve == pytest.approx([mutual_information(X[:, [2, 3, 0][:n]], y) for n in (1, 2, 3)])
 
     def test_normalise(self):

@@ -2,12 +2,13 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from unirel.cli import options as o
 from unirel.cli.exits import BadInput, Exit
+from unirel.cli.options import takes
+from unirel.options import WorkOptions
 
 EXAMPLES = """Examples:
 
@@ -43,6 +44,7 @@ Classifiers = Annotated[
 ]
 
 
+@takes(WorkOptions, n_jobs=1)
 def command(
     name: Name = None,
     preset: Preset = PresetName.SMALL,
@@ -52,7 +54,7 @@ def command(
     datasets: Datasets = None,
     classifiers: Classifiers = None,
     runs: Runs = None,
-    jobs: o.Jobs = 1,
+    **options: Any,
 ) -> int:
     """Run a published experiment again and print its numbers beside the published ones."""
     from importlib import import_module
@@ -65,7 +67,7 @@ def command(
         return Exit.OK
     if name not in known:
         raise BadInput(f"there is no experiment {name!r}; there are {', '.join(sorted(known))}")
-    given: dict[str, object] = {"--preset": preset.value, "--data": data, "--output": output, "--jobs": jobs}
+    given: dict[str, object] = {"--preset": preset, "--data": data, "--output": output, "--jobs": options["n_jobs"]}
     # Not every experiment knows these.
     given |= {"--journal": journal, "--datasets": datasets, "--classifiers": classifiers, "--runs": runs}
     arguments = [text for option, value in given.items() if value is not None for text in (option, str(value))]

@@ -1,8 +1,7 @@
 """How well the first features predict the target, with features selected anew in every fold."""
 
-import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,11 +12,8 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from unirel.classifier import design_matrix, make_estimator
-from unirel.errors import UnirelWarning
-from unirel.options import check_choice
-from unirel.path import SearchOptions, run_path
-from unirel.reading import is_frame, take_rows
-from unirel.report.analysis import rename
+from unirel.folds import select_rows
+from unirel.options import SelectionOptions, check_choice
 from unirel.results import Selection
 from unirel.table import Table
 from unirel.work import Progress, Stages
@@ -131,7 +127,7 @@ def measure_accuracy(
     y: Any,
     table: Table,
     selection: Selection,
-    options: SearchOptions,
+    options: SelectionOptions,
     progress: Progress | None = None,
 ) -> Accuracy | None:
     """Cross-validate selecting features and predicting the target from the first n of them.
@@ -149,7 +145,7 @@ def measure_accuracy(
         All rows, for the kinds of the columns.
     selection : Selection
         Whose criterion, weight and number of features to use.
-    options : SearchOptions
+    options : SelectionOptions
         How it was found.
     progress : callable, optional
         Called as ``progress(done, total)``.
@@ -159,18 +155,18 @@ def measure_accuracy(
     Accuracy or None
         None if nothing was selected.
     """
-    check_accuracy(accuracy, table, options.unique_relevance)
+    check_accuracy(accuracy, table, options["unique_relevance"])
     if len(selection) == 0:
         return None
     n_folds, fewer_folds = _count_folds(table)
     sizes = _choose_sizes(len(selection))
     steps = Stages(progress, n_folds * (len(selection) + len(sizes) + 1))
-    options = replace(options, n_features_to_select=len(selection), max_seconds=None, progress=steps.step)
+    options = {**options, "n_features_to_select": len(selection), "max_seconds": None, "progress": steps.step}
     fold = _Fold(X if hasattr(X, "shape") else np.array(X, dtype=object), y, table, selection, options, steps)
     discrete = table.classes is not None
     ridge = accuracy == "logistic" and not discrete
     # On small tables, threads that scikit-learn starts by itself wait for each other more than they work.
-    with threadpool_limits(1 if options.n_jobs in (None, 1) else None):
+    with threadpool_limits(1 if options["n_jobs"] in (None, 1) else None):
         scores = np.array([fold.score(accuracy, sizes, train, test) for train, test in _split(table, n_folds)])
     chance = float(np.bincount(table.codes(table.target)).max() / table.n_samples) if discrete else 0.0
     return Accuracy(
@@ -219,13 +215,10 @@ class _Fold:
     """Selects features from some rows and scores them on others."""
 
     def __init__(
-        self, X: Any, y: Any, table: Table, selection: Selection, options: SearchOptions, steps: Stages
+        self, X: Any, y: Any, table: Table, selection: Selection, options: SelectionOptions, steps: Stages
     ) -> None:
         self._X, self._y, self._table, self._steps = X, y, table, steps
         self._criterion, self._beta, self._options = selection.criterion, selection.beta, options
-        # What a column is, is one decision for all folds. Columns of an array have names that it does not know.
-        features = enumerate(table.columns[: table.n_features])
-        self._kinds = {column.name if is_frame(X) else place: column.kind for place, column in features}
         self._matrix, self._places = _numbers(table)
         self._target = table.values[table.target] if table.classes is None else table.codes(table.target)
 
@@ -241,16 +234,9 @@ class _Fold:
         return scores
 
     def _select(self, train: Rows) -> Rows:
-        with warnings.catch_warnings():
-            # What there is to warn of, the selection from all rows has said.
-            warnings.simplefilter("ignore", UnirelWarning)
-            kind: Any = self._table.columns[self._table.target].kind
-            rows = take_rows(self._X, train), take_rows(self._y, train)
-            table = rename(Table.from_data(*rows, kinds=self._kinds, target_kind=kind), self._table.names)
-            (selection,) = run_path(table, [self._criterion], [self._beta], self._options)
-        if selection.interrupted:
-            raise KeyboardInterrupt
-        self._steps.finish(int(self._options.n_features_to_select))
+        path = select_rows(self._X, self._y, train, self._table, self._criterion, [self._beta], self._options)
+        (selection,) = path
+        self._steps.finish(int(self._options["n_features_to_select"]))
         return selection.order
 
     def _score(self, method: str, inputs: Values, features: list[int], train: Rows, test: Rows) -> float:
