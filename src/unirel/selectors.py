@@ -139,7 +139,7 @@ class BaseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _keep(self, table: Table, selection: Selection, wanted: Any) -> None:
         """Set what a fitted selector has; refuse an empty selection, and warn of an incomplete one."""
-        _check_selection(selection, wanted)
+        check_selection(selection, wanted)
         self.selection_ = selection
         self.order_ = selection.order
         self.scores_ = selection.scores
@@ -285,7 +285,8 @@ class BURSelector(BaseSelector):
         return self
 
 
-def _check_selection(selection: Selection, wanted: Any) -> None:
+def check_selection(selection: Selection, wanted: Any) -> None:
+    """Refuse an empty selection, and warn of one that was stopped."""
     if len(selection) == 0:
         if selection.interrupted:
             raise KeyboardInterrupt("interrupted before the first feature was selected")

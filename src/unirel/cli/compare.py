@@ -26,7 +26,7 @@ _DIFFERENCE = ("mean", "low", "high")
 COLUMNS = ("classifier", "selector", "test_accuracy", "test_accuracy_std", "n_features", "stability", "seconds")
 
 Criteria = Annotated[str, typer.Option("--criteria", metavar="NAME,...", help="What to compare, plain and boosted.")]
-Classifiers = Annotated[str, typer.Option("--classifiers", metavar="NAME,...", help="Of rf, knn and svm.")]
+Classifiers = Annotated[str, typer.Option("--classifiers", metavar="NAME,...", help="Of rf, knn, svm and logistic.")]
 Runs = Annotated[int, typer.Option("--runs", min=1, help="Random splits into 60 / 20 / 20 % of the rows.")]
 MaxFeatures = Annotated[int, typer.Option("--max-features", min=1, help="Features to select at most.")]
 JournalFile = Annotated[
@@ -64,15 +64,15 @@ def command(
     problem = open_problem(Request(data, target, drop or (), kinds or (), drop_missing_target, text), messages)
     X = _numbers(problem, parse_kinds(kinds, problem.X.column_names), messages)
 
-    from unirel.evaluation import Selector, compare
+    from unirel import BURSelector
+    from unirel.evaluation import compare
 
-    boosted = beta if unique_relevance is not o.UniqueMethod.NONE else 0.0
     selectors: dict[str, Any] = {}
     for name in filter(None, criteria.split(",")):
-        selectors[name] = Selector(name, estimator=estimator.value)
-        if boosted > 0:
-            method: Any = unique_relevance.value
-            selectors[f"{name} boosted"] = Selector(name, boosted, method, estimator=estimator.value)
+        selectors[name] = BURSelector(name, beta=0.0, estimator=estimator.value)
+        if beta > 0 and unique_relevance is not o.UniqueMethod.NONE:
+            boosted = BURSelector(name, beta=beta, unique_relevance=unique_relevance.value, estimator=estimator.value)
+            selectors[f"{name} boosted"] = boosted
     with messages.catching_warnings():
         evaluation = compare(
             [(problem.source, X, _classes(problem))],
@@ -136,10 +136,10 @@ def _print(evaluation: "Evaluation", as_json: bool, as_csv: bool) -> None:
     else:
         print_table(HEADERS, rows)
         if rows:
-            print_paragraph(describe(evaluation))
+            print_paragraph(in_words(evaluation))
 
 
-def describe(evaluation: "Evaluation") -> str:
+def in_words(evaluation: "Evaluation") -> str:
     """What the comparison says, in words, with what chance alone could do."""
     best = max(evaluation.summary_rows(), key=lambda row: row["test_accuracy"])
     sentences = [

@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -39,7 +39,7 @@ JournalFile = Annotated[
 Datasets = Annotated[str | None, typer.Option("--datasets", metavar="NAMES", help="Only these, separated by commas.")]
 Runs = Annotated[int | None, typer.Option("--runs", min=1, metavar="N", help="Another number of random splits.")]
 Classifiers = Annotated[
-    str | None, typer.Option("--classifiers", metavar="NAMES", help="Only these of rf, knn and svm.")
+    str | None, typer.Option("--classifiers", metavar="NAMES", help="Only these of rf, knn, svm and logistic.")
 ]
 
 
@@ -55,33 +55,19 @@ def command(
     jobs: o.Jobs = 1,
 ) -> int:
     """Run a published experiment again and print its numbers beside the published ones."""
-    from importlib import import_module
-
     from unirel.cli.output import print_table
+    from unirel.experiments import EXPERIMENTS, run
 
-    known = experiments()
     if name is None:
-        print_table(("experiment", "about"), sorted(known.items()))
+        print_table(("experiment", "about"), sorted(EXPERIMENTS.items()))
         return Exit.OK
-    if name not in known:
-        raise BadInput(f"there is no experiment {name!r}; there are {', '.join(sorted(known))}")
-    given: dict[str, object] = {"--preset": preset.value, "--data": data, "--output": output, "--jobs": jobs}
-    # Not every experiment knows these.
-    given |= {"--journal": journal, "--datasets": datasets, "--classifiers": classifiers, "--runs": runs}
-    arguments = [text for option, value in given.items() if value is not None for text in (option, str(value))]
-    return int(import_module(f"unirel.experiments.{name}").main(arguments) or Exit.OK)
+    if name not in EXPERIMENTS:
+        raise BadInput(f"there is no experiment {name!r}; there are {', '.join(sorted(EXPERIMENTS))}")
+    from unirel.work import ProgressBar
 
-
-def experiments() -> dict[str, str]:
-    """Names of the experiments, each with the first line about it; none of them is imported for it."""
-    import ast
-
-    import unirel.experiments
-
-    found = {}
-    for folder in unirel.experiments.__path__:
-        for path in Path(folder).glob("*.py"):
-            tree = ast.parse(path.read_text(encoding="utf-8"))
-            if any(isinstance(node, ast.FunctionDef) and node.name == "main" for node in tree.body):
-                found[path.stem] = (ast.get_docstring(tree) or "").split("\n")[0]
-    return found
+    given = {"data_home": data, "output": output, "journal": journal, "n_runs": runs}
+    given |= {"datasets": datasets and datasets.split(","), "classifiers": classifiers and classifiers.split(",")}
+    chosen: dict[str, Any] = {option: value for option, value in given.items() if value is not None}
+    tables = run(name, preset=preset.value, n_jobs=jobs, progress=ProgressBar(name), **chosen)
+    print(tables.to_markdown(), end="")
+    return Exit.OK if tables.complete else Exit.INTERRUPTED
