@@ -39,7 +39,7 @@ def analyse(
     information = make_information(table, options)
     entropy = information.entropy(table.target) if table.discrete[table.target] else None
     names = tuple(table.names[column] for column in columns)
-    return Analysis(names, _shared(information, columns), _joint(table, columns, options, curve), entropy)
+    return Analysis(names, _shared(information, columns), *_about_target(table, columns, options, curve), entropy)
 
 
 def _shared(information: Information, columns: Columns) -> Values:
@@ -48,10 +48,11 @@ def _shared(information: Information, columns: Columns) -> Values:
     columns = columns[: max(10, int((2 * pairs) ** 0.5))]
     memo = Memo(information)
     shared = np.eye(len(columns))
-    for place in range(1, len(columns)):
-        values = memo.pairwise(columns[:place], int(columns[place]))
-        most = [_ceiling(information, int(other), int(columns[place])) for other in columns[:place]]
-        shared[place, :place] = shared[:place, place] = normalise(values, np.array(most))
+    for n_before, column in enumerate(columns[1:].tolist(), start=1):
+        before = columns[:n_before]
+        most = np.array([_ceiling(information, int(other), column) for other in before])
+        values = normalise(memo.pairwise(before, column), most)
+        shared[n_before, :n_before] = shared[:n_before, n_before] = values
     return shared
 
 
@@ -67,18 +68,21 @@ def _ceiling(information: Information, a: int, b: int) -> float:
     return min(entropies, default=np.inf)
 
 
-def _joint(table: Table, columns: Columns, options: EstimationOptions, curve: bool) -> Values:
-    """What the first columns tell together, as far as it is cheap.
+def _about_target(table: Table, columns: Columns, options: EstimationOptions, curve: bool) -> tuple[Values, Values]:
+    """What the first columns tell together, and what is lost without each of all, as far as it is cheap.
 
     By neighbours in one metric, whatever the estimator: counted, a few discrete columns tell every row apart and seem
     to tell everything.
     """
+    joint, lost = np.full(len(columns), np.nan), np.full(len(columns), np.nan)
     information = KNN(table, **options).in_metric_of(columns)
-    work = np.cumsum(np.arange(1, len(columns) + 1)) * float(table.n_samples) ** 2
-    if curve:
-        prefixes = [columns[: n + 1] for n in np.flatnonzero(work <= _JOINT_WORK)]
-    else:
-        prefixes = [columns] if len(columns) and work[0] * len(columns) <= _JOINT_WORK else []
-    target = [table.target]
-    values = [information.bounded(information.mutual_information(block, target), block, target) for block in prefixes]
-    return np.array(values, np.float64)
+    target, sizes = [table.target], np.arange(1, len(columns) + 1)
+    pairs = float(table.n_samples) ** 2
+    wanted = np.cumsum(sizes) * pairs <= _JOINT_WORK if curve else np.zeros(len(sizes), bool)
+    wanted[-1:] = sizes[-1:] * pairs <= _JOINT_WORK
+    for size in sizes[wanted]:
+        block = columns[:size]
+        joint[size - 1] = information.bounded(information.mutual_information(block, target), block, target)
+    if len(columns) > 1 and wanted[-1]:
+        lost = -information.without_each(columns).change
+    return joint, lost

@@ -71,6 +71,11 @@ def _check_seconds(parameter: str, value: Any) -> None:
         raise ValueError(f"{parameter}={value!r} must be None or a number from 0 on")
 
 
+def _check_seed(parameter: str, value: Any) -> None:
+    if value is not None:
+        check_whole_number(parameter, value, 0)
+
+
 def _check_method(parameter: str, value: Any) -> None:
     if isinstance(value, str):
         check_choice(parameter, value, UNIQUE_METHODS)
@@ -115,7 +120,7 @@ class ReadingOptions(TypedDict, total=False):
         Option(
             None,
             '{"continuous", "discrete", "ignored"} or mapping, optional',
-            "Kinds of columns by name or position, where the decision made from the data is not wanted.",
+            "Kinds of columns, where the decision made from the data is not wanted: continuous, discrete or ignored.",
             flags=("--kinds",),
         ),
     ]
@@ -158,7 +163,7 @@ class WorkOptions(TypedDict, total=False):
         Option(
             None,
             "int, optional",
-            "Threads, as in scikit-learn. The result does not depend on them.",
+            "Threads, as in scikit-learn: -1 for one for each core. The result does not depend on them.",
             flags=("--jobs", "-j"),
         ),
     ]
@@ -254,7 +259,7 @@ class SearchOptions(MeasureOptions, ClassifierOptions, ProgressOptions, total=Fa
         Option(
             "reference",
             '{"reference", "ksg", "classifier"} or array of shape (n_features,)',
-            'How unique relevance is found, or its values. "reference" takes it beside the first 20 features that the '
+            'How unique relevance is found. "reference" takes it beside the first 20 features that the '
             "same criterion selects without boost, and brings it to the spread of the criterion at every step.",
             _check_method,
             ("--unique-relevance", "-u"),
@@ -283,7 +288,7 @@ class SearchOptions(MeasureOptions, ClassifierOptions, ProgressOptions, total=Fa
     ]
     random_state: Annotated[
         int | None,
-        Option(0, "int, optional", "Seed of the shuffled copies; nothing else is random.", flags=("--seed",)),
+        Option(0, "int, optional", "Seed of the shuffled copies; nothing else is random.", _check_seed, ("--seed",)),
     ]
 
 
@@ -297,7 +302,7 @@ class SelectionOptions(SearchOptions, total=False):
             'int, float or "auto"',
             "How many features, which share of them, or as many as beat shuffled copies of all candidates. The default "
             "of 10 means all features if there are fewer; any other number above that of the features is an error.",
-            flags=("--n-features", "-k"),
+            flags=("-k", "--n-features"),
         ),
     ]
 
@@ -310,7 +315,7 @@ class SelectorOptions(SelectionOptions, total=False):
         Option(
             "jmi",
             "{" + ", ".join(f'"{name}"' for name in CRITERIA) + "} or Criterion",
-            "What to score candidates by: a name, or an instance of your own class.",
+            "What to score candidates by.",
             flags=("--criterion", "-c"),
             choices=CRITERIA,
         ),

@@ -294,10 +294,13 @@ class Analysis:
     ----------
     names : tuple of str
         The features, first selected first.
-    shared : ndarray of shape (n_features, n_features)
-        Normalised mutual information of every two of them, from 0 to 1.
-    joint_information : ndarray
-        I(first n features; target) for n = 1, 2, ...; it may be shorter than the selection, or empty.
+    shared : ndarray of shape (n_compared, n_compared)
+        Normalised mutual information of every two of the first features, from 0 to 1.
+    joint_information : ndarray of shape (n_features,)
+        I(first n features; target) for n = 1, 2, ...; NaN where it was not estimated, because it would take long.
+    lost : ndarray of shape (n_features,)
+        How much less all of them tell about the target without each one; NaN where it was not estimated. Below 0 the
+        estimate is better without it.
     entropy : float or None
         Entropy of the target, the most that can be told about it; None for a continuous target.
 
@@ -314,32 +317,52 @@ class Analysis:
     names: tuple[str, ...]
     shared: NDArray[np.float64]
     joint_information: NDArray[np.float64]
+    lost: NDArray[np.float64]
     entropy: float | None
 
-    def partners(self, place: int, most: int = 3) -> list[tuple[str, float]]:
-        """The features that share most with one of them, and how much; the place is that in the selection."""
-        if place >= len(self.shared):
-            return []
-        others = [other for other in range(len(self.shared)) if other != place]
-        others.sort(key=lambda other: -self.shared[place, other])
-        return [(self.names[other], float(self.shared[place, other])) for other in others[:most]]
+    @property
+    def together(self) -> tuple[int, float] | None:
+        """The largest number of first features of which it is known what they tell together, and how much that is."""
+        known = np.flatnonzero(np.isfinite(self.joint_information))
+        return (int(known[-1]) + 1, float(self.joint_information[known[-1]])) if len(known) else None
 
-    def closest_pair(self) -> tuple[str, str, float] | None:
-        """The two features that share most, and how much."""
+    def partners(self, position: int, most: int = 3) -> list[tuple[str, float]]:
+        """The features that share most with the one at a position of the selection, and how much."""
+        if position >= len(self.shared):
+            return []
+        others = [other for other in range(len(self.shared)) if other != position]
+        others.sort(key=lambda other: -self.shared[position, other])
+        return [(self.names[other], float(self.shared[position, other])) for other in others[:most]]
+
+    def closest_pair(self) -> tuple[int, int] | None:
+        """Positions of the two features that share most."""
         if len(self.shared) < 2:
             return None
         upper = np.triu(self.shared, 1)
         first, second = np.unravel_index(int(np.argmax(upper)), upper.shape)
-        return self.names[first], self.names[second], float(upper[first, second])
+        return int(first), int(second)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain lists, numbers and strings, fit for JSON."""
+        """Plain lists, numbers and strings, fit for JSON: NaN is None."""
         return {
             "names": list(self.names),
             "shared": self.shared.tolist(),
-            "joint_information": self.joint_information.tolist(),
+            "joint_information": _plain(self.joint_information),
+            "lost": _plain(self.lost),
             "entropy": self.entropy,
         }
+
+
+def side_by_side(shared: NDArray[np.float64]) -> list[int]:
+    """An order in which features that share much stand side by side, from what every two of them share."""
+    if len(shared) < 3:
+        return list(range(len(shared)))
+    from scipy.cluster.hierarchy import leaves_list, linkage
+    from scipy.spatial.distance import squareform
+
+    distances = squareform(np.clip(1 - (shared + shared.T) / 2, 0, 1), checks=False)
+    leaves: list[int] = leaves_list(linkage(distances, "average", optimal_ordering=len(shared) <= 200)).tolist()
+    return leaves
 
 
 @dataclass(frozen=True, eq=False)

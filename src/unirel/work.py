@@ -1,8 +1,11 @@
 """Long work: the one place that starts threads, and progress as a callable `progress(done, total)`."""
 
+import builtins
+import math
 import sys
 import time
 import warnings
+from bisect import bisect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TextIO, TypeVar
@@ -52,7 +55,7 @@ def _collect(results: Iterable[Result], total: int, progress: Progress | None) -
 
 
 class ProgressBar:
-    """A bar on a terminal's standard error with the time that is left; silent where nobody watches.
+    """Progress with the time that is left: a bar on a terminal or in a notebook, now and then a line in a log.
 
     Parameters
     ----------
@@ -63,26 +66,74 @@ class ProgressBar:
     """
 
     _WIDTH = 24
+    _LOG_SECONDS = 10.0  # between two lines of a log
 
     def __init__(self, title: str, stream: TextIO | None = None) -> None:
         self._title = title
         self._stream = stream or sys.stderr
         self._start = self._drawn = time.monotonic()
+        self._clock = Clock()
+        self._line = ""
         self._ended = False
 
     def __call__(self, done: int, total: int) -> None:
-        """Draw the bar, at most ten times a second."""
+        """Draw the bar, at most ten times a second, or write a line to a log, at most every ten seconds."""
         now = time.monotonic()
-        if self._ended or not self._stream.isatty() or (done < total and now - self._drawn < 0.1):
+        self._clock.mark(done, now)
+        live = self._stream.isatty() or hasattr(builtins, "get_ipython")  # the stream of a notebook is no terminal
+        ending = done >= total and (live or bool(self._line))
+        if self._ended or not (ending or now - self._drawn >= (0.1 if live else self._LOG_SECONDS)):
             return
         self._drawn = now
-        filled = self._WIDTH * done // max(total, 1)
-        left = (now - self._start) / max(done, 1) * (total - done)
-        bar = "#" * filled + "." * (self._WIDTH - filled)
         self._ended = done >= total
-        end = "\n" if self._ended else ""
-        self._stream.write(f"\r{self._title} [{bar}] {done}/{total}, {left:.0f} s left {end}")
+        took = now - self._start
+        left = took if self._ended else self._clock.left(total)
+        words = "" if left is None else f", {_duration(left)}" + ("" if self._ended else " left")
+        filled = self._WIDTH * done // max(total, 1)
+        bar = f" [{'#' * filled}{'.' * (self._WIDTH - filled)}]" if live else ""
+        line = f"{self._title}{bar} {done}/{total}{words}"
+        # A shorter line must cover a longer one.
+        start, end = ("\r", "\n" if self._ended else "") if live else ("", "\n")
+        self._stream.write(start + (line.ljust(len(self._line)) if live else line) + end)
         self._stream.flush()
+        self._line = line
+
+
+class Clock:
+    """Estimates how long the rest of some work takes, from the later half of what is done and how it compares."""
+
+    # Steps that must be done, and the share of all, before there is anything to say.
+    _FEWEST, _LEAST = 4, 0.05
+
+    def __init__(self) -> None:
+        self._marks: list[tuple[int, float]] = []
+
+    def mark(self, done: int, now: float) -> None:
+        """Note when how much was done."""
+        if not self._marks or done > self._marks[-1][0]:
+            self._marks.append((done, now))
+
+    def left(self, total: int) -> float | None:
+        """Seconds until all is done; None before there is evidence."""
+        if not self._marks or self._marks[-1][0] < max(self._FEWEST, self._LEAST * total) or len(self._marks) < 3:
+            return None
+        (first, begin), (done, now) = self._marks[0], self._marks[-1]
+        middle, between = self._marks[min(bisect(self._marks, ((first + done) / 2,)), len(self._marks) - 2)]
+        early, late = (between - begin) / (middle - first), (now - between) / (done - middle)
+        # Steps may get dearer as features are selected, up to in proportion to their number; they may get cheaper, but
+        # nobody should count on that.
+        growth = 0.0
+        if 0 < early < late:
+            growth = min(1.0, math.log(late / early) / math.log((middle + done) / (first + middle)))
+        typical = (middle + done) / 2  # the step that took `late`
+        return late / typical**growth * (total ** (growth + 1) - done ** (growth + 1)) / (growth + 1)
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60} min"
 
 
 @dataclass

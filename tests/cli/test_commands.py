@@ -48,6 +48,14 @@ def test_redundancy(unirel, table):
     assert "no column 'z'" in unirel("redundancy", table, "-t", "class", "--order", "z").error
 
 
+def test_redundancy_takes_the_options_of_a_search(unirel, table):
+    options = ["-u", "classifier", "--classifier", "knn", "--exclude", "copy", "--estimator", "binned"]
+    content = json.loads(unirel("redundancy", table, "-t", "class", *options, "--json").out)
+    assert {row["name"] for row in content["features"]} == {"a", "b", "noise"}
+    assert content["settings"]["criterion"] == "gsa"
+    assert content["settings"]["classifier"] == "knn"
+
+
 def test_compare(unirel, table, tmp_path):
     options = ["--runs", 2, "--classifiers", "knn", "--max-features", 3]
     done = unirel("compare", table, "-t", "class", *options, "--journal", tmp_path / "journal")
@@ -210,9 +218,9 @@ def test_the_command_is_installed():
 
 
 def test_an_unexpected_error_is_one_line(unirel, table, monkeypatch):
-    from unirel.report import analysis
+    from unirel.report import report
 
-    monkeypatch.setattr(analysis, "analyse", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr(report, "analyse", lambda *_, **__: 1 / 0)
     done = unirel("select", table, "-t", "class")
     assert done.code == 1
     assert "failed: ZeroDivisionError" in done.error

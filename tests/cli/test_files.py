@@ -139,7 +139,7 @@ def test_a_file_as_people_have_them(unirel, tmp_path):
 def test_numbers_with_separators(texts, numbers):
     import pyarrow as pa
 
-    from unirel.cli.columns import clean
+    from unirel.cli.cleaning import clean
 
     cleaned = clean(pa.table({"x": texts, "y": ["a", "b", "a"]}), [], "y")
     assert cleaned.table.column("x").to_pylist() == numbers
@@ -149,7 +149,7 @@ def test_numbers_with_separators(texts, numbers):
 def test_other_texts_stay_texts(texts):
     import pyarrow as pa
 
-    from unirel.cli.columns import clean
+    from unirel.cli.cleaning import clean
 
     cleaned = clean(pa.table({"x": texts, "y": ["a", "b"]}), [], "y")
     assert cleaned.table.column("x").to_pylist() == texts

@@ -114,17 +114,46 @@ def test_kinds(unirel, table):
     assert {"name": "a", "reason": "given by kinds"} in json.loads(done.out)["data"]["ignored"]
 
 
-def test_criteria_are_those_of_the_library(unirel):
-    from unirel.classifier import _CLASSIFIERS
-    from unirel.cli.options import ClassifierName, CriterionName, EstimatorName, UniqueMethod
-    from unirel.criteria import CRITERIA
-    from unirel.information import ESTIMATORS
-    from unirel.unique import METHODS
+def test_flags_are_those_of_the_library(unirel, monkeypatch):
+    from unirel.options import SelectorOptions, options_of
 
-    assert {name.value for name in CriterionName} == set(CRITERIA)
-    assert {name.value for name in EstimatorName} == set(ESTIMATORS)
-    assert {name.value for name in UniqueMethod} == {*METHODS, "none"}
-    assert {name.value for name in ClassifierName} == set(_CLASSIFIERS)
+    monkeypatch.setenv("COLUMNS", "300")
+    lines = unirel("select", "--help").out.splitlines()
+    for name, option in options_of(SelectorOptions).items():
+        for flag in option.flags:
+            (line,) = (line for line in lines if flag in line.split()[1:3])
+            assert "|".join(option.choices) in line
+            assert option.default in (None, ()) or f"[default: {option.default}]" in line, name
+
+
+def test_defaults_are_those_of_the_library(unirel):
+    from unirel import BURSelector
+    from unirel.datasets import load
+
+    found = json.loads(unirel("select", "iris", "--json").out)
+    data = load("iris")
+    selector = BURSelector().fit(data.data, data.target)
+    settings = dict(selector.selection_.settings)
+    assert (settings.pop("criterion"), settings.pop("beta")) == (found["criterion"], found["beta"])
+    assert found["settings"] == settings
+    assert [feature["feature"] for feature in found["features"]] == selector.order_.tolist()
+
+
+def test_a_column_may_have_commas_and_equal_signs(unirel, tmp_path):
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    x = np.random.default_rng(0).standard_normal(60)
+    path = tmp_path / "odd.parquet"
+    parquet.write_table(pa.table({"a,b": x, "c=d": (x > 1).astype(int), "f": -x, "y": x > 0}), path)
+    options = ["--include", "a,b", "--exclude", "f", "--kinds", "c=d=continuous", "--json"]
+    content = json.loads(unirel("select", path, "-t", "y", *options).out)
+    assert [(row["name"], row["kind"]) for row in content["features"]] == [
+        ("a,b", "continuous"),
+        ("c=d", "continuous"),
+    ]
+    assert content["settings"]["include"] == ["a,b"]
+    assert content["settings"]["kinds"] == {"c=d": "continuous"}
 
 
 def test_save_and_apply(unirel, table, tmp_path):
@@ -178,21 +207,17 @@ def test_accuracy_needs_classes_that_repeat(unirel, tmp_path):
     assert not (tmp_path / "page.html").exists()
 
 
-def test_accuracy_names_are_those_of_the_library(unirel):
-    from unirel.cli.options import ClassifierName
-    from unirel.report.accuracy import METHODS
-
-    assert sorted(ClassifierName) == sorted(METHODS)
+def test_an_unknown_accuracy_is_refused(unirel):
     assert "'logistic'" in unirel("select", "iris", "--report", "page.html", "--accuracy", "x").error
 
 
 def test_no_time_left_for_accuracy(unirel, table, tmp_path, monkeypatch):
-    from unirel.cli import searching
+    from unirel.cli import select
 
     def out_of_time(done, total):
         raise TimeoutError
 
-    monkeypatch.setattr(searching, "_until", lambda *_: out_of_time)
+    monkeypatch.setattr(select, "_until", lambda *_: out_of_time)
     options = ["-k", 2, "--max-seconds", 1000, "--report", tmp_path / "page.html", "--accuracy", "knn"]
     done = unirel("select", table, "-t", "class", *options)
     assert done.code == 0

@@ -18,7 +18,7 @@ from unirel.plotting import (
     SelectionDisplay,
 )
 from unirel.plotting.base import shorten
-from unirel.plotting.heatmap import cluster
+from unirel.results import side_by_side
 
 matplotlib.use("agg")
 
@@ -101,7 +101,7 @@ def test_heatmap_checks_shape():
 @pytest.mark.parametrize("size", [0, 1, 2, 3, 30])
 def test_clusters_hold_every_feature_once(size, rng):
     shared = rng.random((size, size))
-    assert sorted(cluster((shared + shared.T) / 2)) == list(range(size))
+    assert sorted(side_by_side((shared + shared.T) / 2)) == list(range(size))
 
 
 def test_accuracy():

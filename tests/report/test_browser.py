@@ -27,8 +27,7 @@ def report(tmp_path_factory):
     """A report with hostile names, whose order depends on beta."""
     import pandas as pd
 
-    from unirel.report import Report
-    from unirel.report.summarize import Origin
+    from unirel.report import Origin, Report
 
     rng = np.random.default_rng(5)
     a, b, c, d, e = rng.standard_normal((5, 200))

@@ -13,10 +13,13 @@ pytest.importorskip("jinja2")
 pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
 
-from unirel.report import Report
-from unirel.report.analysis import Analysis, analyse, normalise
-from unirel.report.summarize import Origin
+from unirel.analysis import analyse, normalise
+from unirel.options import EstimationOptions, SelectorOptions, complete, options_of
+from unirel.report import Origin, Report
+from unirel.results import Analysis
 from unirel.table import Table
+
+OPTIONS = complete(EstimationOptions, {}, "analyse")
 
 HOSTILE = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "</script><b>", "{{ 7*7 }}", "a'b&amp;c"]
 
@@ -168,13 +171,13 @@ class TestAnalysis:
         for correlation in (0.0, 0.5, 0.9):
             other = correlation * x + np.sqrt(1 - correlation**2) * noise
             table = Table.from_data(np.column_stack([x, other]), x > 0)
-            assert analyse(table, [0, 1], {}).shared[0, 1] == pytest.approx(correlation, abs=0.12)
+            assert analyse(table, [0, 1], OPTIONS).shared[0, 1] == pytest.approx(correlation, abs=0.12)
 
     def test_copies_share_everything(self):
         rng = np.random.default_rng(0)
         number, level = rng.standard_normal(300), rng.integers(0, 3, 300)
         table = Table.from_data(np.column_stack([number, number, level, level]), number > 0)
-        shared = analyse(table, [0, 1, 2, 3], {}).shared
+        shared = analyse(table, [0, 1, 2, 3], OPTIONS).shared
         assert shared[0, 1] > 0.99
         assert shared[2, 3] == pytest.approx(1)
         assert np.array_equal(shared, shared.T)
@@ -183,14 +186,14 @@ class TestAnalysis:
         rng = np.random.default_rng(0)
         x = rng.standard_normal(100)
         table = Table.from_data(np.column_stack([x, np.ones(100)]), x > 0)
-        assert analyse(table, [0, 1], {}).shared[0, 1] == 0
+        assert analyse(table, [0, 1], OPTIONS).shared[0, 1] == 0
 
     def test_partners_and_closest_pair(self):
         shared = np.array([[1, 0.2, 0.9], [0.2, 1, 0.3], [0.9, 0.3, 1]])
-        analysis = Analysis(("a", "b", "c"), shared, np.array([]), None)
+        analysis = Analysis(("a", "b", "c"), shared, np.full(3, np.nan), np.full(3, np.nan), None)
         assert analysis.partners(1) == [("c", 0.3), ("a", 0.2)]
         assert analysis.partners(7) == []
-        assert analysis.closest_pair() == ("a", "c", 0.9)
+        assert analysis.closest_pair() == (0, 2)
 
     def test_curve_is_that_of_mutual_information(self):
         from sklearn.datasets import load_iris
@@ -198,7 +201,7 @@ class TestAnalysis:
         from unirel import mutual_information
 
         X, y = load_iris(return_X_y=True)
-        curve = analyse(Table.from_data(X, y), [2, 3, 0], {}).joint_information
+        curve = analyse(Table.from_data(X, y), [2, 3, 0], OPTIONS).joint_information
         assert curve == pytest.approx([mutual_information(X[:, [2, 3, 0][:n]], y) for n in (1, 2, 3)])
 
     def test_normalise(self):

@@ -11,7 +11,7 @@ import typer
 from unirel._version import __version__
 from unirel.cli import apply, compare, datasets, redundancy, relevance, reproduce, select
 from unirel.cli.exits import BadInput, Exit, Failed
-from unirel.cli.messages import say_error
+from unirel.cli.messages import say_error, warnings_as_lines
 
 
 class _Ended(Exception):
@@ -62,10 +62,10 @@ def _unirel(
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
+    given = None if arguments is None else list(arguments)
     try:
-        code = typer.main.get_command(app).main(
-            args=None if arguments is None else list(arguments), prog_name="unirel", standalone_mode=False
-        )
+        with warnings_as_lines():
+            code = typer.main.get_command(app).main(args=given, prog_name="unirel", standalone_mode=False)
         return int(code) if isinstance(code, int) else Exit.OK
     except _Ended as ended:
         if isinstance(ended.__cause__, KeyboardInterrupt):
@@ -86,17 +86,13 @@ def _explain(error: Exception) -> Exit:
         context = getattr(error, "ctx", None)
         if type(error).__name__ == "NoArgsIsHelpError":
             print(error.format_message())
-            return Exit.USAGE
-        hint = f" (see: {context.command_path} --help)" if context is not None else ""
-        say_error(error.format_message() + hint)
-        return Exit.USAGE
-    if isinstance(error, BadInput | ValueError | TypeError):
-        say_error(str(error))
+        else:
+            say_error(error.format_message() + (f" (see: {context.command_path} --help)" if context else ""))
         return Exit.USAGE
     if isinstance(error, MemoryError):
         say_error("out of memory; use fewer rows or columns, or --drop some")
-    elif isinstance(error, Failed | ImportError | OSError):
+    elif isinstance(error, BadInput | ValueError | TypeError | Failed | ImportError | OSError):
         say_error(str(error))
     else:
         say_error(f"failed: {type(error).__name__}: {error} (UNIREL_TRACEBACK=1 shows where)")
-    return Exit.FAILED
+    return Exit.USAGE if isinstance(error, BadInput | ValueError | TypeError) else Exit.FAILED

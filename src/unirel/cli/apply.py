@@ -5,12 +5,13 @@ from typing import Annotated
 
 import typer
 
-from unirel.cli import options as o
+from unirel.cli.documents import read_selected_names
 from unirel.cli.exits import BadInput, Exit
-from unirel.cli.files import TextFormat, check_names, read_table
+from unirel.cli.files import DataFile, MissingColumns, TextFormat, check_names, read_table
 from unirel.cli.messages import Messages
-from unirel.cli.problem import split_names
-from unirel.cli.selection_file import read_names
+from unirel.cli.naming import split_names
+from unirel.cli.options import takes
+from unirel.cli.output import Quiet
 from unirel.cli.writing import table_format, write_table
 
 EXAMPLES = """Examples:
@@ -21,7 +22,7 @@ unirel apply selection.json new.csv --keep id,outcome -o small.csv
 """
 
 SelectionFile = Annotated[str, typer.Argument(metavar="SELECTION", help="What `unirel select --save` wrote.")]
-Output = Annotated[
+OutputFile = Annotated[
     Path,
     typer.Option("--output", "-o", metavar="FILE", help="Where to: .csv, .tsv, .parquet, .arrow or .feather."),
 ]
@@ -30,25 +31,23 @@ Keep = Annotated[
 ]
 
 
+@takes()
 def command(
     selection: SelectionFile,
-    data: o.Data,
-    output: Output,
+    data: DataFile,
+    output: OutputFile,
+    text: TextFormat,
     keep: Keep = None,
-    delimiter: o.Delimiter = None,
-    encoding: o.Encoding = None,
-    quiet: o.Quiet = False,
+    quiet: Quiet = False,
 ) -> int:
     """Write the selected columns of a file to another file, in order of selection."""
-    names = read_names(selection)
-    wanted = list(dict.fromkeys([*split_names(keep, []), *names]))
+    names = read_selected_names(selection)
+    wanted = list(dict.fromkeys([*split_names(keep), *names]))
     as_text = table_format(output) in ("csv", "tsv")  # from text to text nothing is rewritten
     try:
-        file = read_table(data, TextFormat(delimiter, encoding), wanted, as_text)
-    except BadInput as error:
-        if str(error).startswith("missing column"):
-            raise BadInput(f"'{data}' lacks what was selected: {error}") from None
-        raise
+        file = read_table(data, text, wanted, as_text)
+    except MissingColumns as error:
+        raise BadInput(f"'{data}' lacks what was selected: {error}") from None
     messages = Messages(quiet)
     for note in file.notes:
         messages.note(note)

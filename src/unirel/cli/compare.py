@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unirel.cli import options as o
 from unirel.cli.exits import BadInput, Exit
-from unirel.cli.files import TextFormat
 from unirel.cli.messages import Messages, listed
-from unirel.cli.problem import Problem, Request, open_problem, parse_kinds
+from unirel.cli.options import takes
+from unirel.cli.output import Printing
+from unirel.cli.request import Input, Request
+from unirel.options import SelectorOptions
 
 if TYPE_CHECKING:
     from unirel.evaluation import Evaluation
@@ -28,78 +29,72 @@ COLUMNS = ("classifier", "selector", "test_accuracy", "test_accuracy_std", "n_fe
 Criteria = Annotated[str, typer.Option("--criteria", metavar="NAME,...", help="What to compare, plain and boosted.")]
 Classifiers = Annotated[str, typer.Option("--classifiers", metavar="NAME,...", help="Of rf, knn, svm and logistic.")]
 Runs = Annotated[int, typer.Option("--runs", min=1, help="Random splits into 60 / 20 / 20 % of the rows.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the splits.")]
 MaxFeatures = Annotated[int, typer.Option("--max-features", min=1, help="Features to select at most.")]
 JournalFile = Annotated[
     Path | None, typer.Option("--journal", metavar="FILE", help="Keep finished work, to go on where it was stopped.")
 ]
 
 
+@takes(
+    SelectorOptions,
+    without=["target_kind", "criterion", "n_features_to_select", "include", "exclude", "max_seconds", "random_state"],
+)
 def command(
-    data: o.Data,
-    target: o.Target = None,
-    drop_missing_target: o.DropMissingTarget = False,
-    kinds: o.Kinds = None,
-    drop: o.Drop = None,
-    delimiter: o.Delimiter = None,
-    encoding: o.Encoding = None,
-    decimal: o.Decimal = None,
+    request: Request,
     criteria: Criteria = "jmi",
-    beta: o.Beta = 0.1,
-    unique_relevance: o.UniqueRelevance = o.UniqueMethod.REFERENCE,
-    estimator: o.Estimator = o.EstimatorName.KNN,
     classifiers: Classifiers = "knn,svm",
     runs: Runs = 5,
     max_features: MaxFeatures = 20,
     journal: JournalFile = None,
-    seed: o.Seed = 0,
-    jobs: o.Jobs = 1,
-    as_json: o.AsJson = False,
-    as_csv: o.AsCsv = False,
-    quiet: o.Quiet = False,
+    seed: Seed = 0,
+    *,
+    printing: Printing,
+    **options: Any,
 ) -> int:
     """Compare selectors by the accuracy of classifiers that are trained on what they select."""
-    o.check_one_format(as_json, as_csv)
-    messages = Messages(quiet)
-    text = TextFormat(delimiter, encoding, decimal)
-    problem = open_problem(Request(data, target, drop or (), kinds or (), drop_missing_target, text), messages)
-    X = _numbers(problem, parse_kinds(kinds, problem.X.column_names), messages)
+    messages = printing.messages
+    given = request.open(options, messages)
+    X = _numbers(given, messages)
 
     from unirel import BURSelector
     from unirel.evaluation import compare
 
+    kept = {name: value for name, value in given.options.items() if name not in ("kinds", "n_jobs")}
     selectors: dict[str, Any] = {}
     for name in filter(None, criteria.split(",")):
-        selectors[name] = BURSelector(name, beta=0.0, estimator=estimator.value)
-        if beta > 0 and unique_relevance is not o.UniqueMethod.NONE:
-            boosted = BURSelector(name, beta=beta, unique_relevance=unique_relevance.value, estimator=estimator.value)
-            selectors[f"{name} boosted"] = boosted
+        selectors[name] = BURSelector(name, **{**kept, "beta": 0.0})
+        if given.options["beta"] > 0:
+            selectors[f"{name} boosted"] = BURSelector(name, **kept)
     with messages.catching_warnings():
         evaluation = compare(
-            [(problem.source, X, _classes(problem))],
+            [(given.origin.source, X, _classes(given))],
             selectors,
             list(filter(None, classifiers.split(","))),
             n_runs=runs,
             max_features=min(max_features, X.shape[1]),
             random_state=seed,
-            n_jobs=jobs,
+            n_jobs=given.options["n_jobs"],
             journal=journal,
-            verbose=not quiet,
+            verbose=not printing.quiet,
         )
-    _print(evaluation, as_json, as_csv)
+    rows = [[row[name] for name in COLUMNS] for row in evaluation.summary_rows()]
+    words = in_words(evaluation) if rows else ""
+    printing.show("comparison", evaluation.to_dict(), COLUMNS, rows, words, HEADERS)
     if not evaluation.complete:
         messages.tell("interrupted; these are the runs that were finished")
         return Exit.INTERRUPTED
     return Exit.OK
 
 
-def _numbers(problem: Problem, kinds: dict[str, str], messages: Messages) -> Any:
+def _numbers(given: Input, messages: Messages) -> Any:
     """Columns that classifiers can use: numbers without missing values."""
     import numpy as np
     import pyarrow as pa
 
-    left_out, columns = [], []
-    for name in problem.X.column_names:
-        column = problem.X.column(name)
+    left_out, columns, kinds = [], [], given.options["kinds"] or {}
+    for name in given.X.column_names:
+        column = given.X.column(name)
         usable = (
             pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_boolean(column.type)
         )
@@ -117,26 +112,8 @@ def _numbers(problem: Problem, kinds: dict[str, str], messages: Messages) -> Any
     return np.column_stack(columns)
 
 
-def _classes(problem: Problem) -> Any:
-    return problem.y.to_numpy() if hasattr(problem.y, "to_numpy") else problem.y
-
-
-def _print(evaluation: "Evaluation", as_json: bool, as_csv: bool) -> None:
-    from unirel._version import __version__
-    from unirel.cli.output import print_csv, print_paragraph, print_table
-    from unirel.cli.selection_file import to_json
-
-    summary = evaluation.summary_rows()
-    rows = [[row[name] for name in COLUMNS] for row in summary]
-    if as_json:
-        head = {"schema": "unirel/comparison", "version": 1, "unirel": __version__}
-        print(to_json({**head, **evaluation.to_dict()}), end="")
-    elif as_csv:
-        print_csv(COLUMNS, rows)
-    else:
-        print_table(HEADERS, rows)
-        if rows:
-            print_paragraph(in_words(evaluation))
+def _classes(given: Input) -> Any:
+    return given.y.to_numpy() if hasattr(given.y, "to_numpy") else given.y
 
 
 def in_words(evaluation: "Evaluation") -> str:

@@ -6,9 +6,12 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from unirel.cli.exits import BadInput
+from unirel.cli.options import DATA
 
 _DELIMITERS = (",", ";", "\t", "|")
 # Enough for the names of some hundred thousand columns.
@@ -32,13 +35,27 @@ _REFUSED = {
 _MISSING = ["", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "?"]
 
 
+DataFile = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATA",
+        show_default=False,
+        help="A CSV, TSV, Parquet or Arrow file, compressed or not; - for standard input; or the name of a dataset.",
+    ),
+]
+
+
+def _found(flag: str, metavar: str, what: str) -> Any:
+    return typer.Option(flag, metavar=metavar, help=f"{what}; found if not given.", rich_help_panel=DATA)
+
+
 @dataclass(frozen=True)
 class TextFormat:
     """How a text file is written; None is found out."""
 
-    delimiter: str | None = None
-    encoding: str | None = None
-    decimal: str | None = None
+    delimiter: Annotated[str | None, _found("--delimiter", "CHAR", "What separates the fields of a text file")] = None
+    encoding: Annotated[str | None, _found("--encoding", "NAME", "Encoding of a text file")] = None
+    decimal: Annotated[str | None, _found("--decimal", "CHAR", "Decimal mark of a text file, . or ,")] = None
 
     def __post_init__(self) -> None:
         if self.delimiter is not None and len(self.delimiter.replace("\\t", "\t")) != 1:
@@ -50,6 +67,10 @@ class TextFormat:
                 codecs.lookup(self.encoding)
             except LookupError:
                 raise BadInput(f"--encoding {self.encoding!r} is not known; try utf-8, cp1252 or utf-16") from None
+
+
+class MissingColumns(BadInput):
+    """Columns that were asked for by name are not in the file."""
 
 
 @dataclass
@@ -164,7 +185,7 @@ def _present(columns: Sequence[str], names: Sequence[str]) -> list[str]:
         close = difflib.get_close_matches(missing[0], names, n=1)
         hint = f"; did you mean {close[0]!r} for {missing[0]!r}?" if close else ""
         word = "column" if len(missing) == 1 else "columns"
-        raise BadInput(f"missing {word} {', '.join(map(repr, missing[:20]))}{hint}")
+        raise MissingColumns(f"missing {word} {', '.join(map(repr, missing[:20]))}{hint}")
     return list(columns)
 
 
@@ -190,14 +211,25 @@ def _read_text(
             error = problem
             continue
         except pa.ArrowInvalid as problem:
-            if "UTF8" in str(problem) and not found:
-                error = problem
+            if not found and not _decodes(opened(), encoding):
                 continue
             raise BadInput(f"{label} is no well-formed text table: {_explain(problem)}") from None
         guessed = encoding not in ("utf-8", text.encoding) and not head.startswith((b"\xff\xfe", b"\xfe\xff"))
         notes = [f"{label} is not UTF-8, read as {encoding}; choose with --encoding"] if guessed else []
         return FileTable(table, "text", delimiter, encoding, notes)
     raise BadInput(f"{label} cannot be decoded as {found}: {_shorten(error)}; choose with --encoding")
+
+
+def _decodes(stream: Any, encoding: str) -> bool:
+    """Whether all of a file is text in this encoding."""
+    decoder = codecs.getincrementaldecoder(encoding)()
+    try:
+        while part := stream.read(_BLOCK):
+            decoder.decode(part)
+        decoder.decode(b"", final=True)
+    except UnicodeError:
+        return False
+    return True
 
 
 def find_delimiter(sample: str) -> str:

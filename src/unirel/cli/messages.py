@@ -1,28 +1,17 @@
-"""What a command says beside its result: one line each, on standard error."""
+"""What a command says beside its result: one line each, on standard error, in the words of the command line."""
 
 import re
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
+from typing import Any
 
 from unirel.errors import UnirelWarning
+from unirel.options import SelectorOptions, options_of
 
 _LONGEST = 600
-# What the library calls a parameter, and what the command line calls it.
-_WORDS = (
-    (
-        r"to use a column all the same, pass kinds=\{'(.*?)': '(\w+)'\}",
-        r"to use a column all the same: --kinds '\1=\2'",
-    ),
-    (r"\bn_features_to_select=", "-k "),
-    (r"\bn_neighbors=", "--neighbors "),
-    (r"\bmethod='reference'", "--unique-relevance reference"),
-    (r"\bmetric='(\w+)'", r"--metric \1"),
-    (r"\baccuracy='(\w+)'", r"--accuracy \1"),
-    (r"; give it a kind with kinds=", "; give it a kind with --kinds"),
-    (r"; drop those rows from X and y", "; --drop-missing-target drops those rows"),
-)
 
 
 class Messages:
@@ -47,14 +36,13 @@ class Messages:
     def tell(self, text: str) -> None:
         """Say something that does not concern the result."""
         if not self._quiet:
-            print(f"unirel: {one_line(text)}", file=sys.stderr)
+            _say(text)
 
     @contextmanager
     def catching_warnings(self) -> Iterator[None]:
-        """Turn warnings of the library into notes; those of other packages are about code, not about data."""
+        """Turn warnings of the library into notes, said when the work is done."""
         with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("ignore")
-            warnings.simplefilter("always", UnirelWarning)
+            _hear_only_ours()
             try:
                 yield
             finally:
@@ -62,18 +50,64 @@ class Messages:
                     self.note(text)
 
 
+@contextmanager
+def warnings_as_lines() -> Iterator[None]:
+    """Say what the library warns of in one line; warnings of other packages are about code, not about data."""
+
+    def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+        if issubclass(category, UnirelWarning):
+            _say(str(message))
+
+    with warnings.catch_warnings():
+        _hear_only_ours()
+        warnings.showwarning = show
+        yield
+
+
+def _hear_only_ours() -> None:
+    warnings.simplefilter("ignore")
+    warnings.simplefilter("always", UnirelWarning)
+
+
 def say_error(text: str) -> None:
     """Say why a command ends without a result."""
     sys.stdout.flush()
+    _say(text)
+
+
+def _say(text: str) -> None:
     print(f"unirel: {one_line(text)}", file=sys.stderr)
 
 
 def one_line(text: str) -> str:
     """A message as one printable line, in the words of the command line."""
-    line = printable(re.sub(r"\s+", " ", text).strip())
-    for pattern, words in _WORDS:
-        line = re.sub(pattern, words, line)
+    line = in_flags(printable(re.sub(r"\s+", " ", text).strip()))
     return line if len(line) <= _LONGEST else line[: _LONGEST - 3] + "..."
+
+
+def in_flags(text: str) -> str:
+    """A text with flags where the library names its options."""
+    for pattern, words in _words():
+        text = re.sub(pattern, words, text)
+    return text.strip()
+
+
+@cache
+def _words() -> list[tuple[str, str]]:
+    words = [
+        (
+            r"to use a column all the same, pass kinds=\{'(.*?)': '(\w+)'\}",
+            r"to use a column all the same: --kinds '\1=\2'",
+        ),
+        (r"; drop those rows from X and y", "; --drop-missing-target drops those rows"),
+        (r"\bmethod='reference'", "--unique-relevance reference"),
+        (r"\baccuracy='(\w+)'", r"--accuracy \1"),
+    ]
+    for name, option in options_of(SelectorOptions).items():
+        if option.flags:
+            words.append((rf"\b{name}=['\"]({'|'.join(option.choices) or '(?!)'})['\"]", rf"{option.flags[0]} \1"))
+            words.append((rf"\b{name}=", f"{option.flags[0]} "))
+    return words
 
 
 def printable(text: str) -> str:
@@ -81,7 +115,7 @@ def printable(text: str) -> str:
     return "".join(char if char.isprintable() else f"\\x{ord(char):02x}" for char in text)
 
 
-def listed(names: list[str], most: int = 5) -> str:
+def listed(names: Sequence[str], most: int = 5) -> str:
     """Names in quotes, and how many more there are."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(map(repr, names[:most])) + more

@@ -1,217 +1,183 @@
-"""Options that several commands share, each named once."""
+"""How a command gets its flags: those of the library's options are made from their one declaration.
 
-from enum import StrEnum
-from pathlib import Path
-from typing import Annotated
+A command is a function. Parameters whose type is a dataclass stand for the flags that its fields are, ``**options`` for
+the flags of a group of the library's options, and every other parameter is a flag of its own.
+"""
+
+import inspect
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import MISSING, fields, is_dataclass
+from enum import Enum, StrEnum
+from functools import wraps
+from typing import Annotated, Any, Literal, NamedTuple, TypedDict, get_args, get_origin, get_type_hints
 
 import typer
 
-from unirel.cli.exits import BadInput
+from unirel.cli.messages import in_flags
+from unirel.cli.naming import find_kinds, find_names
+from unirel.options import ColumnNames, Kinds, Option, ReadingOptions, SelectorOptions, options_of
 
-_DATA = "Data"
-_METHOD = "Method"
-_OUTPUT = "Output"
-
-
-class CriterionName(StrEnum):
-    """Criteria by name; a test holds them equal to those of the library, which is slow to import."""
-
-    MIM = "mim"
-    MRMR = "mrmr"
-    JMI = "jmi"
-    JMIM = "jmim"
-    CMIM = "cmim"
-    GSA = "gsa"
+DATA, METHOD, OUTPUT = "Data", "Method", "Output"
 
 
-class UniqueMethod(StrEnum):
-    """Kinds of unique relevance."""
-
-    REFERENCE = "reference"
-    KSG = "ksg"
-    CLASSIFIER = "classifier"
-    NONE = "none"
+class _NoOptions(TypedDict):
+    """The group of a command that takes none of the library's options."""
 
 
-class ClassifierName(StrEnum):
-    """Classifiers by name."""
+def takes(
+    group: type = _NoOptions, *, without: Collection[str] = (), **defaults: Any
+) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Give a command its flags.
 
-    LOGISTIC = "logistic"
-    RF = "rf"
-    KNN = "knn"
-    SVM = "svm"
+    Parameters
+    ----------
+    group : type
+        Options of the library that the command gets by their names, as ``**options``; `read_options` makes of them what
+        the library takes, once the columns are known.
+    without : collection of str
+        Options of the group that the command does not have.
+    **defaults
+        Defaults that differ from those of the library.
+    """
 
+    def decorate(command: Callable[..., int]) -> Callable[..., int]:
+        hints = get_type_hints(command, include_extras=True)
+        parameters: list[inspect.Parameter] = []
+        for parameter in inspect.signature(command).parameters.values():
+            if parameter.kind is parameter.VAR_KEYWORD:
+                parameters += _flags_of(group, without, defaults)
+            elif is_dataclass(hints[parameter.name]):
+                parameters += _flags_of_fields(hints[parameter.name])
+            else:
+                parameters.append(_keyword(parameter.name, hints[parameter.name], parameter.default))
 
-class EstimatorName(StrEnum):
-    """Estimators by name."""
+        @wraps(command)
+        def run(**given: Any) -> int:
+            plain = {name: value.value if isinstance(value, Enum) else value for name, value in given.items()}
+            parts = {name: _build(hint, plain) for name, hint in hints.items() if is_dataclass(hint)}
+            return command(**parts, **plain)
 
-    KNN = "knn"
-    BINNED = "binned"
-    PLUGIN = "plugin"
+        run.__signature__ = inspect.Signature(sorted(parameters, key=_panel))  # type: ignore[attr-defined]
+        return run
 
-
-class MetricName(StrEnum):
-    """Metrics by name."""
-
-    AUTO = "auto"
-    CHEBYSHEV = "chebyshev"
-    MANHATTAN = "manhattan"
-    EUCLIDEAN = "euclidean"
-
-
-class TargetKindName(StrEnum):
-    """What a target can be."""
-
-    AUTO = "auto"
-    DISCRETE = "discrete"
-    CONTINUOUS = "continuous"
-
-
-Data = Annotated[
-    str,
-    typer.Argument(
-        metavar="DATA",
-        show_default=False,
-        help="A CSV, TSV, Parquet or Arrow file, compressed or not; - for standard input; or the name of a dataset.",
-    ),
-]
-Target = Annotated[
-    str | None,
-    typer.Option(
-        "--target",
-        "-t",
-        metavar="COL",
-        help="The column to explain. Needed for files; datasets know theirs.",
-        rich_help_panel=_DATA,
-    ),
-]
-DropMissingTarget = Annotated[
-    bool,
-    typer.Option("--drop-missing-target", help="Leave out rows without a target.", rich_help_panel=_DATA),
-]
-TargetKind = Annotated[
-    TargetKindName,
-    typer.Option("--target-kind", help="Whether the target is a class or a number.", rich_help_panel=_DATA),
-]
-Kinds = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--kinds",
-        metavar="COL=KIND,...",
-        help="Kinds of columns where the guess is wrong: continuous, discrete or ignored.",
-        rich_help_panel=_DATA,
-    ),
-]
-Drop = Annotated[
-    list[str] | None,
-    typer.Option("--drop", metavar="COL,...", help="Columns to leave out altogether.", rich_help_panel=_DATA),
-]
-Delimiter = Annotated[
-    str | None,
-    typer.Option(
-        "--delimiter",
-        metavar="CHAR",
-        help="What separates the fields of a text file; found if not given.",
-        rich_help_panel=_DATA,
-    ),
-]
-Encoding = Annotated[
-    str | None,
-    typer.Option(
-        "--encoding", metavar="NAME", help="Encoding of a text file; found if not given.", rich_help_panel=_DATA
-    ),
-]
-Decimal = Annotated[
-    str | None,
-    typer.Option(
-        "--decimal",
-        metavar="CHAR",
-        help="Decimal mark of a text file, . or , ; found if not given.",
-        rich_help_panel=_DATA,
-    ),
-]
-NFeatures = Annotated[
-    str | None,
-    typer.Option(
-        "-k",
-        "--n-features",
-        metavar="20|0.2|auto",
-        help="How many features, which share of them, or as many as beat shuffled copies. 10 if not given.",
-        rich_help_panel=_METHOD,
-    ),
-]
-Criterion = Annotated[
-    CriterionName, typer.Option("--criterion", "-c", help="What candidates are scored by.", rich_help_panel=_METHOD)
-]
-Beta = Annotated[
-    float,
-    typer.Option("--beta", min=0.0, max=1.0, help="Weight of unique relevance, 0 for none.", rich_help_panel=_METHOD),
-]
-UniqueRelevance = Annotated[
-    UniqueMethod,
-    typer.Option("--unique-relevance", "-u", help="How unique relevance is found.", rich_help_panel=_METHOD),
-]
-Classifier = Annotated[
-    ClassifierName | None,
-    typer.Option(
-        "--classifier",
-        help="What to train for --unique-relevance classifier; logistic if not given.",
-        rich_help_panel=_METHOD,
-    ),
-]
-Estimator = Annotated[
-    EstimatorName,
-    typer.Option(
-        "--estimator", help="How information is estimated; binned is fastest on many rows.", rich_help_panel=_METHOD
-    ),
-]
-Neighbors = Annotated[
-    int, typer.Option("--neighbors", min=1, help="Nearest neighbours of the estimator.", rich_help_panel=_METHOD)
-]
-Metric = Annotated[MetricName, typer.Option("--metric", help="Distance in blocks of columns.", rich_help_panel=_METHOD)]
-Include = Annotated[
-    list[str] | None,
-    typer.Option("--include", metavar="COL,...", help="Features to select first.", rich_help_panel=_METHOD),
-]
-Exclude = Annotated[
-    list[str] | None,
-    typer.Option("--exclude", metavar="COL,...", help="Features never to select.", rich_help_panel=_METHOD),
-]
-MaxSeconds = Annotated[
-    float | None,
-    typer.Option(
-        "--max-seconds", min=0.0, metavar="SECONDS", help="Print what there is after so long.", rich_help_panel=_METHOD
-    ),
-]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the little that is random.", rich_help_panel=_METHOD)]
-Jobs = Annotated[
-    int,
-    typer.Option("--jobs", "-j", help="Threads; -1 for one for each core.", rich_help_panel=_METHOD),
-]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No messages and no progress.", rich_help_panel=_OUTPUT)]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.", rich_help_panel=_OUTPUT)]
-AsCsv = Annotated[bool, typer.Option("--csv", help="Print the table as CSV.", rich_help_panel=_OUTPUT)]
-Save = Annotated[
-    Path | None,
-    typer.Option(
-        "--save", metavar="FILE.json", help="Write the selection to a file for `unirel apply`.", rich_help_panel=_OUTPUT
-    ),
-]
-Accuracy = Annotated[
-    ClassifierName | None,
-    typer.Option(
-        "--accuracy",
-        help="Show in the --report how well this classifier predicts with 1, 2, ... features; knn is quick.",
-        rich_help_panel=_OUTPUT,
-    ),
-]
-ReportFile = Annotated[
-    Path | None,
-    typer.Option("--report", metavar="FILE.html", help="Write a page to look at and to send.", rich_help_panel=_OUTPUT),
-]
+    return decorate
 
 
-def check_one_format(as_json: bool, as_csv: bool) -> None:
-    """Refuse `AsJson` and `AsCsv` together."""
-    if as_json and as_csv:
-        raise BadInput("--json and --csv are two ways to print; choose one")
+def read_options(options: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """What was given on the command line as the library takes it, for a table with these columns."""
+    hints, known = get_type_hints(SelectorOptions), options_of(SelectorOptions)
+    read = {
+        name: _form(name, known[name], hints[name]).read(value, names, known[name].flags[0])
+        for name, value in options.items()
+    }
+    if read.get("unique_relevance") == "none":
+        del read["unique_relevance"]
+        read["beta"] = 0.0
+    return read
+
+
+def _panel(parameter: inspect.Parameter) -> int:
+    """Where a flag stands in the help."""
+    panel = parameter.annotation.__metadata__[0].rich_help_panel
+    return (None, DATA, METHOD, OUTPUT).index(panel)
+
+
+def _keyword(name: str, annotation: Any, default: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _flags_of_fields(group: Any) -> Iterator[inspect.Parameter]:
+    """One flag for each field of a dataclass, and for those of its parts."""
+    hints = get_type_hints(group, include_extras=True)
+    for field in fields(group):
+        if is_dataclass(hints[field.name]):
+            yield from _flags_of_fields(hints[field.name])
+        else:
+            default = inspect.Parameter.empty if field.default is MISSING else field.default
+            yield _keyword(field.name, hints[field.name], default)
+
+
+def _build(group: Any, given: dict[str, Any]) -> Any:
+    """An instance of a dataclass from the flags of its fields, which are taken out."""
+    hints = get_type_hints(group)
+    names = [field.name for field in fields(group)]
+    return group(**{n: _build(hints[n], given) if is_dataclass(hints[n]) else given.pop(n) for n in names})
+
+
+def _flags_of(group: type, without: Collection[str], defaults: Mapping[str, Any]) -> Iterator[inspect.Parameter]:
+    """One flag for each option of the library that is called something on the command line."""
+    hints = get_type_hints(group)
+    # What is declared last concerns the selection as a whole, and is asked for first.
+    for name, option in reversed(options_of(group).items()):
+        if option.flags and name not in without:
+            panel = DATA if name in options_of(ReadingOptions) else METHOD
+            form = _form(name, option, hints[name])
+            flag = typer.Option(
+                *option.flags,
+                metavar=form.metavar,
+                help=_help(option.meaning),
+                rich_help_panel=panel if name in options_of(SelectorOptions) else OUTPUT,
+                callback=None if option.choices else _checking(name, option),
+            )
+            default = defaults.get(name, option.default)
+            shown = None if default is None or default == () else form.type(default) if form.type else default
+            yield _keyword(name, Annotated[form.annotation, flag], shown)
+
+
+def _help(meaning: str) -> str:
+    """The meaning of an option in the words of the command line."""
+    for mark, words in (("``", ""), ("if None", "if not given")):
+        meaning = meaning.replace(mark, words)
+    return in_flags(meaning).replace('"', "")
+
+
+def _checking(name: str, option: Option) -> Callable[[Any], Any]:
+    """A callback that refuses what the library would refuse, before anything is read."""
+
+    def check(value: Any) -> Any:
+        try:
+            option.check(name, _number(value) if isinstance(value, str) else value)
+        except ValueError as error:
+            raise typer.BadParameter(str(error)) from None
+        return value
+
+    return check
+
+
+class _Form(NamedTuple):
+    """How an option is written on the command line."""
+
+    annotation: Any  # what typer makes of the text
+    read: Callable[[Any, Sequence[str], str], Any]  # and what the library gets: from value, columns and flag
+    metavar: str | None = None
+    type: Callable[[Any], Any] | None = None  # makes a default of that type
+
+
+def _form(name: str, option: Option, hint: Any) -> _Form:
+    """Decide from the type of an option, or from its choices, how it is written."""
+    if option.choices:
+        choices = StrEnum(name, {choice: choice for choice in option.choices})  # type: ignore[misc]
+        return _Form(choices if option.default is not None else choices | None, _as_it_is, None, choices)
+    if hint == ColumnNames:
+        return _Form(list[str] | None, find_names, "COL,...")
+    if hint == Kinds | None:
+        return _Form(list[str] | None, lambda *given: find_kinds(*given) or None, "COL=KIND,...")
+    literals = [text for part in get_args(hint) if get_origin(part) is Literal for text in get_args(part)]
+    if literals:
+        numbers = [sample for kind, sample in ((int, "20"), (float, "0.2")) if kind in get_args(hint)]
+        return _Form(str, lambda text, *_: _number(text), "|".join([*numbers, *literals]), str)
+    return _Form(hint, _as_it_is)
+
+
+def _as_it_is(value: Any, *_: Any) -> Any:
+    return value
+
+
+def _number(text: str) -> int | float | str:
+    """A number if it is one; what else it can be, the library knows."""
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    return text

@@ -1,53 +1,93 @@
-"""Results for people: a table with colours on a terminal, plain text everywhere else."""
+"""Results as they are printed: a table and words for people, JSON or CSV for programs."""
 
 import csv
 import io
 import sys
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, Any
 
-from unirel.cli.messages import printable
+import typer
+
+from unirel.cli.documents import to_json
+from unirel.cli.exits import BadInput
+from unirel.cli.messages import Messages, printable
+from unirel.cli.options import OUTPUT
+
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No messages and no progress.", rich_help_panel=OUTPUT)]
 
 
-def print_table(headers: Sequence[str], rows: Sequence[Sequence[Any]], *, title: str = "") -> None:
-    """Print a table; numbers stand to the right."""
+@dataclass(frozen=True)
+class Printing:
+    """How a result is printed, and whether anything is said beside it."""
+
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.", rich_help_panel=OUTPUT)] = False
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print the table as CSV.", rich_help_panel=OUTPUT)] = False
+    quiet: Quiet = False
+
+    def __post_init__(self) -> None:
+        if self.as_json and self.as_csv:
+            raise BadInput("--json and --csv are two ways to print; choose one")
+
+    @cached_property
+    def messages(self) -> Messages:
+        """Where messages of the command go."""
+        return Messages(self.quiet)
+
+    def show(
+        self,
+        kind: str,
+        content: Mapping[str, Any],
+        columns: Sequence[str],
+        rows: Sequence[Sequence[Any]],
+        words: str,
+        headers: Sequence[str] = (),
+    ) -> None:
+        """Print a document of a kind as JSON, or rows as CSV, or rows, under other headers if given, and words."""
+        if self.as_json:
+            print(to_json(kind, content), end="")
+        elif self.as_csv:
+            writer = csv.writer(sys.stdout, lineterminator="\n")
+            writer.writerow(columns)
+            writer.writerows(rows)
+        else:
+            print_table(headers or columns, rows)
+            if words:
+                _print_paragraph(words)
+
+
+def print_table(headers: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    """Print a table, with colours on a terminal; numbers stand to the right."""
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
-    from rich.table import Table
+    from rich.table import Table as Grid
     from rich.text import Text
 
     terminal = sys.stdout.isatty()
-    table = Table(box=SIMPLE_HEAD, title=title or None, title_justify="left", pad_edge=False, show_edge=False)
+    grid = Grid(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for header, column in zip(headers, zip(*rows, strict=True) if rows else [()] * len(headers), strict=True):
         numeric = all(isinstance(value, int | float | None) for value in column)
-        table.add_column(header, justify="right" if numeric else "left", overflow="fold", no_wrap=not terminal)
+        grid.add_column(header, justify="right" if numeric else "left", overflow="fold", no_wrap=not terminal)
     for row in rows:
-        table.add_row(*(Text(cell(value)) for value in row))
+        grid.add_row(*(Text(_cell(value)) for value in row))
     if terminal:
-        Console().print(table)
+        Console().print(grid)
         return
     # No terminal, no width to keep to: rows stay on one line for grep and less.
-    console = Console(file=io.StringIO(), width=10_000, color_system=None, force_terminal=False)
-    console.print(table)
-    text = console.file.getvalue()  # type: ignore[attr-defined]
-    print("\n".join(line.rstrip() for line in text.splitlines()))
+    text = io.StringIO()
+    Console(file=text, width=10_000, color_system=None, force_terminal=False).print(grid)
+    print("\n".join(line.rstrip() for line in text.getvalue().splitlines()))
 
 
-def cell(value: Any) -> str:
+def _cell(value: Any) -> str:
     """A value as text, safe for a terminal."""
     if value is None:
         return ""
     return f"{value:.4f}" if isinstance(value, float) else printable(str(value))
 
 
-def print_csv(headers: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """Print a table as CSV with full precision."""
-    writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(headers)
-    writer.writerows(rows)
-
-
-def print_paragraph(text: str) -> None:
+def _print_paragraph(text: str) -> None:
     """Print running text, wrapped on a terminal and elsewhere at a width that reads well."""
     import shutil
     import textwrap

@@ -1,13 +1,14 @@
 """`unirel reproduce`: published experiments, run again, beside the published numbers."""
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from unirel.cli import options as o
 from unirel.cli.exits import BadInput, Exit
+from unirel.cli.options import takes
+from unirel.experiments import EXPERIMENTS, PresetName
+from unirel.options import WorkOptions
 
 EXAMPLES = """Examples:
 
@@ -17,14 +18,6 @@ unirel reproduce redundancy_sonar --preset small --data FOLDER --output results
 
 unirel reproduce accuracy_ksg --preset full --data FOLDER --journal runs.jsonl --output results
 """
-
-
-class PresetName(StrEnum):
-    """How much to compute."""
-
-    SMOKE = "smoke"
-    SMALL = "small"
-    FULL = "full"
 
 
 Name = Annotated[str | None, typer.Argument(metavar="EXPERIMENT", help="Which one; none lists them.")]
@@ -43,6 +36,7 @@ Classifiers = Annotated[
 ]
 
 
+@takes(WorkOptions, n_jobs=1)
 def command(
     name: Name = None,
     preset: Preset = PresetName.SMALL,
@@ -52,22 +46,24 @@ def command(
     datasets: Datasets = None,
     classifiers: Classifiers = None,
     runs: Runs = None,
-    jobs: o.Jobs = 1,
+    **options: Any,
 ) -> int:
     """Run a published experiment again and print its numbers beside the published ones."""
     from unirel.cli.output import print_table
-    from unirel.experiments import EXPERIMENTS, run
+    from unirel.experiments import options_of, run
+    from unirel.work import ProgressBar
 
     if name is None:
         print_table(("experiment", "about"), sorted(EXPERIMENTS.items()))
         return Exit.OK
     if name not in EXPERIMENTS:
         raise BadInput(f"there is no experiment {name!r}; there are {', '.join(sorted(EXPERIMENTS))}")
-    from unirel.work import ProgressBar
-
-    given = {"data_home": data, "output": output, "journal": journal, "n_runs": runs}
-    given |= {"datasets": datasets and datasets.split(","), "classifiers": classifiers and classifiers.split(",")}
-    chosen: dict[str, Any] = {option: value for option, value in given.items() if value is not None}
-    tables = run(name, preset=preset.value, n_jobs=jobs, progress=ProgressBar(name), **chosen)
+    lists = {"datasets": datasets and datasets.split(","), "classifiers": classifiers and classifiers.split(",")}
+    given: dict[str, Any] = {"data_home": data, "journal": journal, "n_runs": runs, **lists, **options}
+    given = {option: value for option, value in given.items() if value is not None}
+    for option in given:
+        if option not in options_of(name):
+            raise BadInput(f"{name} does not take --{option.removeprefix('n_')}")
+    tables = run(name, preset=preset, output=output, progress=ProgressBar(name), **given)
     print(tables.to_markdown(), end="")
     return Exit.OK if tables.complete else Exit.INTERRUPTED

@@ -3,19 +3,23 @@
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from unirel.cli import options as o
+import typer
+
+from unirel.cli.documents import to_json
 from unirel.cli.exits import BadInput, Exit
-from unirel.cli.files import TextFormat
 from unirel.cli.messages import Messages
-from unirel.cli.problem import Problem, Request, find, open_problem, parse_kinds, read_problem, split_names
+from unirel.cli.options import OUTPUT, takes
+from unirel.cli.output import Printing
+from unirel.cli.request import Input, Request
+from unirel.cli.writing import check_path, write_text
+from unirel.options import CLASSIFIER_NAMES, Option, SelectorOptions, complete
+from unirel.work import Progress, ProgressBar
 
 if TYPE_CHECKING:
-    from unirel.report.accuracy import Accuracy
-    from unirel.report.analysis import Analysis
-    from unirel.results import Selection, SelectionPath
-    from unirel.table import Table
+    from unirel.report import Report
+    from unirel.results import Accuracy
 
 EXAMPLES = """Examples:
 
@@ -30,242 +34,164 @@ HEADERS = ("step", "name", "kind", "score", "relevance", "unique", "most redunda
 COLUMNS = ("step", "name", "kind", "score", "relevance", "unique_relevance", "partner", "shared")
 
 
-def command(
-    data: o.Data,
-    target: o.Target = None,
-    drop_missing_target: o.DropMissingTarget = False,
-    target_kind: o.TargetKind = o.TargetKindName.AUTO,
-    kinds: o.Kinds = None,
-    drop: o.Drop = None,
-    delimiter: o.Delimiter = None,
-    encoding: o.Encoding = None,
-    decimal: o.Decimal = None,
-    n_features: o.NFeatures = None,
-    criterion: o.Criterion = o.CriterionName.JMI,
-    beta: o.Beta = 0.1,
-    unique_relevance: o.UniqueRelevance = o.UniqueMethod.REFERENCE,
-    classifier: o.Classifier = None,
-    estimator: o.Estimator = o.EstimatorName.KNN,
-    neighbors: o.Neighbors = 3,
-    metric: o.Metric = o.MetricName.AUTO,
-    include: o.Include = None,
-    exclude: o.Exclude = None,
-    max_seconds: o.MaxSeconds = None,
-    seed: o.Seed = 0,
-    jobs: o.Jobs = 1,
-    as_json: o.AsJson = False,
-    as_csv: o.AsCsv = False,
-    save: o.Save = None,
-    report: o.ReportFile = None,
-    accuracy: o.Accuracy = None,
-    quiet: o.Quiet = False,
-) -> int:
-    """Select the features that tell most about a target, each beside those already selected."""
-    started = time.monotonic()
-    outputs = _Outputs(as_json, as_csv, save, report)
-    if classifier is not None and unique_relevance is not o.UniqueMethod.CLASSIFIER:
-        raise BadInput("--classifier goes with --unique-relevance classifier")
-    if accuracy is not None and report is None:
-        raise BadInput(
-            f"--accuracy {accuracy.value} is shown in the report; name a file for it with --report FILE.html"
-        )
-    messages = Messages(quiet)
-    text = TextFormat(delimiter, encoding, decimal)
-    problem = open_problem(Request(data, target, drop or (), kinds or (), drop_missing_target, text), messages)
-    table = read_problem(problem, kinds, target_kind.value, messages)
+class SelectOptions(SelectorOptions, total=False):
+    """The options of the selector, and how the page judges it."""
 
-    from unirel.cli.searching import Interruption, parse_n_features, run_accuracy, run_search
-
-    if accuracy is not None:
-        from unirel.report.accuracy import check_accuracy
-
-        check_accuracy(accuracy.value, table)
-
-    boosted = unique_relevance is not o.UniqueMethod.NONE
-    settings: dict[str, Any] = {
-        "n_features_to_select": parse_n_features(n_features, len(table.features)),
-        "unique_relevance": unique_relevance.value if boosted else "reference",
-        "classifier": None if classifier is None else classifier.value,
-        "estimator": estimator.value,
-        "n_neighbors": neighbors,
-        "metric": metric.value,
-        "include": [find(name, table.names, "--include") for name in split_names(include, table.names)],
-        "exclude": [find(name, table.names, "--exclude") for name in split_names(exclude, table.names)],
-        "max_seconds": None if max_seconds is None else max(0.0, max_seconds - (time.monotonic() - started)),
-        "random_state": seed,
-        "n_jobs": jobs,
-    }
-    interruption = Interruption()
-    betas = _betas(beta if boosted else 0.0, along=report is not None and boosted)
-    path = run_search(table, criterion.value, betas, settings, messages, interruption, quiet)
-    answer = _Answer.of(problem, table, _with_budget(path, max_seconds), settings, messages, interruption.happened)
-    outputs.print(answer)
-    if accuracy is not None and not interruption.happened:
-        # What is left of the time that was asked for.
-        settings["max_seconds"] = None if max_seconds is None else max_seconds - (time.monotonic() - started)
-        found = run_accuracy(accuracy.value, problem, table, answer.selection, settings, messages, interruption, quiet)
-        answer = replace(answer, accuracy=found)
-    if interruption.happened:
-        so_far = "" if answer.selection.complete else " so far"
-        messages.tell(f"interrupted; {len(answer.selection)} features{so_far}, no file was written")
-        return Exit.INTERRUPTED
-    outputs.write(answer, parse_kinds(kinds, table.names), target_kind.value)
-    if not answer.selection.complete:
-        messages.tell(f"incomplete: {answer.selection.reason}; {len(answer.selection)} features so far")
-    return Exit.OK
-
-
-def _betas(beta: float, along: bool) -> list[float]:
-    """The weight asked for and, for the report, others to compare it with; it comes first, so it gets the time."""
-    others = [step / 10 for step in range(11)] if along else []
-    return [beta, *(other for other in others if other != beta)]
-
-
-def _with_budget(path: "SelectionPath", max_seconds: float | None) -> "SelectionPath":
-    """Say the time that was asked for, not what reading the file had left of it."""
-    if max_seconds is None:
-        return path
-    reason = f"the time budget of {max_seconds:g} s was used up"
-    selections = [
-        replace(
-            selection,
-            reason=reason if "budget" in selection.reason else selection.reason,
-            settings={**selection.settings, "max_seconds": max_seconds},
-        )
-        for selection in path
+    accuracy: Annotated[
+        str | None,
+        Option(
+            None,
+            "str, optional",
+            "Show in the --report how well this classifier predicts with 1, 2, ... features; knn is quick.",
+            flags=("--accuracy",),
+            choices=CLASSIFIER_NAMES,
+        ),
     ]
-    return replace(path, selections=tuple(selections))
 
 
 @dataclass(frozen=True)
-class _Answer:
-    """Everything that is known when the search has ended."""
+class Files:
+    """What is written; checked before the work begins."""
 
-    problem: Problem
-    table: "Table"
-    path: "SelectionPath"
-    analysis: "Analysis"
-    words: str
-    notes: list[str]
-    accuracy: "Accuracy | None" = None
-
-    @classmethod
-    def of(
-        cls,
-        problem: Problem,
-        table: "Table",
-        path: "SelectionPath",
-        settings: dict[str, Any],
-        messages: Messages,
-        hurry: bool,
-    ) -> "_Answer":
-        """Compare the selected features, unless somebody is waiting for the end."""
-        from unirel.report.analysis import analyse
-        from unirel.report.words import describe
-
-        selection = path.selections[0]
-        analysis = analyse(table, selection.order[:1] if hurry else selection.order, settings, curve=len(path) > 1)
-        words = describe(selection, table, analysis, problem.target)
-        return cls(problem, table, path, analysis, words, messages.notes)
-
-    @property
-    def selection(self) -> "Selection":
-        return self.path.selections[0]
-
-    def rows(self) -> list[list[Any]]:
-        """One row per selected feature, with the columns of `COLUMNS`."""
-        rows = []
-        for place, feature in enumerate(self.selection.to_dict()["features"]):
-            partner, shared = next(iter(self.analysis.partners(place, 1)), (None, None))
-            kind = self.table.columns[feature["feature"]].kind
-            numbers = [feature[name] for name in ("score", "relevance", "unique_relevance")]
-            rows.append([feature["step"], feature["name"], kind, *numbers, partner, shared])
-        return rows
-
-    def document(self) -> dict[str, Any]:
-        """What is printed as JSON and saved."""
-        from unirel.cli.selection_file import document
-
-        table = self.table
-        data = {
-            "rows": table.n_samples,
-            "rows_without_target": self.problem.n_without_target,
-            "features": len(table.features),
-            "target_kind": table.columns[table.target].kind,
-            "classes": None if table.classes is None else [str(label) for label in table.classes.tolist()],
-            "dropped": self.problem.dropped,
-            "ignored": [{"name": name, "reason": reason} for name, reason in ignored_columns(self.problem, table)],
-        }
-        selection = self.selection.to_dict()
-        for feature, row in zip(selection["features"], self.rows(), strict=True):
-            feature.update(kind=row[2], partner=row[6], shared=row[7])
-        together = self.analysis.joint_information.tolist()
-        selection.update(joint_information=together[-1] if together else None, words=self.words)
-        return document(self.problem.source, self.problem.target, data, {**selection, "notes": self.notes})
-
-
-def ignored_columns(problem: Problem, table: "Table") -> list[tuple[str, str]]:
-    """Columns that were left out, and why, whoever left them out."""
-    by_library = [(column.name, column.reason) for column in table.columns if column.kind == "ignored"]
-    return [*problem.ignored.items(), *by_library]
-
-
-@dataclass(frozen=True)
-class _Outputs:
-    """Where the answer goes; checked before the work begins."""
-
-    as_json: bool
-    as_csv: bool
-    save: Path | None
-    report: Path | None
+    save: Annotated[
+        Path | None,
+        typer.Option(
+            "--save",
+            metavar="FILE.json",
+            help="Write the selection to a file for `unirel apply`.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            "--report", metavar="FILE.html", help="Write a page to look at and to send.", rich_help_panel=OUTPUT
+        ),
+    ] = None
 
     def __post_init__(self) -> None:
-        o.check_one_format(self.as_json, self.as_csv)
         for path in filter(None, (self.save, self.report)):
-            if path.is_dir():
-                raise BadInput(f"'{path}' is a folder; name a file")
-            if not path.parent.is_dir():
-                raise BadInput(f"there is no folder '{path.parent}' to write '{path.name}' to")
+            check_path(path)
         if self.report is not None:
             from unirel.report.render import check_installed
 
             check_installed()
 
-    def print(self, answer: _Answer) -> None:
-        """Print the answer as a table and words, as JSON, or as CSV."""
-        from unirel.cli.output import print_csv, print_paragraph, print_table
-        from unirel.cli.selection_file import to_json
-
-        if self.as_json:
-            print(to_json(answer.document()), end="")
-        elif self.as_csv:
-            print_csv(COLUMNS, answer.rows())
-        else:
-            print_table(HEADERS, answer.rows())
-            print_paragraph(answer.words)
-
-    def write(self, answer: _Answer, kinds: dict[str, Any], target_kind: str) -> None:
+    def write(self, report: "Report") -> None:
         """Write the files that were asked for."""
-        from unirel.cli.selection_file import to_json
-        from unirel.cli.writing import write_text
-
         if self.save is not None:
-            write_text(self.save, to_json(answer.document()))
+            write_text(self.save, to_json("selection", _document(report)))
         if self.report is not None:
-            from unirel.report import Report
-            from unirel.report.summarize import Origin
+            write_text(self.report, report.to_html())
 
-            problem = answer.problem
-            origin = Origin(
-                source=problem.source,
-                target=problem.target,
-                dropped=tuple(problem.dropped),
-                ignored=tuple(problem.ignored.items()),
-                n_without_target=problem.n_without_target,
-                notes=tuple(answer.notes),
-                reading=tuple(problem.snippet),
-                kinds=kinds,
-                target_kind=target_kind,
-            )
-            page = Report(answer.table, answer.path, answer.analysis, origin, answer.accuracy)
-            write_text(self.report, page.to_html())
+
+@takes(SelectOptions)
+def command(request: Request, printing: Printing, files: Files, **options: Any) -> int:
+    """Select the features that tell most about a target, each beside those already selected."""
+    started = time.monotonic()
+    messages, accuracy = printing.messages, options.pop("accuracy")
+    if options["classifier"] is not None and options["unique_relevance"] != "classifier":
+        raise BadInput("--classifier goes with --unique-relevance classifier")
+    if accuracy is not None and files.report is None:
+        raise BadInput(f"--accuracy {accuracy} is shown in the report; name a file for it with --report FILE.html")
+    given = request.open(options, messages)
+    from unirel.report import Report
+
+    with messages.catching_warnings():
+        table = given.read()
+        if accuracy is not None:
+            from unirel.report.accuracy import check_accuracy
+
+            check_accuracy(accuracy, table)
+        chosen = complete(SelectorOptions, given.options, "select")
+        chosen["verbose"] = not printing.quiet
+        spent = time.monotonic() - started
+        report = Report.from_table(table, chosen, given.origin, along=files.report is not None, spent=spent)
+    report = _with_notes(report, messages)
+    rows = [list(row.values()) for row in _rows(report)]
+    printing.show("selection", _document(report), COLUMNS, rows, report.words, HEADERS)
+    selection, interrupted = report.selection, report.interrupted
+    if accuracy is not None and not interrupted:
+        try:
+            measured = _measure(accuracy, given, report, chosen, started, printing)
+            report = _with_notes(replace(report, accuracy=measured), messages)
+        except KeyboardInterrupt:
+            interrupted = True
+    if interrupted:
+        so_far = "" if selection.complete else " so far"
+        messages.tell(f"interrupted; {len(selection)} features{so_far}, no file was written")
+        return Exit.INTERRUPTED
+    files.write(report)
+    if not selection.complete:
+        messages.tell(f"incomplete: {selection.reason}; {len(selection)} features so far")
+    return Exit.OK
+
+
+def _with_notes(report: "Report", messages: Messages) -> "Report":
+    return replace(report, origin=replace(report.origin, notes=tuple(messages.notes)))
+
+
+def _measure(
+    accuracy: str, given: Input, report: "Report", options: SelectorOptions, started: float, printing: Printing
+) -> "Accuracy | None":
+    """Cross-validate a classifier with the first features; None, with a note, if time does not allow it."""
+    from unirel.report.accuracy import measure_accuracy
+
+    messages = printing.messages
+    if not report.selection.complete:
+        messages.note("the accuracy was not measured, because the selection is incomplete")
+        return None
+    bar = None if printing.quiet else ProgressBar("measuring accuracy")
+    progress = _until(options["max_seconds"], started, bar)
+    try:
+        with messages.catching_warnings():
+            return measure_accuracy(accuracy, given.X, given.y, report.table, report.selection, options, progress)
+    except TimeoutError:
+        messages.note(
+            "the accuracy was not measured, because the time budget was used up; give more with --max-seconds"
+        )
+    return None
+
+
+def _until(max_seconds: float | None, started: float, progress: Progress | None) -> Progress:
+    """A progress that ends the work when the time since the start is up."""
+
+    def step(done: int, total: int) -> None:
+        if progress is not None:
+            progress(done, total)
+        if max_seconds is not None and time.monotonic() - started > max_seconds:
+            raise TimeoutError
+
+    return step
+
+
+def _rows(report: "Report") -> list[dict[str, Any]]:
+    """One row per selected feature, with the columns of `COLUMNS`."""
+    from unirel.report.summarize import summarize_features
+
+    rows = summarize_features(report.table, report.selection, report.analysis)[: len(report.selection)]
+    return [{name: row["unique" if name == "unique_relevance" else name] for name in COLUMNS} for row in rows]
+
+
+def _document(report: "Report") -> dict[str, Any]:
+    """What is printed as JSON and saved."""
+    from unirel.report.summarize import summarize_data
+
+    origin, about = report.origin, summarize_data(report.table, report.origin)
+    data = {
+        "source": origin.source,
+        "target": origin.target,
+        "rows": about["rows"],
+        "rows_without_target": about["rows_without_target"],
+        "features": len(report.table.features),
+        "target_kind": about["target_kind"],
+        "classes": about["classes"] and [one["label"] for one in about["classes"]],
+        "dropped": about["dropped"],
+        "ignored": about["ignored"],
+    }
+    selection = report.selection.to_dict()
+    for feature, row in zip(selection["features"], _rows(report), strict=True):
+        feature.update({name: row[name] for name in ("kind", "partner", "shared")})
+    together = report.analysis.together
+    known = None if together is None or together[0] < len(report.selection) else together[1]
+    return {"data": data, **selection, "joint_information": known, "words": report.words, "notes": list(origin.notes)}

@@ -19,13 +19,18 @@ _WRITERS: dict[str, str] = {
 }
 
 
+def check_path(path: Path) -> None:
+    """Refuse early what cannot be written to."""
+    if path.is_dir():
+        raise BadInput(f"'{path}' is a folder; name a file")
+    if not path.parent.is_dir():
+        raise BadInput(f"there is no folder '{path.parent}' to write '{path.name}' to")
+
+
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """`atomic_path`, with errors for whoever named the file."""
-    if not path.parent.is_dir():
-        raise BadInput(f"there is no folder '{path.parent}' to write '{path.name}' to")
-    if path.is_dir():
-        raise BadInput(f"'{path}' is a folder; name a file")
+    check_path(path)
     try:
         with atomic_path(path) as temporary:
             yield temporary

@@ -5,6 +5,8 @@ A replay is a file of the name it has in `EXPERIMENTS`, with a function `compute
 """
 
 import inspect
+from collections.abc import Callable
+from enum import StrEnum
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +24,14 @@ EXPERIMENTS = {
     "redundancy_sonar": "The redundancy rate on Sonar, for five criteria and five weights of unique relevance, beside "
     "the paper's.",
 }
-PRESETS = ("smoke", "small", "full")
+
+
+class PresetName(StrEnum):
+    """How much to compute: what takes seconds, what takes minutes, as published."""
+
+    SMOKE = "smoke"
+    SMALL = "small"
+    FULL = "full"
 
 
 def run(name: str, *, preset: str = "small", output: str | Path | None = None, **options: Any) -> "ReplayTables":
@@ -49,13 +58,21 @@ def run(name: str, *, preset: str = "small", output: str | Path | None = None, *
     from unirel.options import check_choice
 
     check_choice("name", name, EXPERIMENTS)
-    check_choice("preset", preset, PRESETS)
-    compute = import_module(f"unirel.experiments.{name}").compute
-    known = [parameter for parameter in inspect.signature(compute).parameters if parameter != "preset"]
+    check_choice("preset", preset, [known.value for known in PresetName])
     for option in options:
-        if option not in known:
-            raise ValueError(f"{name} has no {option}=; it takes preset, output, {', '.join(known)}")
-    tables: ReplayTables = compute(preset, **options)
+        if option not in options_of(name):
+            raise ValueError(f"{name} has no option {option}=; it takes {', '.join(options_of(name))}")
+    tables: ReplayTables = _compute(name)(preset, **options)
     if output is not None:
         tables.write(output)
     return tables
+
+
+def options_of(name: str) -> list[str]:
+    """Names of the options that a replay takes, beside the preset."""
+    return list(inspect.signature(_compute(name)).parameters)[1:]
+
+
+def _compute(name: str) -> Callable[..., Any]:
+    compute: Callable[..., Any] = import_module(f"unirel.experiments.{name}").compute
+    return compute

@@ -3,26 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unirel.plotting.base import Display, shorten
-
-if TYPE_CHECKING:
-    from unirel.report.analysis import Analysis
-
-
-def cluster(shared: NDArray[np.float64]) -> list[int]:
-    """An order in which features that share much stand side by side."""
-    if len(shared) < 3:
-        return list(range(len(shared)))
-    from scipy.cluster.hierarchy import leaves_list, linkage
-    from scipy.spatial.distance import squareform
-
-    distances = squareform(np.clip(1 - (shared + shared.T) / 2, 0, 1), checks=False)
-    return [int(place) for place in leaves_list(linkage(distances, "average", optimal_ordering=len(shared) <= 200))]
+from unirel.results import Analysis, side_by_side
 
 
 class HeatmapDisplay(Display):
@@ -66,11 +52,11 @@ class HeatmapDisplay(Display):
         size = len(self.names)
         side = min(3 + 0.28 * size, 12)
         ax = self._start(ax, side + 0.8, side)
-        self.order_ = cluster(self.shared)
+        self.order_ = side_by_side(self.shared)
         cells = self.shared[np.ix_(self.order_, self.order_)].copy()
         np.fill_diagonal(cells, np.nan)  # what a feature shares with itself is no news
         image = ax.imshow(cells, vmin=0, vmax=1, cmap="viridis")
-        names = [shorten(self.names[place]) for place in self.order_]
+        names = [shorten(self.names[feature]) for feature in self.order_]
         ax.set_xticks(range(size), names, rotation=60, ha="right", rotation_mode="anchor")
         ax.set_yticks(range(size), names)
         if size <= 15:

@@ -1,16 +1,18 @@
-"""A selection as one page of HTML that needs nothing else: `Report`."""
+"""A selection as one page of HTML that needs nothing else: `Report`, and `Origin` for where the data come from."""
 
 from typing import TYPE_CHECKING, Any
+
+from unirel.report.origin import Origin
 
 if TYPE_CHECKING:
     from unirel.report.report import Report as Report
 
-__all__ = ["Report"]
+__all__ = ["Origin", "Report"]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in __all__:
+    if name != "Report":
         raise AttributeError(f"module 'unirel.report' has no attribute {name!r}")
-    from unirel.report.report import Report
+    from unirel.report.report import Report  # needs numpy, and whoever only names an origin does not
 
     return Report

@@ -22,7 +22,6 @@ def render(summary: dict[str, Any], scripts: Path | None = None) -> str:
     """Fill the template; every text is escaped, in HTML and within scripts. The folder keeps what draws the charts."""
     check_installed()
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
-    from markupsafe import Markup
 
     from unirel.report.charts import make_charts
 
@@ -35,9 +34,8 @@ def render(summary: dict[str, Any], scripts: Path | None = None) -> str:
         keep_trailing_newline=True,
     )
     environment.filters["number"] = _number
-    charts = make_charts(summary)
     template = environment.get_template("report.html")
-    return template.render(summary=summary, charts=charts, vega=Markup(_vega(scripts)))
+    return template.render(summary=summary, charts=make_charts(summary), vega=_vega(scripts))
 
 
 def _number(value: float | None) -> str:

@@ -2,20 +2,31 @@
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self, Unpack
 
+from unirel.analysis import analyse
 from unirel.atomic import write_text
-from unirel.report.analysis import Analysis, analyse, rename
+from unirel.options import (
+    EstimationOptions,
+    ReadingOptions,
+    SelectionOptions,
+    SelectorOptions,
+    complete,
+    documented,
+    part_of,
+)
+from unirel.report.origin import Origin
 from unirel.report.render import render
-from unirel.report.summarize import Origin, summarize
-from unirel.results import SelectionPath
+from unirel.report.summarize import summarize
+from unirel.report.words import selection_in_words
+from unirel.results import Accuracy, Analysis, Selection, SelectionPath
+from unirel.search import select
 from unirel.table import Table
 
-if TYPE_CHECKING:
-    from unirel.report.accuracy import Accuracy
 
-
+@dataclass(frozen=True, eq=False)
 class Report:
     """A selection to look at and to send: one page with words, a table and interactive charts.
 
@@ -31,6 +42,8 @@ class Report:
         Where the table comes from.
     accuracy : Accuracy, optional
         How well the first features predict the target.
+    interrupted : bool
+        Whether the selections were stopped by hand, so that some are missing and nothing was compared.
 
     See Also
     --------
@@ -50,33 +63,24 @@ class Report:
     'x3'
     """
 
-    def __init__(
-        self,
-        table: Table,
-        path: SelectionPath,
-        analysis: Analysis,
-        origin: Origin,
-        accuracy: "Accuracy | None" = None,
-    ) -> None:
-        self.table = table
-        self.path = path
-        self.analysis = analysis
-        self.origin = origin
-        self.accuracy = accuracy
+    table: Table
+    path: SelectionPath
+    analysis: Analysis
+    origin: Origin
+    accuracy: Accuracy | None = None
+    interrupted: bool = False
 
     @classmethod
+    @documented(SelectorOptions)
     def from_data(
         cls,
         X: Any,
         y: Any,
         *,
-        criterion: str = "jmi",
-        beta: float = 0.1,
-        kinds: Any = None,
         feature_names: Sequence[str] | None = None,
         origin: Origin | None = None,
         accuracy: str | None = None,
-        **options: Any,
+        **options: Unpack[SelectorOptions],
     ) -> Self:
         """Select features of a table and report on it.
 
@@ -86,12 +90,6 @@ class Report:
             The features.
         y : array or series of shape (n_samples,)
             The target.
-        criterion : str
-            What to score candidates by.
-        beta : float
-            Weight of unique relevance; the report compares it with others unless it is 0.
-        kinds : optional
-            Kinds of columns, as in `selection_path`.
         feature_names : list of str, optional
             Names of the columns of an array.
         origin : Origin, optional
@@ -99,34 +97,78 @@ class Report:
         accuracy : {"knn", "rf", "svm", "logistic"}, optional
             Cross-validate this classifier with the first feature, the first two, and so on, selected anew from the
             training rows of each fold. For a continuous target it is the regressor of that kind, and R2 is shown.
-        **options
-            As in `selection_path`.
+        {options}
+
+        Returns
+        -------
+        Report
+            With `beta` above 0 it compares the selection with those for other weights.
+        """
+        chosen = complete(SelectorOptions, options, "Report.from_data")
+        table = Table.from_data(X, y, **part_of(ReadingOptions, chosen))
+        if feature_names is not None:
+            table = _rename(table, feature_names)
+            # In a fold the columns of an array have no names.
+            chosen["include"], chosen["exclude"] = (table.positions(chosen[name]) for name in ("include", "exclude"))
+        if accuracy is None:
+            return cls.from_table(table, chosen, origin or Origin())
+        from unirel.report.accuracy import check_accuracy, measure_accuracy  # scikit-learn is slow to import
+
+        check_accuracy(accuracy, table, chosen["unique_relevance"])
+        report = cls.from_table(table, chosen, origin or Origin())
+        return replace(report, accuracy=measure_accuracy(accuracy, X, y, table, report.selection, chosen))
+
+    @classmethod
+    def from_table(
+        cls, table: Table, options: SelectorOptions, origin: Origin, *, along: bool = True, spent: float = 0.0
+    ) -> Self:
+        """Select features of a table that has been read, and compare those that are selected.
+
+        Parameters
+        ----------
+        table : Table
+            What to select from.
+        options : SelectorOptions
+            How, all of them.
+        origin : Origin
+            Where the table comes from.
+        along : bool
+            Also select with other weights of unique relevance and follow what the features tell together, for a page.
+        spent : float
+            Seconds of the time budget that are used up.
 
         Returns
         -------
         Report
         """
-        from unirel.path import SearchOptions, run_path
+        beta, budget = options["beta"], options["max_seconds"]
+        # The weight that was asked for comes first, so it gets the time.
+        betas = [beta, *(step / 10 for step in range(11) if along and beta > 0 and step / 10 != beta)]
+        search = part_of(SelectionOptions, options)
+        if budget is not None:
+            search["max_seconds"] = max(0.0, budget - spent)
+        path = select(table, [options["criterion"]], betas, search)
+        # What is said is the time that was asked for, not what was left of it.
+        asked = (replace(one, settings={**one.settings, "max_seconds": budget}) for one in path)
+        path = SelectionPath(tuple(asked))
+        interrupted = len(path) < len(betas) or path.selections[-1].interrupted
+        order = path.selections[0].order[: 0 if interrupted else None]  # nobody wants to wait for more
+        analysis = analyse(table, order, part_of(EstimationOptions, options), curve=along)
+        return cls(table, path, analysis, origin, interrupted=interrupted)
 
-        table = Table.from_data(X, y, kinds=kinds)
-        if feature_names is not None:
-            table = rename(table, _check_names(feature_names, table.n_features))
-        others = [step / 10 for step in range(11) if step / 10 != beta] if beta > 0 else []
-        options = {"n_features_to_select": min(10, len(table.features)), **options}
-        measured = None
-        if accuracy is not None:
-            from unirel.report.accuracy import check_accuracy, measure_accuracy  # scikit-learn is slow to import
+    @property
+    def selection(self) -> Selection:
+        """The selection that was asked for."""
+        return self.path.selections[0]
 
-            check_accuracy(accuracy, table, options.get("unique_relevance", "reference"))
-        search = SearchOptions(**options)
-        path = run_path(table, [criterion], [beta, *others], search)
-        if accuracy is not None:
-            measured = measure_accuracy(accuracy, X, y, table, path.selections[0], search)
-        return cls(table, path, analyse(table, path.selections[0].order, options), origin or Origin(), measured)
+    @property
+    def words(self) -> str:
+        """The answer in a paragraph."""
+        return selection_in_words(self.selection, self.table, self.analysis, self.origin.target)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything the page says, as plain lists, numbers and strings."""
-        return summarize(self.table, self.path, self.analysis, self.origin, self.accuracy)
+        return {**summarize(self.table, self.path, self.analysis, self.origin, self.accuracy), "words": self.words}
 
     def to_html(self, scripts: str | os.PathLike[str] | None = None) -> str:
         """The page.
@@ -163,12 +205,15 @@ class Report:
         return target
 
 
-def _check_names(names: Sequence[str], n_features: int) -> list[str]:
-    """Names for all columns, each another one."""
-    texts = [str(name) for name in names]
-    if len(texts) != n_features:
-        raise ValueError(f"feature_names has {len(texts)} names, but X has {n_features} columns; name each of them")
-    if len(set(texts)) < len(texts):
-        repeated = next(name for name in texts if texts.count(name) > 1)
+def _rename(table: Table, feature_names: Sequence[str]) -> Table:
+    """The table with other names of its features, each another one."""
+    names = [str(name) for name in feature_names]
+    if len(names) != table.n_features:
+        raise ValueError(
+            f"feature_names has {len(names)} names, but X has {table.n_features} columns; name each of them"
+        )
+    if len(set(names)) < len(names):
+        repeated = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"feature_names has {repeated!r} more than once; rename one of them")
-    return texts
+    named = [replace(column, name=name) for column, name in zip(table.columns, names, strict=False)]
+    return replace(table, columns=(*named, *table.columns[table.n_features :]))

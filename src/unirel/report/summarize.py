@@ -2,105 +2,53 @@
 
 import platform
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from importlib.metadata import version
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from itertools import pairwise, permutations
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from unirel.report.analysis import Analysis
-from unirel.report.words import describe, describe_accuracy
-from unirel.results import Selection, SelectionPath
-from unirel.table import Column, Table
-
-if TYPE_CHECKING:
-    from unirel.report.accuracy import Accuracy
+from unirel.options import SelectorOptions, is_default, options_of
+from unirel.report.origin import Origin
+from unirel.report.words import accuracy_in_words
+from unirel.results import Accuracy, Analysis, Selection, SelectionPath, side_by_side
+from unirel.table import Table
 
 # Rows of the table and points of the chart of all features; the selected ones are always among them.
 _MOST_ROWS, _MOST_POINTS = 1000, 500
-_MOST_IGNORED = 100
+_MOST_IGNORED, _MOST_COMPARED = 100, 40
 _LIBRARIES = ("unirel", "numpy", "scipy", "numba", "scikit-learn")
-# Settings that are shown only if they say something.
-_DEFAULTS: dict[str, Any] = {
-    "classifier": None,
-    "correction": None,
-    "include": [],
-    "exclude": [],
-    "max_seconds": None,
-    "cv": 5,
-}
-
-
-@dataclass(frozen=True)
-class Origin:
-    """Where a table comes from and what happened to it before the library saw it.
-
-    Attributes
-    ----------
-    source : str
-        Name of a file or dataset.
-    target : str
-        Name of the target.
-    dropped : tuple of str
-        Columns left out on request.
-    ignored : tuple of (name, reason)
-        Columns left out by the reader.
-    n_without_target : int
-        Rows left out because they have no target.
-    notes : tuple of str
-        What else the reader should know.
-    reading : tuple of str
-        Lines of Python that give ``X`` and ``y``.
-    kinds : mapping
-        Kinds of columns that were given.
-    target_kind : str
-        Kind of the target that was given.
-    """
-
-    source: str = "data"
-    target: str = "y"
-    dropped: tuple[str, ...] = ()
-    ignored: tuple[tuple[str, str], ...] = ()
-    n_without_target: int = 0
-    notes: tuple[str, ...] = ()
-    reading: tuple[str, ...] = ()
-    kinds: Mapping[str, str] = field(default_factory=dict)
-    target_kind: str = "auto"
 
 
 def summarize(
-    table: Table, path: SelectionPath, analysis: Analysis, origin: Origin, accuracy: "Accuracy | None" = None
+    table: Table, path: SelectionPath, analysis: Analysis, origin: Origin, accuracy: Accuracy | None = None
 ) -> dict[str, Any]:
     """Plain lists, numbers and strings; the first selection of the path is the one that was asked for."""
     selection = path.selections[0]
-    rows = _features(table, selection, analysis)
+    rows, data = summarize_features(table, selection, analysis), summarize_data(table, origin)
     return {
         "source": origin.source,
         "target": origin.target,
         "complete": selection.complete,
         "reason": selection.reason,
-        "words": describe(selection, table, analysis, origin.target),
         "asked": _asked(selection, origin),
-        "data": _data(table, origin),
+        "data": {**data, "ignored": data["ignored"][:_MOST_IGNORED]},
         "features": rows[:_MOST_ROWS],
         "n_features": len(rows),
         "n_selected": len(selection),
         "charts": {
-            "order": _orders(path, table, analysis),
-            "curve": _curve(analysis, selection),
+            "order": _orders(path, analysis),
+            "curve": _curve(analysis),
             "points": _points(rows),
             "heat": _heat(analysis),
         },
         "beta": selection.beta,
         "entropy": analysis.entropy,
-        "accuracy": None if accuracy is None else {**accuracy.to_dict(), "words": describe_accuracy(accuracy)},
+        "accuracy": None if accuracy is None else {**accuracy.to_dict(), "words": accuracy_in_words(accuracy)},
         "notes": list(origin.notes),
-        "settings": _settings(selection),
+        "settings": {name: str(value) for name, value in selection.settings.items() if value not in (None, [], {})},
         "versions": {"Python": platform.python_version(), **{name: version(name) for name in _LIBRARIES}},
-        "snippet": snippet(selection, origin),
+        "snippet": _snippet(selection, origin),
     }
 
 
@@ -118,7 +66,8 @@ def _asked(selection: Selection, origin: Origin) -> list[tuple[str, str]]:
     ]
 
 
-def _data(table: Table, origin: Origin) -> dict[str, Any]:
+def summarize_data(table: Table, origin: Origin) -> dict[str, Any]:
+    """What is to be known about the rows and columns."""
     features = table.columns[: table.n_features]
     used = [column for column in features if column.kind != "ignored"]
     incomplete = sorted((column for column in used if column.n_missing), key=lambda column: -column.n_missing)
@@ -126,17 +75,15 @@ def _data(table: Table, origin: Origin) -> dict[str, Any]:
     about = table.columns[table.target]
     classes = None
     if table.classes is not None:
-        counts = np.bincount(table.codes(table.target))
-        classes = [
-            {"label": str(label), "rows": int(n)} for label, n in zip(table.classes.tolist(), counts, strict=True)
-        ]
+        counts = np.bincount(table.codes(table.target)).tolist()
+        classes = [{"label": str(label), "rows": n} for label, n in zip(table.classes.tolist(), counts, strict=True)]
     return {
         "rows": table.n_samples,
         "rows_without_target": origin.n_without_target,
         "kinds": dict(sorted(Counter(column.kind for column in used).items())),
         "columns_with_missing": len(incomplete),
         "missing": [{"name": column.name, "rows": column.n_missing} for column in incomplete[:10]],
-        "ignored": [{"name": name, "reason": reason} for name, reason in ignored[:_MOST_IGNORED]],
+        "ignored": [{"name": name, "reason": reason} for name, reason in ignored],
         "n_ignored": len(ignored),
         "dropped": list(origin.dropped),
         "target_kind": about.kind,
@@ -145,31 +92,31 @@ def _data(table: Table, origin: Origin) -> dict[str, Any]:
     }
 
 
-def _features(table: Table, selection: Selection, analysis: Analysis) -> list[dict[str, Any]]:
+def summarize_features(table: Table, selection: Selection, analysis: Analysis) -> list[dict[str, Any]]:
     """One row per feature: the selected ones in order, then the others, most relevant first."""
-    steps = {int(feature): step for step, feature in enumerate(selection.order, start=1)}
-    chosen = [int(feature) for feature in selection.order]
-    rest = [int(feature) for feature in table.features if int(feature) not in steps]
-    rest.sort(key=lambda feature: (-np.nan_to_num(selection.relevance[feature], nan=-1.0), feature))
-    return [_feature(table.columns[f], f, steps.get(f), selection, analysis) for f in [*chosen, *rest]]
-
-
-def _feature(
-    column: Column, feature: int, step: int | None, selection: Selection, analysis: Analysis
-) -> dict[str, Any]:
-    partners = [] if step is None else analysis.partners(step - 1)
-    return {
-        "step": step,
-        "name": column.name,
-        "kind": column.kind,
-        "missing": column.n_missing,
-        "score": None if step is None else _number(selection.scores[step - 1]),
-        "relevance": _number(selection.relevance[feature]),
-        "unique": None if selection.unique_relevance is None else _number(selection.unique_relevance[feature]),
-        "partner": partners[0][0] if partners else None,
-        "shared": partners[0][1] if partners else None,
-        "partners": _listed(partners),
-    }
+    chosen: list[int] = selection.order.tolist()
+    relevance = np.nan_to_num(selection.relevance, nan=-1.0)
+    rest = sorted(set(table.features.tolist()).difference(chosen), key=lambda feature: (-relevance[feature], feature))
+    rows = []
+    for position, feature in enumerate([*chosen, *rest]):
+        is_chosen = position < len(chosen)
+        partners = analysis.partners(position) if is_chosen else []
+        column, unique = table.columns[feature], selection.unique_relevance
+        rows.append(
+            {
+                "step": position + 1 if is_chosen else None,
+                "name": column.name,
+                "kind": column.kind,
+                "missing": column.n_missing,
+                "score": _number(selection.scores[position]) if is_chosen else None,
+                "relevance": _number(selection.relevance[feature]),
+                "unique": None if unique is None else _number(unique[feature]),
+                "partner": partners[0][0] if partners else None,
+                "shared": partners[0][1] if partners else None,
+                "partners": _listed(partners),
+            }
+        )
+    return rows
 
 
 def _listed(partners: list[tuple[str, float]]) -> str:
@@ -180,38 +127,37 @@ def _number(value: Any) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
-def _orders(path: SelectionPath, table: Table, analysis: Analysis) -> list[dict[str, Any]]:
+def _orders(path: SelectionPath, analysis: Analysis) -> list[dict[str, Any]]:
     """One row per weight and selected feature; each weight stands for all that are nearer to it than to another."""
-    asked = path.selections[0]
-    places = {int(feature): place for place, feature in enumerate(asked.order)}
+    asked = {feature: position for position, feature in enumerate(path.selections[0].order.tolist())}
     selections = sorted(path, key=lambda selection: selection.beta)
     middles = [(a.beta + b.beta) / 2 for a, b in pairwise(selections)]
     rows = []
     for selection, low, high in zip(selections, [-1.0, *middles], [*middles, 2.0], strict=True):
         for feature in selection.to_dict()["features"]:
-            place = places.get(feature["feature"])
-            row = {key: feature[key] for key in ("step", "name", "score", "relevance")}
-            partners = _listed([] if place is None else analysis.partners(place))
+            position = asked.get(feature["feature"])
+            partners = _listed([] if position is None else analysis.partners(position))
             rows.append(
                 {
-                    **row,
+                    **{key: feature[key] for key in ("step", "name", "score", "relevance")},
                     "unique": feature["unique_relevance"],
                     "beta": selection.beta,
                     "low": low,
                     "high": high,
-                    "asked": "yes" if place is not None else "no",
+                    "asked": "no" if position is None else "yes",
                     "partners": partners or "not compared",
                 }
             )
     return rows
 
 
-def _curve(analysis: Analysis, selection: Selection) -> list[dict[str, Any]]:
-    names = selection.selected_names
-    values: NDArray[np.float64] = analysis.joint_information
-    if len(values) < 2:
+def _curve(analysis: Analysis) -> list[dict[str, Any]]:
+    """What the first features tell together, as far as all smaller numbers of features are known too."""
+    known = np.logical_and.accumulate(np.isfinite(analysis.joint_information))
+    if known.sum() < 2:
         return []
-    return [{"n": n, "name": names[n - 1], "joint": value} for n, value in enumerate(values.tolist(), start=1)]
+    values = zip(analysis.names, analysis.joint_information[known].tolist(), strict=False)
+    return [{"n": n, "name": name, "joint": value} for n, (name, value) in enumerate(values, start=1)]
 
 
 def _points(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -220,46 +166,31 @@ def _points(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _heat(analysis: Analysis) -> dict[str, Any]:
-    """Pairs of the selected features, those that share much side by side."""
-    from unirel.plotting.heatmap import cluster
-
-    size = min(len(analysis.shared), 40)
-    shared = analysis.shared[:size, :size]
-    order = cluster(shared)
-    names = [analysis.names[place] for place in order]
+    """Pairs of the first selected features, those that share much side by side."""
+    shared = analysis.shared[:_MOST_COMPARED, :_MOST_COMPARED]
+    order = side_by_side(shared)
     cells = [
         {"a": analysis.names[i], "b": analysis.names[j], "shared": round(float(shared[i, j]), 4)}
-        for i in order
-        for j in order
-        if i != j
+        for i, j in permutations(order, 2)
     ]
-    return {"names": names, "cells": cells}
+    return {"names": [analysis.names[position] for position in order], "cells": cells}
 
 
-def _settings(selection: Selection) -> dict[str, str]:
-    return {
-        name: str(value)
-        for name, value in selection.settings.items()
-        if name not in _DEFAULTS or value != _DEFAULTS[name]
-    }
-
-
-def snippet(selection: Selection, origin: Origin) -> str:
+def _snippet(selection: Selection, origin: Origin) -> str:
     """A program that selects the same features."""
-    settings = selection.settings
-    boosted = ["unique_relevance", "classifier"] if selection.beta > 0 else []
-    wanted = ["n_features_to_select", *boosted, "estimator", "n_neighbors", "metric", "include", "exclude"]
-    arguments = [f"criteria={selection.criterion!r}", f"betas={selection.beta!r}"]
+    arguments = [f"criteria={selection.criterion!r},", f"betas={selection.beta!r},"]
     arguments += [
-        f"{name}={settings[name]!r}"
-        for name in wanted
-        if name in settings and not (name in _DEFAULTS and settings[name] == _DEFAULTS[name])
+        _argument(name, value)
+        for name, value in selection.settings.items()
+        if name == "n_features_to_select" or not is_default(name, value)
     ]
-    if origin.kinds:
-        arguments.append(f"kinds={dict(origin.kinds)!r}")
-    if origin.target_kind != "auto":
-        arguments.append(f"target_kind={origin.target_kind!r}")
     lines = ["import unirel", *origin.reading, "", "path = unirel.selection_path(", "    X,", "    y,"]
-    lines += [f"    {argument}," for argument in arguments]
+    lines += [f"    {argument}" for argument in arguments]
     lines += [")", f"selection = path.selection({selection.criterion!r}, {selection.beta!r})"]
     return "\n".join([*lines, "print(selection.selected_names)"]) + "\n"
+
+
+def _argument(name: str, value: Any) -> str:
+    """An option as it is given; what has no name of its own is left to the reader."""
+    choices = options_of(SelectorOptions)[name].choices
+    return f"{name}=...,  # {value}" if choices and value not in choices else f"{name}={value!r},"

@@ -1,33 +1,32 @@
-"""A result in words."""
+"""Results in words. Advice is given only where the numbers support it."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel.report.analysis import Analysis
-from unirel.results import Selection
+from unirel.results import Accuracy, Analysis, Ending, Redundancy, Selection
 from unirel.table import Table
 
-if TYPE_CHECKING:
-    from unirel.report.accuracy import Accuracy
-
-# From here on two features are said to be alike, and one is said to be possibly enough.
+# From here on two features are said to be alike.
 _ALIKE = 0.7
+# A loss up to this share of what all features tell together is said to be small, and a curve that falls by less flat.
+_LITTLE = 0.02
+# A feature with more than this share of missing values is named.
+_MOSTLY = 0.5
 
 
-def describe(selection: Selection, table: Table, analysis: Analysis, target: str) -> str:
+def selection_in_words(selection: Selection, table: Table, analysis: Analysis, target: str) -> str:
     """One paragraph: what was selected, what stands out, what to be careful about."""
     if len(selection) == 0:
         return f"No feature was selected: {selection.reason}."
     sentences = [
         _opening(selection, table, target),
-        _strongest(selection, analysis, table),
-        _together(analysis, selection, table),
+        _strongest(selection, analysis),
+        _together(selection, table, analysis),
         _unique(selection),
-        _alike(analysis),
-        _incomplete(selection),
+        _alike(selection, analysis),
+        _mostly_missing(selection, table),
+        _ending(selection),
     ]
     return " ".join(sentence for sentence in sentences if sentence)
 
@@ -41,12 +40,12 @@ def _opening(selection: Selection, table: Table, target: str) -> str:
         boost = f"with unique relevance ({method}) at weight {selection.beta:g}"
     n_features, verb = len(table.features), "was" if len(selection) == 1 else "were"
     return (
-        f"Of {n_features:,} feature{'' if n_features == 1 else 's'}, {len(selection):,} {verb} selected for "
+        f"Of {n_features:,} feature{_s(n_features)}, {len(selection):,} {verb} selected for "
         f"'{target}' ({kind}, {table.n_samples:,} rows) by {selection.criterion} {boost}."
     )
 
 
-def _strongest(selection: Selection, analysis: Analysis, table: Table) -> str:
+def _strongest(selection: Selection, analysis: Analysis) -> str:
     relevance = selection.relevance[selection.order]
     if not np.isfinite(relevance).any():
         return ""
@@ -57,20 +56,23 @@ def _strongest(selection: Selection, analysis: Analysis, table: Table) -> str:
     return f"'{selection.selected_names[best]}' tells most by itself, {relevance[best]:.2f}{most}."
 
 
-def _together(analysis: Analysis, selection: Selection, table: Table) -> str:
-    if not len(analysis.joint_information) or len(selection) < 2:
+def _together(selection: Selection, table: Table, analysis: Analysis) -> str:
+    if analysis.together is None or len(selection) < 2:
         return ""
-    n_together = len(analysis.joint_information) if len(analysis.joint_information) > 1 else len(selection)
-    joint = float(analysis.joint_information[-1])
+    n_together, joint = analysis.together
     who = "Together they tell" if n_together == len(selection) else f"The first {n_together} together tell"
-    best = float(np.nanmax(selection.relevance[selection.order]))
-    if joint < best:
+    if not _is_credible(selection, analysis):
         return (
-            f"{who} an estimated {joint:.2f} nats, less than one of them alone: with {table.n_samples:,} rows this "
-            "estimate of so many columns is not to be trusted."
+            f"{who} an estimated {joint:.2f} nats, less than one of them alone: with {table.n_samples:,} rows an "
+            f"estimate from {n_together} columns is not to be trusted."
         )
     share = f" ({joint / analysis.entropy:.0%} of all there is)" if analysis.entropy else ""
     return f"{who} an estimated {joint:.2f} nats{share}."
+
+
+def _is_credible(selection: Selection, analysis: Analysis) -> bool:
+    """Whether features together are estimated to tell at least what the best of them tells alone."""
+    return analysis.together is not None and analysis.together[1] >= np.nanmax(selection.relevance[selection.order])
 
 
 def _unique(selection: Selection) -> str:
@@ -82,23 +84,85 @@ def _unique(selection: Selection) -> str:
     return f"'{selection.selected_names[int(np.nanargmax(unique))]}' tells most that the others do not tell."
 
 
-def _alike(analysis: Analysis) -> str:
+def _alike(selection: Selection, analysis: Analysis) -> str:
     pair = analysis.closest_pair()
     if pair is None:
         return ""
-    first, second, shared = pair
-    if shared >= _ALIKE:
-        return f"'{first}' and '{second}' are most alike ({shared:.2f} on a scale from 0 to 1): one of them may do."
-    return f"No two of them are much alike (at most {shared:.2f} on a scale from 0 to 1, '{first}' and '{second}')."
+    n_compared, shared = len(analysis.shared), float(analysis.shared[pair])
+    first, second = (f"'{analysis.names[position]}'" for position in pair)
+    who = "them" if n_compared == len(selection) else f"the first {n_compared}"
+    scale = "on a scale from 0 to 1"
+    if shared < _ALIKE:
+        return f"No two of {who} are much alike (at most {shared:.2f} {scale}, {first} and {second})."
+    among = "" if n_compared == len(selection) else f" of {who}"
+    return f"{first} and {second} are most alike{among} ({shared:.2f} {scale}){_can_go(pair, selection, analysis)}."
 
 
-def _incomplete(selection: Selection) -> str:
-    if selection.complete:
-        return f"It ended there because {selection.reason}." if "shuffled" in selection.reason else ""
-    return f"This is incomplete: {selection.reason}."
+def _can_go(pair: tuple[int, int], selection: Selection, analysis: Analysis) -> str:
+    """What the others tell about the target without one of two features, if that can be estimated."""
+    less = min(pair, key=lambda position: analysis.lost[position])
+    lost = max(0.0, float(analysis.lost[less]))
+    if analysis.together is None or np.isnan(lost) or not _is_credible(selection, analysis):
+        return ""
+    n_together, joint = analysis.together
+    if n_together < len(selection):
+        return ""
+    left = f"{joint - lost:.2f} of {joint:.2f} nats about the target"
+    if lost <= _LITTLE * joint:
+        return f"; without '{analysis.names[less]}' the others still tell {left}, so one of the two may do"
+    return f"; but without '{analysis.names[less]}' the others tell only {left}"
 
 
-def describe_accuracy(accuracy: "Accuracy") -> list[str]:
+def _mostly_missing(selection: Selection, table: Table) -> str:
+    columns = [table.columns[feature] for feature in selection.order]
+    shares = [(f"'{column.name}'", column.n_missing / table.n_samples) for column in columns]
+    missing = [f"{name} ({share:.0%})" for name, share in shares if share > _MOSTLY]
+    if not missing:
+        return ""
+    more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
+    return f"Missing in most rows: {', '.join(missing[:5])}{more}; that a value is missing counts as one of its values."
+
+
+def _ending(selection: Selection) -> str:
+    if selection.ending is Ending.SHUFFLED:
+        return f"It ended there because {selection.reason}."
+    return "" if selection.complete else f"This is incomplete: {selection.reason}."
+
+
+def redundancy_in_words(result: Redundancy, target: str) -> str:
+    """One paragraph about the redundancy of a selection."""
+    bound = "" if result.exact and result.complete else "at least "
+    n_unique, n_conditional, n_redundant = len(result.unique), len(result.conditional), len(result.redundant)
+    going = ", ".join(f"'{result.names[feature]}'" for feature in result.redundant[:5])
+    more = f" and {n_redundant - 5} more" if n_redundant > 5 else ""
+    remove = f" Without {going}{more} the estimate does not fall." if going else ""
+    size, needed = len(result.saturated), "is" if n_conditional == 1 else "are"
+    return (
+        f"{_saturation(result, target)} Of {size} feature{_s(size)}, {n_unique} tell{_s(n_unique, 's', '')} "
+        f"what no other feature tells, {n_conditional} more {needed} needed beside others, "
+        f"and {bound}{n_redundant} can go: the redundancy rate is {bound}{result.rate:.0%}.{remove}"
+    )
+
+
+def _saturation(result: Redundancy, target: str) -> str:
+    """How many features count, and whether that is where nothing more is learnt: only a flat curve says so."""
+    size, n_features = len(result.saturated), int(np.isfinite(result.unique_relevance).sum())
+    amount = f"an estimated {result.joint_information:.2f} nats about '{target}'"
+    tell = f"The first {size} features tell" if size > 1 else "The first feature tells"
+    rest = result.curve[size:]
+    if len(rest) == 0:
+        if size == n_features or not result.complete:
+            return f"{tell} {amount}."
+        return f"{tell} {amount}, and the last of them still added to it: more features may tell more."
+    if rest.min() >= (1 - _LITTLE) * result.joint_information - result.tolerance:
+        return f"{tell} {amount}, and nothing more is learnt from the next {len(rest)}."
+    return (
+        f"{tell} {amount}; with more the estimate falls, which shows its limits: "
+        "it does not say that the others tell nothing."
+    )
+
+
+def accuracy_in_words(accuracy: Accuracy) -> list[str]:
     """Two paragraphs: how it was measured, and what came out."""
     classes = accuracy.measure == "accuracy"
     what = "Share of rows that are predicted correctly" if classes else "Share of the variance that is explained (R²)"
@@ -115,19 +179,18 @@ def describe_accuracy(accuracy: "Accuracy") -> list[str]:
     reached = [(n, fold) for n, fold in zip(accuracy.sizes, accuracy.scores.T, strict=True) if not np.isnan(fold).any()]
     if reached:
         n_most, scores = reached[-1]
-        found.insert(0, f"{_score(accuracy, scores)} with {n_most:,} feature{'' if n_most == 1 else 's'}")
+        found.insert(0, f"{_score(accuracy, scores)} with {n_most:,} feature{_s(n_most)}")
     chance = f"; always naming the most frequent class gives {accuracy.chance:.1%}" if classes else ""
     careful = "The highest point of a curve is a little too good to be true, because it is the best of several."
     return [how, f"Mean and standard deviation: {', '.join(found)}{chance}. {careful}"]
 
 
-def _score(accuracy: "Accuracy", folds: NDArray[np.float64]) -> str:
+def _score(accuracy: Accuracy, folds: NDArray[np.float64]) -> str:
     """Mean and standard deviation over the folds."""
     form = ".1%" if accuracy.measure == "accuracy" else ".2f"
     return f"{folds.mean():{form}} ± {folds.std():{form}}"
 
 
-def quoted(names: Sequence[str], most: int = 5) -> str:
-    """Names in quotes, and how many more there are."""
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(f"'{name}'" for name in names[:most]) + more
+def _s(number: int, one: str = "", more: str = "s") -> str:
+    """What a word ends with beside a number."""
+    return one if number == 1 else more

@@ -1,4 +1,4 @@
-"""Columns of files as people write them: numbers with separators, dates, numbered rows."""
+"""Cleans columns of files as people write them: numbers with separators, dates, numbered rows."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
+
+from unirel.cli.messages import listed
 
 # Rows from which on a column that counts them is taken for a number of the row.
 _NUMBERED = 20
@@ -55,14 +57,12 @@ def _tell(cleaned: Cleaned) -> None:
     """One note for each reason, however many columns it concerns."""
     for reason in dict.fromkeys(cleaned.ignored.values()):
         names = [name for name, why in cleaned.ignored.items() if why == reason]
-        some = ", ".join(map(repr, names[:5])) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
         word = "column" if len(names) == 1 else "columns"
-        cleaned.notes.append(f"ignored {word} {some} ({reason}); use --kinds or --drop")
+        cleaned.notes.append(f"ignored {word} {listed(names)} ({reason}); use --kinds or --drop")
     for mark in dict.fromkeys(cleaned.marks.values()):
         names = [name for name, own in cleaned.marks.items() if own == mark]
-        some = ", ".join(map(repr, names[:5])) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
         how = "1,234.5 is 1234.5" if mark == "." else "1.234,5 is 1234.5"
-        cleaned.notes.append(f"read {some} as numbers with separators ({how}); --kinds takes them as they are")
+        cleaned.notes.append(f"read {listed(names)} as numbers with separators ({how}); --kinds takes them as they are")
 
 
 def _clean_text(cleaned: Cleaned, position: int, name: str, keep: Collection[str], target: str) -> None:

@@ -1,0 +1,163 @@
+"""What a command works on: features and a target, from a file or a known dataset."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from unirel.cli.cleaning import clean
+from unirel.cli.exits import BadInput, Failed
+from unirel.cli.files import DataFile, FileTable, TextFormat, check_names, read_table
+from unirel.cli.messages import Messages, listed
+from unirel.cli.naming import find_kinds, find_name, find_names
+from unirel.cli.options import DATA, read_options
+from unirel.options import ReadingOptions, part_of
+from unirel.report.origin import Origin
+
+if TYPE_CHECKING:
+    from unirel.table import Table
+
+
+@dataclass(frozen=True)
+class Input:
+    """Features, a target, where they come from, and the options with which they are used."""
+
+    X: Any
+    y: Any
+    origin: Origin
+    options: dict[str, Any]  # as the library takes them
+
+    def read(self) -> "Table":
+        """The table."""
+        from unirel.table import Table
+
+        return Table.from_data(self.X, self.y, **part_of(ReadingOptions, self.options))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What the flags say about the data, beside the options of the library."""
+
+    data: DataFile
+    target: Annotated[
+        str | None,
+        typer.Option(
+            "--target",
+            "-t",
+            metavar="COL",
+            help="The column to explain. Needed for files; datasets know theirs.",
+            rich_help_panel=DATA,
+        ),
+    ] = None
+    drop_missing_target: Annotated[
+        bool, typer.Option("--drop-missing-target", help="Leave out rows without a target.", rich_help_panel=DATA)
+    ] = False
+    drop: Annotated[
+        list[str] | None,
+        typer.Option("--drop", metavar="COL,...", help="Columns to leave out altogether.", rich_help_panel=DATA),
+    ] = None
+    text: TextFormat
+
+    def open(self, options: Mapping[str, Any], messages: Messages) -> Input:
+        """Read the data; `options` are those of the library, as they were given on the command line."""
+        known = not any(mark in self.data for mark in "/\\.")  # may be the name of a dataset
+        if self.data != "-" and known and not Path(self.data).exists():
+            X, y, origin = self._dataset()
+        else:
+            X, y, origin = self._file(options.get("kinds"), messages)
+        return Input(X, y, origin, read_options(options, X.column_names))
+
+    def _dataset(self) -> tuple[Any, Any, Origin]:
+        """A dataset that the library knows by name."""
+        import numpy as np
+        import pyarrow as pa
+
+        from unirel import datasets
+
+        try:
+            data = datasets.load(self.data)
+        except ValueError as error:
+            raise BadInput(f"there is no file '{self.data}', and {error}") from None
+        except OSError as error:
+            raise Failed(f"there is no file '{self.data}', and the dataset cannot be loaded: {error}") from None
+        if self.target not in (None, "target"):
+            raise BadInput(f"--target: dataset '{self.data}' has one target, 'target', not {self.target!r}")
+        table = pa.table({str(name): np.asarray(data.data)[:, j] for j, name in enumerate(data.feature_names)})
+        drop = find_names(self.drop, table.column_names, "--drop")
+        lines = (
+            "import pandas as pd",
+            "from unirel.datasets import load",
+            f"data = load({self.data!r})",
+            f"X = pd.DataFrame(data.data, columns=data.feature_names){f'.drop(columns={drop!r})' if drop else ''}",
+            "y = data.target",
+        )
+        origin = Origin(self.data, "target", dropped=tuple(drop), reading=lines)
+        return table.drop_columns(drop), data.target, origin
+
+    def _file(self, kinds: list[str] | None, messages: Messages) -> tuple[Any, Any, Origin]:
+        file = read_table(self.data, self.text)
+        for note in file.notes:
+            messages.note(note)
+        names = file.table.column_names
+        check_names(names)
+        if self.target is None:
+            raise BadInput(f"name the column to explain with --target; the columns are {listed(names, 10)}")
+        find_name(self.target, names, "--target")
+        drop = find_names(self.drop, names, "--drop")
+        if self.target in drop:
+            raise BadInput(f"--drop names the target {self.target!r}")
+        given = find_kinds(kinds, [name for name in names if name != self.target])
+        table, n_without_target = self._with_target(file.table.drop_columns(drop))
+        source = "standard input" if self.data == "-" else Path(self.data).name
+        if table.num_rows == 0:
+            raise BadInput(f"'{source}' has names of columns but no rows")
+        cleaned = clean(table, given, self.target)
+        for note in cleaned.notes:
+            messages.note(note)
+        features = cleaned.table.drop_columns([self.target])
+        if features.num_columns == 0:
+            raise BadInput(f"there is no column beside the target {self.target!r} left")
+        if n_without_target:
+            messages.note(f"left out {n_without_target} rows without a target")
+        origin = Origin(
+            source,
+            self.target,
+            tuple(drop),
+            tuple(cleaned.ignored.items()),
+            n_without_target,
+            reading=tuple(self._snippet(file, cleaned.marks, [*drop, *cleaned.ignored])),
+        )
+        return features, cleaned.table.column(self.target), origin
+
+    def _with_target(self, table: Any) -> tuple[Any, int]:
+        """The table without rows that have no target, if that is wanted, and how many these are."""
+        import pyarrow.compute as pc
+
+        if not self.drop_missing_target:
+            return table, 0
+        kept = table.filter(pc.invert(pc.is_null(table.column(self.target), nan_is_null=True)))
+        if kept.num_rows == 0:
+            raise BadInput(f"the target {self.target!r} has no value at all")
+        return kept, table.num_rows - kept.num_rows
+
+    def _snippet(self, file: FileTable, marks: dict[str, str], left_out: list[str]) -> list[str]:
+        """Lines of Python that read the same file."""
+        arguments = [repr("data.csv" if self.data == "-" else Path(self.data).name)]
+        if file.format != "text":
+            reader = "read_parquet" if file.format == "parquet" else "read_feather"
+        else:
+            reader = "read_csv"
+            if file.delimiter != ",":
+                arguments.append(f"sep={file.delimiter!r}")
+            if file.encoding != "utf-8":
+                arguments.append(f"encoding={file.encoding!r}")
+            if self.text.decimal == "," or "," in marks.values():
+                arguments += ["decimal=','", "thousands='.'"]
+            elif marks:
+                arguments.append("thousands=','")
+        lines = ["import pandas as pd", f"data = pd.{reader}({', '.join(arguments)})"]
+        if self.drop_missing_target:
+            lines.append(f"data = data.dropna(subset=[{self.target!r}])")
+        return [*lines, f"X, y = data.drop(columns={[self.target, *left_out]!r}), data[{self.target!r}]"]
