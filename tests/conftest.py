@@ -1,6 +1,7 @@
 """Fixtures every test may use."""
 
 import os
+from pathlib import Path
 
 import hypothesis
 import numpy as np
@@ -40,6 +41,15 @@ def _pyarrow_frame(columns):
 
 
 FRAMES = {"numpy": _numpy_frame, "pandas": _pandas_frame, "polars": _polars_frame, "pyarrow": _pyarrow_frame}
+
+
+@pytest.fixture(scope="session")
+def data_home():
+    """Folder with the paper's datasets, or a reason to skip."""
+    for folder in (os.environ.get("UNIREL_DATA"), Path(__file__).parents[2] / "shared" / "data"):
+        if folder and (Path(folder) / "sonar.parquet").is_file():
+            return Path(folder)
+    pytest.skip("no sonar.parquet in $UNIREL_DATA or ../shared/data")
 
 
 @pytest.fixture

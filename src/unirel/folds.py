@@ -1,8 +1,8 @@
-"""Select features in a fold and score the first n of them: the one loop of that kind."""
+"""Select features from some rows and score the first n of them: the one loop of that kind."""
 
 import warnings
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -11,9 +11,12 @@ from unirel.errors import UnirelWarning
 from unirel.information.base import Columns, Values
 from unirel.options import ReadingOptions, SelectionOptions, part_of
 from unirel.reading import is_frame, take_rows
-from unirel.results import SelectionPath
+from unirel.results import Selection, SelectionPath
 from unirel.search import select
 from unirel.table import Table
+
+Score = TypeVar("Score")
+Order = Columns | Sequence[int]
 
 
 def select_rows(
@@ -27,36 +30,63 @@ def select_rows(
 ) -> SelectionPath:
     """Select features from some rows of `X` and `y`, of which `table` is the whole.
 
-    What a column is, is one decision for all folds: that of the whole table. What there is to warn of, a selection
-    from all rows says once. Ctrl-C goes on up, because nobody wants the score of half a selection.
+    What a column is, and which one a name means, is one decision for all folds: that of the whole table. What there is
+    to warn of, a selection from all rows says once.
     """
     features = enumerate(table.columns[: table.n_features])
     # Columns of an array have names that it does not know.
     kinds = {column.name if is_frame(X) else position: column.kind for position, column in features}
     reading: ReadingOptions = {**part_of(ReadingOptions, options), "kinds": kinds}
     reading["target_kind"] = table.columns[table.target].kind  # type: ignore[typeddict-item]
+    positions = {name: table.positions(options[name]) for name in ("include", "exclude")}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnirelWarning)
         part = Table.from_data(take_rows(X, rows), take_rows(y, rows), **reading)
-        path = select(part, [criterion], betas, options)
-    if path.selections[-1].interrupted:
-        raise KeyboardInterrupt
+        path = select(part, [criterion], betas, {**options, **positions})  # type: ignore[typeddict-item]
+    stop_if_interrupted(path)
     return path
 
 
-def score_prefixes(orders: Sequence[Columns], sizes: Sequence[int], score: Callable[[Columns], float]) -> Values:
-    """Scores of the first features of each order, for each size; NaN where an order is shorter.
+def stop_if_interrupted(selections: Iterable[Selection]) -> None:
+    """Pass Ctrl-C on that a search has kept to itself: nobody wants the score of half a selection."""
+    if any(selection.interrupted for selection in selections):
+        raise KeyboardInterrupt
 
-    Columns are scored in the order of the table, so the same features always have the same score, found once.
+
+class KnownScores(Generic[Score]):
+    """Scores of the first features of orders, each found once.
+
+    Columns are scored in the order of the table, so the same features have the same score whichever came first.
     """
-    known: dict[bytes, float] = {}
+
+    def __init__(self) -> None:
+        self._scores: dict[bytes, Score] = {}
+
+    def missing(self, asked: Iterable[tuple[Order, Sequence[int]]]) -> list[Columns]:
+        """Sets of columns without a score, each once, of orders and how many of their first features are wanted."""
+        sets = [_first(order, size) for order, sizes in asked for size in sizes]
+        return list({one.tobytes(): one for one in sets if one.tobytes() not in self._scores}.values())
+
+    def add(self, columns: Columns, score: Score) -> None:
+        """Keep a score."""
+        self._scores[columns.tobytes()] = score
+
+    def of(self, order: Order, sizes: Sequence[int]) -> list[Score]:
+        """Scores of the first features of an order, for each size."""
+        return [self._scores[_first(order, size).tobytes()] for size in sizes]
+
+
+def _first(order: Order, size: int) -> Columns:
+    return np.sort(np.asarray(order[:size], np.intp))
+
+
+def score_prefixes(orders: Sequence[Columns], sizes: Sequence[int], score: Callable[[Columns], float]) -> Values:
+    """Scores of the first features of each order, for each of the ascending sizes; NaN where an order is shorter."""
+    reached = [[size for size in sizes if size <= len(order)] for order in orders]
+    known = KnownScores[float]()
+    for columns in known.missing(zip(orders, reached, strict=True)):
+        known.add(columns, score(columns))
     scores = np.full((len(orders), len(sizes)), np.nan)
-    for row, order in zip(scores, orders, strict=True):
-        for position, size in enumerate(sizes):
-            if size <= len(order):
-                columns = np.sort(order[:size])
-                key = columns.tobytes()
-                if key not in known:
-                    known[key] = score(columns)
-                row[position] = known[key]
+    for row, order, few in zip(scores, orders, reached, strict=True):
+        row[: len(few)] = known.of(order, few)
     return scores

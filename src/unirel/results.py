@@ -363,3 +363,67 @@ def side_by_side(shared: NDArray[np.float64]) -> list[int]:
     distances = squareform(np.clip(1 - (shared + shared.T) / 2, 0, 1), checks=False)
     leaves: list[int] = leaves_list(linkage(distances, "average", optimal_ordering=len(shared) <= 200)).tolist()
     return leaves
+
+
+@dataclass(frozen=True, eq=False)
+class Accuracy:
+    """Scores on rows that took no part in selecting features or in training.
+
+    Attributes
+    ----------
+    method : str
+        What predicts, in words.
+    measure : {"accuracy", "R2"}
+        Share of rows that are predicted correctly, or share of the variance of a continuous target that is explained.
+    sizes : tuple of int
+        Numbers of features.
+    scores : ndarray of shape (n_folds, n_sizes)
+        NaN where fewer features could be selected in a fold.
+    all_features : ndarray of shape (n_folds,)
+        Scores with all features.
+    n_features : int
+        How many these are.
+    chance : float
+        Score of always predicting the most frequent class or the mean.
+    fewer_folds : str
+        Why there are fewer folds than usual; empty if there are not.
+    """
+
+    method: str
+    measure: str
+    sizes: tuple[int, ...]
+    scores: NDArray[np.float64]
+    all_features: NDArray[np.float64]
+    n_features: int
+    chance: float
+    fewer_folds: str = ""
+
+    @property
+    def n_folds(self) -> int:
+        """Number of folds."""
+        return len(self.scores)
+
+    @property
+    def means(self) -> NDArray[np.float64]:
+        """Mean over the folds for each number of features."""
+        return np.asarray(self.scores.mean(axis=0))
+
+    @property
+    def deviations(self) -> NDArray[np.float64]:
+        """Standard deviation over the folds for each number of features."""
+        return np.asarray(self.scores.std(axis=0))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain lists, numbers and strings, fit for JSON; sizes that some fold did not reach are left out."""
+        rows = zip(self.sizes, self.means.tolist(), self.deviations.tolist(), strict=True)
+        return {
+            "method": self.method,
+            "measure": self.measure,
+            "n_folds": self.n_folds,
+            "fewer_folds": self.fewer_folds,
+            "curve": [{"n": n, "mean": mean, "deviation": deviation} for n, mean, deviation in rows if mean == mean],
+            "n_features": self.n_features,
+            "all_mean": float(self.all_features.mean()),
+            "all_deviation": float(self.all_features.std()),
+            "chance": self.chance,
+        }

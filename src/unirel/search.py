@@ -100,7 +100,7 @@ class Searches:
         settings = settings_of({**self._options, "unique_relevance": unique})
         selections: list[Selection] = []
         for beta in betas:
-            found = self._find_boost(criterion, unique) if beta > 0 else None
+            found = self.boost(criterion, unique) if beta > 0 else None
             selection = found if isinstance(found, Selection) else self._search(criterion, beta, found)
             selections.append(replace(selection, beta=beta, settings=settings))
             self.interrupted |= selection.interrupted
@@ -116,8 +116,8 @@ class Searches:
             self.interrupted = True
         return selection
 
-    def _find_boost(self, criterion: Criterion, unique: Any) -> Boost | Selection:
-        """The boost or, if it was stopped before it was known, what there is without it, marked incomplete."""
+    def boost(self, criterion: Criterion, unique: Any) -> Boost | Selection:
+        """What is boosted or, if it was stopped before that was known, a selection without it, marked incomplete."""
         beside = needs_reference(unique)
         key = (unique if isinstance(unique, str) else id(unique), criterion if beside else None)
         if key in self._boosts:

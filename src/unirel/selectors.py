@@ -142,7 +142,7 @@ class BaseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
 
         What Ctrl-C has left is kept as well, but the interrupt goes on: a loop around `fit` must not go on with it.
         """
-        _check_selection(selection, wanted)
+        check_selection(selection, wanted)
         self.selection_ = selection
         self.order_ = selection.order
         self.scores_ = selection.scores
@@ -294,7 +294,8 @@ class BURSelector(BaseSelector):
         return self
 
 
-def _check_selection(selection: Selection, wanted: Any) -> None:
+def check_selection(selection: Selection, wanted: Any) -> None:
+    """Refuse an empty selection, and warn of one that was stopped."""
     if len(selection) == 0:
         if selection.interrupted:
             raise KeyboardInterrupt("interrupted before the first feature was selected")

@@ -173,7 +173,8 @@ class UniqueFinder:
     ) -> Unique:
         """Unique relevance by the method that was chosen, seen from some of the rows if that is possible."""
         if self.method == "classifier":
-            from unirel.classifier import losses_without_each  # scikit-learn is slow to import, and only this needs it
+            # scikit-learn is slow to import, and only this needs it.
+            from unirel.classifiers.losses import losses_without_each
 
             classifier = "logistic" if self.classifier is None else self.classifier
             losses = losses_without_each(self.table, classifier, cv=self.cv, n_jobs=self.n_jobs, progress=progress)

@@ -9,12 +9,13 @@ import pytest
 from sklearn.svm import LinearSVC
 
 import unirel
-from unirel.evaluation import Selector, Tuned, compare
+from unirel import BURSelector
+from unirel.evaluation import Tuned, compare
 from unirel.evaluation.journal import Journal
 
 VERSIONS = {"unirel": "1"}
 CLASSIFIERS = {"svm": Tuned(LinearSVC(dual=False), "C", (0.01, 1.0), scaled=True)}
-SELECTORS = {"mim": "mim", "boosted": Selector("mim", 0.1)}
+SELECTORS = {"mim": "mim", "boosted": BURSelector("mim", beta=0.1)}
 OPTIONS = {"n_runs": 3, "max_features": 3}
 
 
@@ -119,7 +120,10 @@ def test_another_file_is_refused_and_left_alone(path):
         ({"random_state": 7}, "random_state is 0 there and 7 here"),
         ({"max_features": 2}, "max_features.iris is 3 there and 2 here"),
         ({"n_grid": 2}, "n_grid is 'all' there and 2 here"),
-        ({"selectors": {**SELECTORS, "boosted": Selector("mim", 0.2)}}, r"selectors.boosted.beta is 0.1 there and 0.2"),
+        (
+            {"selectors": {**SELECTORS, "boosted": BURSelector("mim", beta=0.2)}},
+            r"selectors.boosted.beta is 0.1 there and 0.2",
+        ),
         ({"selectors": {"mim": "mim"}}, "selectors.boosted is there but not here"),
     ],
 )
@@ -169,9 +173,11 @@ def test_bad_input_leaves_no_file(tmp_path):
 # Imports once; each child is forked, killed at a random moment, and the next goes on.
 KILLING = """
 import json, os, random, signal, sys, time
-from unirel.evaluation import Selector, compare
+from unirel import BURSelector
+from unirel.evaluation import compare
 
-selectors = {"mim": "mim", "jmi": "jmi", "boosted": Selector("jmi", 0.1), "ksg": Selector("mrmr", 0.3, "ksg")}
+ksg = BURSelector("mrmr", beta=0.3, unique_relevance="ksg")
+selectors = {"mim": "mim", "jmi": "jmi", "boosted": BURSelector("jmi", beta=0.1), "ksg": ksg}
 
 def table(journal):
     evaluation = compare("wine", selectors, ["svm", "knn"], n_runs=4, max_features=8, journal=journal)

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from mrmr import mrmr_classif
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.feature_selection import SelectFromModel, SelectKBest, mutual_info_classif
@@ -13,11 +14,15 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 import unirel
+from unirel import BURSelector, BURSelectorCV
+from unirel.criteria.base import make_criterion
 from unirel.datasets import make_planted
-from unirel.evaluation import Evaluation, Selector, Tuned, Wrapper, compare, stability
+from unirel.evaluation import ChosenBeta, Evaluation, Tuned, Wrapper, compare, stability
 from unirel.evaluation.plan import split_rows
 from unirel.evaluation.selection import order_of
+from unirel.information.knn import KNN
 
+KSG = BURSelector("mim", beta=0.1, unique_relevance="ksg")
 QUICK = {"svm": Tuned(LinearSVC(dual=False), "C", (0.01, 1.0), scaled=True)}
 
 
@@ -33,8 +38,8 @@ def first_columns(X, y, max_features):
 def evaluation():
     selectors = {
         "jmi": "jmi",
-        "jmi boosted": Selector("jmi", 0.1),
-        "jmi tuned": Selector("jmi", beta_choices=(0, 0.1, 0.5)),
+        "jmi boosted": BURSelector("jmi", beta=0.1),
+        "jmi tuned": ChosenBeta(BURSelector("jmi"), (0, 0.1, 0.5)),
         "first": first_columns,
     }
     return compare(["wine", "iris"], selectors, ["knn", "svm"], n_runs=2, max_features=6)
@@ -78,7 +83,7 @@ def test_an_outcome_is_what_the_protocol_says_by_hand():
 def test_orders_are_those_of_a_selection_path():
     X, y = load_breast_cancer(return_X_y=True)
     grid = [("mrmr", 0.0, "reference"), ("mrmr", 0.2, "reference"), ("jmi", 0.3, "ksg")]
-    selectors = {f"{c} {b}": Selector(c, b, kind) for c, b, kind in grid}
+    selectors = {f"{c} {b}": BURSelector(c, beta=b, unique_relevance=kind) for c, b, kind in grid}
     outcomes = compare(("cancer", X, y), selectors, QUICK, n_runs=1, max_features=25, n_grid=25).outcomes
     train = split_rows(y, 0, 0).train
     for (criterion, beta, kind), outcome in zip(grid, outcomes, strict=True):
@@ -109,9 +114,9 @@ def test_selection_sees_training_rows_only():
     X = np.column_stack([leak, X[:, 4:11]])
     selectors = {
         "mim": "mim",
-        "jmi boosted": Selector("jmi", 0.1),
-        "ksg": Selector("mim", 0.1, "ksg"),
-        "clf": Selector("mim", 0.5, "classifier", cv=2),
+        "jmi boosted": BURSelector("jmi", beta=0.1),
+        "ksg": BURSelector("mim", beta=0.1, unique_relevance="ksg"),
+        "clf": BURSelector("mim", beta=0.5, unique_relevance="classifier", cv=2),
         "kbest": SelectKBest(mutual_info_classif, k="all"),
         "ffs": Wrapper("ffs", n_candidates=None),
         "rfe": Wrapper("rfe"),
@@ -140,7 +145,7 @@ def test_splits_are_the_same_for_every_selector():
 
 def test_results_do_not_depend_on_company_processes_or_a_journal(evaluation, tmp_path):
     mine = [o for o in without_times(evaluation) if o["selector"] == "jmi boosted" and o["dataset"] == "wine"]
-    selectors, options = {"jmi boosted": Selector("jmi", 0.1)}, {"n_runs": 2, "max_features": 6}
+    selectors, options = {"jmi boosted": BURSelector("jmi", beta=0.1)}, {"n_runs": 2, "max_features": 6}
     for n_jobs in (2, 1):
         alone = compare("wine", selectors, ["knn", "svm"], **options, n_jobs=n_jobs, journal=tmp_path / "journal")
         assert without_times(alone) == mine
@@ -190,7 +195,8 @@ def test_bad_orders_are_refused_and_named(order):
 def test_classifier_relevance_uses_the_evaluating_classifier():
     X, y = load_wine(return_X_y=True)
     X = X[:, 4:8]
-    selectors = {"own": Selector("mim", 1.0, "classifier"), "fixed": Selector("mim", 1.0, "classifier", "knn")}
+    own = BURSelector("mim", beta=1.0, unique_relevance="classifier")
+    selectors = {"own": own, "fixed": clone(own).set_params(classifier="knn")}
     classifiers = {"knn": "knn", "logistic": LogisticRegression(max_iter=1000)}
     outcomes = compare(("w", X, y), selectors, classifiers, n_runs=1, max_features=4, n_grid=4).outcomes
     train = split_rows(y, 0, 0).train
@@ -236,7 +242,7 @@ def test_progress_counts_all_work():
     seen = []
     planted = make_planted(100, n_informative=2, n_copies=0, n_noise=1)
     data = ("planted", planted.data, planted.target)
-    compare(data, {"mim": Selector("mim", 0.1, "ksg")}, QUICK, n_runs=2, progress=lambda *step: seen.append(step))
+    compare(data, {"mim": KSG}, QUICK, n_runs=2, progress=lambda *step: seen.append(step))
     assert seen == [(done, 6) for done in range(1, 7)]
 
 
@@ -253,7 +259,7 @@ def test_interruption_keeps_what_is_finished():
 def test_warnings_of_selectors_are_passed_on_once():
     X = np.tile(np.random.default_rng(0).integers(0, 3, (60, 1)), (1, 3)).astype(float)
     with pytest.warns(unirel.UnirelWarning, match="copies, run 0, unique relevance for ksg: .*is 0 for all") as caught:
-        compare(("copies", X, np.arange(60) % 2), {"ksg": Selector("mim", 0.1, "ksg")}, QUICK, n_runs=3)
+        compare(("copies", X, np.arange(60) % 2), {"ksg": KSG}, QUICK, n_runs=3)
     assert len(caught) == 1
 
 
@@ -285,12 +291,124 @@ def test_bad_input_is_named(change, message):
 
 @pytest.mark.parametrize("selector", [3, SelectKBest])
 def test_what_is_no_selector_is_refused(selector):
-    with pytest.raises(TypeError, match=r"selector 'a' is .*; pass a Selector, a Wrapper"):
+    with pytest.raises(TypeError, match=r"selector 'a' is .*; pass a BURSelector, a ChosenBeta, a Wrapper"):
         compare("iris", {"a": selector}, QUICK)
 
 
 def test_bad_betas_are_refused():
     with pytest.raises(ValueError, match="beta=2 is out of range"):
-        Selector("jmi", 2)
+        compare("iris", {"a": BURSelector("jmi", beta=2)}, QUICK)
+    with pytest.raises(ValueError, match="betas=2 is out of range"):
+        ChosenBeta(BURSelector("jmi"), (0.1, 2))
     with pytest.raises(ValueError, match="leaves no choice"):
-        Selector("jmi", beta_choices=())
+        ChosenBeta(BURSelector("jmi"), ())
+
+
+# Any BURSelector, with all its options
+
+
+def test_every_option_of_a_selector_counts():
+    """The order is that of the selector by itself, fitted to the training rows."""
+    X, y = load_wine(return_X_y=True)
+    selectors = {
+        "binned": BURSelector("jmim", 5, estimator="binned", n_bins=4, correction="miller-madow"),
+        "ranks": BURSelector("jmi", 5, scale="rank", beta=0.3),
+        "named": BURSelector("mrmr", 5, include=[3], exclude=[6, 0]),
+        "kinds": BURSelector("mim", 5, kinds={6: "ignored"}, beta=0),
+        "given": BURSelector("mim", 5, unique_relevance=np.linspace(1, 0, 13), beta=0.9),
+        "share": BURSelector("mim", 0.4, beta=0),
+        "criterion": BURSelector(make_criterion("cmim"), 5, unique_relevance="ksg", metric="manhattan", n_neighbors=5),
+    }
+    train = split_rows(y, 0, 0).train
+    for outcome in compare(("wine", X, y), selectors, QUICK, n_runs=1, max_features=6):
+        alone = clone(selectors[outcome.selector]).fit(X[train], y[train]).order_
+        assert outcome.grid[-1] == len(alone) == 5
+        assert outcome.features == tuple(alone[: outcome.n_features])
+
+
+def test_the_default_number_of_features_is_that_of_the_comparison():
+    selectors = {"default": BURSelector("mim"), "fewer": BURSelector("mim", 4), "more": BURSelector("mim", 30)}
+    grids = {o.selector: o.grid[-1] for o in compare("breast_cancer", selectors, QUICK, n_runs=1, max_features=12)}
+    assert grids == {"default": 12, "fewer": 4, "more": 12}
+
+
+def test_auto_ends_where_shuffled_features_win():
+    planted = make_planted(300, n_informative=2, n_copies=0, n_noise=8)
+    selectors = {"auto": BURSelector("mim", "auto", beta=0)}
+    (outcome,) = compare(("planted", planted.data, planted.target), selectors, QUICK, n_runs=1)
+    assert outcome.grid[-1] < 10
+    assert set(planted.informative) <= set(outcome.features) | set(range(10))
+
+
+def test_selectors_of_one_criterion_share_every_estimate(monkeypatch):
+    asked = []
+    joint = KNN.joint
+    monkeypatch.setattr(KNN, "joint", lambda self, *given: asked.append(len(given[0])) or joint(self, *given))
+    alone = {"plain": BURSelector("jmi", beta=0)}
+    more = {**alone, "boosted": BURSelector("jmi", beta=0.01), "chosen": ChosenBeta(BURSelector("jmi"), (0, 0.01))}
+    options = {"n_runs": 1, "max_features": 5, "n_grid": 5}
+    compare("wine", alone, QUICK, **options)
+    n_alone = len(asked)
+    asked.clear()
+    compare("wine", more, QUICK, **options)
+    # The reference of the boost is the first 20 features of the plain run; the boosted runs ask for little beside.
+    assert n_alone < len(asked) <= 13 + 5
+
+
+def test_unique_relevance_that_does_not_depend_on_the_criterion_is_found_once(monkeypatch):
+    asked = []
+    without = KNN.without_each
+    monkeypatch.setattr(KNN, "without_each", lambda self, *given: asked.append(1) or without(self, *given))
+    selectors = {name: BURSelector(name, beta=0.1, unique_relevance="ksg") for name in ("mim", "mrmr", "jmi")}
+    compare("wine", selectors, QUICK, n_runs=2, max_features=3, n_grid=3)
+    assert len(asked) == 2
+
+
+def test_a_time_budget_is_one_selectors_own():
+    selectors = {"plain": BURSelector("mim", beta=0, max_seconds=100), "late": BURSelector("mim", max_seconds=0)}
+    with pytest.raises(TimeoutError, match="no feature was selected"):
+        compare("wine", selectors, QUICK, n_runs=1)
+
+
+def test_a_selector_of_ones_own_is_fitted_by_its_own_fit():
+    class Reversed(BURSelector):
+        def fit(self, X, y):
+            super().fit(X, y)
+            self.order_ = self.order_[::-1]
+            return self
+
+    selectors = {"mine": Reversed("mim", 4, beta=0), "theirs": BURSelector("mim", 4, beta=0)}
+    found = compare("wine", selectors, QUICK, n_runs=1, n_grid=4).outcomes
+    assert found[0].features[0] != found[1].features[0]
+
+
+@pytest.mark.parametrize("selector", [BURSelector("jmi", beta=0), BURSelectorCV(LinearSVC(dual=False), max_features=4)])
+def test_an_interrupted_piece_of_work_is_never_recorded(monkeypatch, tmp_path, selector):
+    """A search keeps what it has after Ctrl-C; here that must not pass for a finished selection."""
+    calls = []
+    joint = KNN.joint
+
+    def interrupt(self, *given):
+        calls.append(1)
+        if len(calls) == 4:
+            raise KeyboardInterrupt
+        return joint(self, *given)
+
+    monkeypatch.setattr(KNN, "joint", interrupt)
+    evaluation = compare("wine", {"a": selector}, QUICK, n_runs=1, max_features=6, journal=tmp_path / "runs")
+    assert not evaluation.complete
+    assert len(evaluation) == 0
+    assert len((tmp_path / "runs").read_bytes().splitlines()) == 1
+    monkeypatch.setattr(KNN, "joint", joint)
+    again = compare("wine", {"a": selector}, QUICK, n_runs=1, max_features=6, journal=tmp_path / "runs")
+    assert without_times(again) == without_times(compare("wine", {"a": selector}, QUICK, n_runs=1, max_features=6))
+
+
+def test_an_interrupted_unique_relevance_is_never_recorded(monkeypatch, tmp_path):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(KNN, "with_each", interrupt)
+    evaluation = compare("wine", {"a": BURSelector("jmi")}, QUICK, n_runs=1, journal=tmp_path / "runs")
+    assert not evaluation.complete
+    assert len((tmp_path / "runs").read_bytes().splitlines()) == 1

@@ -7,9 +7,9 @@ from sklearn.feature_selection import RFE, SequentialFeatureSelector
 from sklearn.model_selection import StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
 
+from unirel.classifiers.registry import make_tuned, standardise
 from unirel.datasets import make_planted
 from unirel.evaluation import Wrapper, compare
-from unirel.evaluation.classifiers import CLASSIFIERS, standardise
 
 
 @pytest.fixture(scope="module")
@@ -24,9 +24,9 @@ def test_informative_features_come_first(planted, method, name):
     X, y, informative = planted
     wrapper = Wrapper(method)
     if method == "rfe" and name == "knn":
-        assert not wrapper.suits(CLASSIFIERS[name])
+        assert not wrapper.suits(make_tuned(name))
         return
-    order = wrapper.order(X, y, 4, CLASSIFIERS[name], random_state=0)
+    order = wrapper.order(X, y, 4, make_tuned(name), random_state=0)
     assert len(order) == len(set(order)) == 4
     assert set(order[:2]) == informative
 
@@ -34,7 +34,7 @@ def test_informative_features_come_first(planted, method, name):
 def test_forward_selection_equals_scikit_learn():
     X, y = load_wine(return_X_y=True)
     X = standardise(X[:, [12, 9, 6, 5, 3, 1]], np.arange(len(X)))
-    order = Wrapper("ffs").order(X, y, 3, CLASSIFIERS["knn"], random_state=0)
+    order = Wrapper("ffs").order(X, y, 3, make_tuned("knn"), random_state=0)
     folds = StratifiedKFold(3, shuffle=True, random_state=0)
     peer = SequentialFeatureSelector(KNeighborsClassifier(5), n_features_to_select=3, scoring=_n_correct, cv=folds)
     assert set(order) == set(np.flatnonzero(peer.fit(X, y).support_))
@@ -46,7 +46,7 @@ def _n_correct(model, X, y):
 
 def test_recursive_elimination_equals_scikit_learn():
     X, y = load_wine(return_X_y=True)
-    svm = CLASSIFIERS["svm"]
+    svm = make_tuned("svm")
     order = Wrapper("rfe", step=0).order(X, y, 13, svm, random_state=0)
     peer = RFE(svm.estimator(0), n_features_to_select=1).fit(standardise(X, np.arange(len(X))), y)
     assert order == np.argsort(peer.ranking_).tolist()
@@ -54,7 +54,7 @@ def test_recursive_elimination_equals_scikit_learn():
 
 def test_candidates_are_the_most_relevant(planted):
     X, y, informative = planted
-    assert set(Wrapper("ffs", n_candidates=2).order(X, y, 5, CLASSIFIERS["knn"], 0)) == informative
+    assert set(Wrapper("ffs", n_candidates=2).order(X, y, 5, make_tuned("knn"), 0)) == informative
 
 
 def test_wrappers_are_compared_where_they_suit(planted):

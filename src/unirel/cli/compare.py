@@ -27,7 +27,7 @@ _DIFFERENCE = ("mean", "low", "high")
 COLUMNS = ("classifier", "selector", "test_accuracy", "test_accuracy_std", "n_features", "stability", "seconds")
 
 Criteria = Annotated[str, typer.Option("--criteria", metavar="NAME,...", help="What to compare, plain and boosted.")]
-Classifiers = Annotated[str, typer.Option("--classifiers", metavar="NAME,...", help="Of rf, knn and svm.")]
+Classifiers = Annotated[str, typer.Option("--classifiers", metavar="NAME,...", help="Of rf, knn, svm and logistic.")]
 Runs = Annotated[int, typer.Option("--runs", min=1, help="Random splits into 60 / 20 / 20 % of the rows.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the splits.")]
 MaxFeatures = Annotated[int, typer.Option("--max-features", min=1, help="Features to select at most.")]
@@ -79,7 +79,7 @@ def command(
             verbose=not printing.quiet,
         )
     rows = [[row[name] for name in COLUMNS] for row in evaluation.summary_rows()]
-    words = describe(evaluation) if rows else ""
+    words = in_words(evaluation) if rows else ""
     printing.show("comparison", evaluation.to_dict(), COLUMNS, rows, words, HEADERS)
     if not evaluation.complete:
         messages.tell("interrupted; these are the runs that were finished")
@@ -116,7 +116,7 @@ def _classes(given: Input) -> Any:
     return given.y.to_numpy() if hasattr(given.y, "to_numpy") else given.y
 
 
-def describe(evaluation: "Evaluation") -> str:
+def in_words(evaluation: "Evaluation") -> str:
     """What the comparison says, in words, with what chance alone could do."""
     best = max(evaluation.summary_rows(), key=lambda row: row["test_accuracy"])
     sentences = [

@@ -17,7 +17,7 @@ from unirel.work import Progress, ProgressBar
 
 if TYPE_CHECKING:
     from unirel.report import Report
-    from unirel.report.accuracy import Accuracy
+    from unirel.results import Accuracy
 
 EXAMPLES = """Examples:
 

@@ -10,7 +10,7 @@ import numpy as np
 from unirel.datasets.catalog import Entry, catalog, find_entry
 from unirel.datasets.fetch import is_here, load
 from unirel.errors import UnirelWarning
-from unirel.information.knn import Metric
+from unirel.options import Metric
 from unirel.unique import unique_relevance as find_unique_relevance
 
 

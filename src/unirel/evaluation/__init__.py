@@ -1,18 +1,18 @@
 """Selectors compared under one protocol: splits, tuned classifiers, statistics, and a journal to go on from."""
 
-from unirel.evaluation.classifiers import Tuned
+from unirel.classifiers.registry import Tuned
 from unirel.evaluation.metrics import area, stability
 from unirel.evaluation.protocol import compare
 from unirel.evaluation.results import Evaluation, Outcome
-from unirel.evaluation.selection import Selector
+from unirel.evaluation.selection import ChosenBeta
 from unirel.evaluation.statistics import PairedDifference, average_ranks, paired_difference
 from unirel.evaluation.wrappers import Wrapper
 
 __all__ = [
+    "ChosenBeta",
     "Evaluation",
     "Outcome",
     "PairedDifference",
-    "Selector",
     "Tuned",
     "Wrapper",
     "area",

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 
+from unirel.classifiers.registry import Classifier, Labels, Values, make_tuned
 from unirel.datasets import load
-from unirel.evaluation.classifiers import Classifier, Labels, Values, make_classifiers
-from unirel.evaluation.selection import AnySelector, Selector, describe_selector, make_selectors
+from unirel.evaluation.selection import AnySelector, OwnSelector, describe_selector, make_selectors
 from unirel.evaluation.wrappers import Wrapper
-from unirel.options import check_whole_number
+from unirel.options import CLASSIFIER_NAMES, check_whole_number
 
 Rows = NDArray[np.intp]
 Key = tuple[Any, ...]
@@ -42,8 +42,8 @@ def seed_of(random_state: int, run: int, purpose: str) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
-    """A dataset, ready for classifiers."""
+class Dataset:
+    """A table of numbers and its classes, ready for classifiers."""
 
     name: str
     X: Values
@@ -55,7 +55,7 @@ class Problem:
 class Plan:
     """Everything that is to be compared; units of work and what they depend on are named by keys."""
 
-    problems: list[Problem]
+    datasets: list[Dataset]
     selectors: dict[str, AnySelector]
     classifiers: dict[str, Classifier]
     n_grid: Literal["all"] | int
@@ -64,10 +64,10 @@ class Plan:
     def settings(self) -> dict[str, Any]:
         """What decides the results, as JSON holds it."""
         return {
-            "datasets": {problem.name: _fingerprint(problem) for problem in self.problems},
+            "datasets": {dataset.name: _fingerprint(dataset) for dataset in self.datasets},
             "selectors": {label: describe_selector(selector) for label, selector in self.selectors.items()},
             "classifiers": {name: classifier.description() for name, classifier in self.classifiers.items()},
-            "max_features": {problem.name: problem.max_features for problem in self.problems},
+            "max_features": {dataset.name: dataset.max_features for dataset in self.datasets},
             "n_grid": self.n_grid,
             "random_state": self.random_state,
             "split": "stratified 60/20/20",
@@ -75,36 +75,35 @@ class Plan:
 
     def baselines(self) -> dict[str, str]:
         """The plain selector of the criterion of each boosted one."""
-        ours = {label: one for label, one in self.selectors.items() if isinstance(one, Selector)}
+        ours = {label: one for label, one in self.selectors.items() if isinstance(one, OwnSelector)}
         plain = {one.family: label for label, one in reversed(ours.items()) if not one.is_boosted}
         return {label: plain[one.family] for label, one in ours.items() if one.is_boosted and one.family in plain}
 
     def units(self, runs: Iterable[int]) -> Iterator[Key]:
         """Keys of all outcomes."""
         runs = list(runs)
-        for problem in self.problems:
-            yield from self.units_of(problem, runs)
+        for dataset in self.datasets:
+            yield from self.units_of(dataset, runs)
 
-    def units_of(self, problem: Problem, runs: Iterable[int]) -> Iterator[Key]:
+    def units_of(self, dataset: Dataset, runs: Iterable[int]) -> Iterator[Key]:
         """Keys of the outcomes on one dataset."""
         for run in runs:
             for label, selector in self.selectors.items():
                 for name, classifier in self.classifiers.items():
                     if not isinstance(selector, Wrapper) or selector.suits(classifier):
-                        yield ("outcome", problem.name, run, label, name)
+                        yield ("outcome", dataset.name, run, label, name)
 
     def selection_key(self, unit: Key) -> Key:
         """Key of the orders that an outcome depends on."""
         _, dataset, run, label, classifier = unit
-        selector = self.selectors[label]
-        depends = isinstance(selector, Wrapper) or (isinstance(selector, Selector) and selector.depends_on_classifier)
+        depends = self.selectors[label].depends_on_classifier
         return ("selection", dataset, run, label, classifier if depends else None)
 
     def values_key(self, selection: Key) -> Key | None:
         """Key of the unique relevance that orders depend on."""
         _, dataset, run, label, classifier = selection
         selector = self.selectors[label]
-        key = selector.values_key(classifier) if isinstance(selector, Selector) else None
+        key = selector.values_key(classifier) if isinstance(selector, OwnSelector) else None
         return None if key is None else ("values", dataset, run, *key)
 
     def grid(self, n_features: int) -> list[int]:
@@ -125,24 +124,35 @@ def make_plan(
     """Check and read all that was asked for."""
     if n_grid != "all":
         check_whole_number("n_grid", n_grid, 1, or_name="all")
-    chosen, trained = make_selectors(selectors), make_classifiers(classifiers)
+    chosen, trained = make_selectors(selectors), _make_classifiers(classifiers)
     for label, selector in chosen.items():
         if isinstance(selector, Wrapper) and not any(map(selector.suits, trained.values())):
             raise ValueError(f"selector {label!r}: {selector.method!r} suits none of {', '.join(trained)}; add 'rf'")
     if isinstance(datasets, str) or (isinstance(datasets, tuple) and len(datasets) == 3 and _is_table(datasets)):
         datasets = [datasets]
-    problems = [_make_problem(dataset, max_features, data_home) for dataset in datasets]
-    names = [problem.name for problem in problems]
+    tables = [_make_dataset(dataset, max_features, data_home) for dataset in datasets]
+    names = [table.name for table in tables]
     if not names or len(set(names)) < len(names):
         raise ValueError(f"datasets must be at least one, each with a name of its own, but they are {names}")
-    return Plan(problems, chosen, trained, n_grid, random_state)
+    return Plan(tables, chosen, trained, n_grid, random_state)
+
+
+def _make_classifiers(classifiers: Any) -> dict[str, Classifier]:
+    """Classifiers by name: a name, names, or a mapping from names of your own to names, estimators or `Tuned`."""
+    if isinstance(classifiers, str):
+        classifiers = [classifiers]
+    if not isinstance(classifiers, Mapping):
+        classifiers = {name: name for name in classifiers}
+    if not classifiers:
+        raise ValueError(f"classifiers is empty; name at least one of {', '.join(map(repr, CLASSIFIER_NAMES))}")
+    return {str(name): make_tuned(classifier) for name, classifier in classifiers.items()}
 
 
 def _is_table(dataset: tuple[Any, ...]) -> bool:
     return isinstance(dataset[0], str) and not isinstance(dataset[1], str | tuple)
 
 
-def _make_problem(dataset: Any, max_features: int | Mapping[str, int], data_home: Any) -> Problem:
+def _make_dataset(dataset: Any, max_features: int | Mapping[str, int], data_home: Any) -> Dataset:
     if isinstance(dataset, str):
         bunch = load(dataset, data_home)
         dataset = (dataset, bunch.data, bunch.target)
@@ -156,7 +166,7 @@ def _make_problem(dataset: Any, max_features: int | Mapping[str, int], data_home
     wanted = max_features.get(name) if isinstance(max_features, Mapping) else max_features
     if wanted is None:
         raise ValueError(f"max_features has no number for dataset {name!r}")
-    return Problem(str(name), X, y, min(check_whole_number("max_features", wanted, 1), X.shape[1]))
+    return Dataset(str(name), X, y, min(check_whole_number("max_features", wanted, 1), X.shape[1]))
 
 
 def _read_numbers(name: str, data: Any) -> Values:
@@ -188,8 +198,8 @@ def _read_classes(name: str, target: Any) -> Labels:
     return y.astype(np.int64)
 
 
-def _fingerprint(problem: Problem) -> dict[str, Any]:
-    digest = hashlib.sha256(problem.X.astype("<f8").tobytes())
-    digest.update(problem.y.astype("<i8").tobytes())
-    n_samples, n_features = problem.X.shape
+def _fingerprint(dataset: Dataset) -> dict[str, Any]:
+    digest = hashlib.sha256(dataset.X.astype("<f8").tobytes())
+    digest.update(dataset.y.astype("<i8").tobytes())
+    n_samples, n_features = dataset.X.shape
     return {"n_samples": n_samples, "n_features": n_features, "sha256": digest.hexdigest()}

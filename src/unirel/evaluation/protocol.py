@@ -38,16 +38,17 @@ def compare(
     datasets : name, (name, X, y), or list of them
         Names that `unirel.datasets.load` knows, or tables of your own: numbers without missing values, and classes.
     selectors : mapping
-        Selectors by label: a `Selector`, the arguments of one as a tuple, the name of a criterion, a `Wrapper`, an
-        instance of a scikit-learn selector, or a function ``(X, y, max_features) -> order``, which gets the training
-        rows with classes as numbers from 0 on, and returns positions of columns, best first.
+        Selectors by label: a `BURSelector`, a `ChosenBeta`, the name of a criterion, a `Wrapper`, an instance of any
+        other scikit-learn selector, or a function ``(X, y, max_features) -> order``, which gets the training rows with
+        classes as numbers from 0 on, and returns positions of columns, best first.
     classifiers : names or mapping
-        Of "rf", "knn" and "svm"; or a mapping from names of your own to these, to `Tuned` or to scikit-learn
-        classifiers.
+        Of "rf", "knn", "svm" and "logistic"; or a mapping from names of your own to these, to `Tuned` or to
+        scikit-learn classifiers.
     n_runs : int
         Random splits. A journal may be continued with more.
     max_features : int or mapping
-        How many features to select at most; a mapping gives a number for each dataset.
+        How many features to select at most; a mapping gives a number for each dataset. A `BURSelector` selects that
+        many unless it has been given a smaller number of its own, or "auto".
     n_grid : "all" or int
         Numbers of features to try: all from 1 to `max_features`, or 1, `max_features` and the multiples of a step.
     random_state : int
@@ -80,8 +81,9 @@ def compare(
 
     Examples
     --------
-    >>> from unirel.evaluation import Selector, compare
-    >>> selectors = {"mim": "mim", "mim boosted": Selector("mim", 0.1)}
+    >>> from unirel import BURSelector
+    >>> from unirel.evaluation import compare
+    >>> selectors = {"mim": "mim", "mim boosted": BURSelector("mim", beta=0.1)}
     >>> evaluation = compare("wine", selectors, ["svm"], n_runs=2, max_features=5)
     >>> len(evaluation)
     4
@@ -99,7 +101,7 @@ def compare(
         outcomes = tuple(Outcome.from_dict(records[key]) for key in plan.units(range(n_runs)) if key in records)
     return Evaluation(
         outcomes=outcomes,
-        n_features={problem.name: problem.X.shape[1] for problem in plan.problems},
+        n_features={dataset.name: dataset.X.shape[1] for dataset in plan.datasets},
         baselines=plan.baselines(),
         settings={**settings, "n_runs": n_runs},
         versions=versions,

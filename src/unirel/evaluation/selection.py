@@ -1,87 +1,72 @@
 """What can be compared, and how each selector orders the features of the training rows."""
 
+import hashlib
+import json
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from numbers import Real
-from typing import Any, Literal, NamedTuple
+from numbers import Integral
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from unirel.boost import REFERENCE_SIZE, Boost, BoostOptions, find_boost
-from unirel.criteria import make_criterion
-from unirel.criteria.base import Criterion
-from unirel.evaluation.classifiers import Labels, Values
+from unirel.classifiers.registry import Labels, Values
+from unirel.criteria.base import Criterion, make_criterion
 from unirel.evaluation.wrappers import Wrapper
-from unirel.information import ESTIMATORS, make_information
-from unirel.information.knn import Metric
-from unirel.information.memo import Memo
-from unirel.options import check_choice
-from unirel.search import Limits, search
+from unirel.folds import stop_if_interrupted
+from unirel.options import DEFAULT_N_FEATURES, ReadingOptions, SelectorOptions, check_beta, options_of, part_of
+from unirel.results import Selection
+from unirel.search import Searches
+from unirel.selectors import BURSelector, check_selection
 from unirel.table import Table
-from unirel.unique import METHODS
+from unirel.unique import find_boost
 
-# X of the training rows, their classes as numbers from 0 on, and how many features at most -> positions, best first.
-OrderFunction = Callable[[Values, Labels, int], Sequence[int]]
+# Options that change nothing about the result,
+_SILENT = ("n_jobs", "progress", "verbose")
+# and those in which selectors may differ and still share every estimate.
+_FREE = (*_SILENT, "beta", "unique_relevance", "classifier", "cv")
 
 
 @dataclass(frozen=True)
-class Selector:
-    """A criterion of unirel, plain or boosted by unique relevance.
+class ChosenBeta:
+    """A selector whose weight of unique relevance is chosen by validation accuracy, for each classifier.
+
+    Equal accuracies go to the larger mean validation accuracy over all numbers of features, then to the smaller weight.
 
     Attributes
     ----------
-    criterion : name or Criterion
-        "mim", "mrmr", "jmi", "jmim", "cmim", "gsa", or an instance.
-    beta : float
-        Weight of unique relevance; 0 is the plain criterion.
-    unique_relevance : {"reference", "ksg", "classifier"}
-        What is boosted.
-    classifier : name or estimator, optional
-        What to train for "classifier"; by default the classifier that is being evaluated.
-    estimator : {"knn", "plugin", "binned"}
-        How mutual information is estimated.
-    beta_choices : tuple of float, optional
-        Weights among which validation accuracy chooses, for each classifier; instead of `beta`. Equal accuracies go to
-        the larger mean validation accuracy over all numbers of features, then to the smaller weight.
-    n_neighbors, metric, cv
-        As in `unirel.selection_path`.
+    selector : BURSelector
+        The selector; its own beta does not count.
+    betas : tuple of float
+        Weights to choose from; 0 is the plain criterion.
 
     Examples
     --------
-    >>> from unirel.evaluation import Selector
-    >>> plain, boosted = Selector("jmi"), Selector("jmi", 0.1)
-    >>> tuned = Selector("jmi", beta_choices=(0, 0.1, 0.3, 0.5))
+    >>> from unirel import BURSelector
+    >>> from unirel.evaluation import ChosenBeta
+    >>> tuned = ChosenBeta(BURSelector("jmi"), betas=(0, 0.1, 0.3))
     """
 
-    criterion: str | Criterion
-    beta: float = 0.0
-    unique_relevance: Literal["reference", "ksg", "classifier"] = "reference"
-    classifier: Any = None
-    estimator: str = "knn"
-    beta_choices: tuple[float, ...] | None = None
-    n_neighbors: int = 3
-    metric: Metric = "auto"
-    cv: Any = 5
+    selector: BURSelector
+    betas: tuple[float, ...] = (0.0, 0.1, 0.3, 0.5)
 
     def __post_init__(self) -> None:
-        make_criterion(self.criterion)
-        check_choice("unique_relevance", self.unique_relevance, METHODS)
-        check_choice("estimator", self.estimator, ESTIMATORS)
+        if len(self.betas) == 0:
+            raise ValueError("betas=() leaves no choice; name at least one weight")
         for beta in self.betas:
-            if not isinstance(beta, Real) or not 0 <= beta <= 1:
-                raise ValueError(f"beta={beta!r} is out of range; it must be from 0 (no boost) to 1")
-        if not self.betas:
-            raise ValueError("beta_choices=() leaves no choice; name at least one weight, or pass beta")
+            check_beta(beta, "betas")
 
-    @property
-    def betas(self) -> tuple[float, ...]:
-        """Weights to try."""
-        return (self.beta,) if self.beta_choices is None else tuple(self.beta_choices)
+
+@dataclass(frozen=True, eq=False)
+class OwnSelector:
+    """A `BURSelector` as it takes part: its options, and the weights that validation accuracy chooses from."""
+
+    options: SelectorOptions
+    betas: tuple[float, ...]
 
     @property
     def is_boosted(self) -> bool:
@@ -91,26 +76,48 @@ class Selector:
     @property
     def depends_on_classifier(self) -> bool:
         """Whether every classifier gets an order of its own."""
-        return self.is_boosted and self.unique_relevance == "classifier" and self.classifier is None
+        return self.is_boosted and self._method == "classifier" and self.options["classifier"] is None
 
     @property
-    def family(self) -> tuple[Any, ...]:
+    def family(self) -> str:
         """What selectors that share estimates have in common."""
-        return (describe_object(self.criterion), self.estimator, self.n_neighbors, self.metric)
+        return self._text(name for name in options_of(SelectorOptions) if name not in _FREE)
 
-    def values_key(self, classifier: str) -> tuple[Any, ...] | None:
+    def values_key(self, classifier: str) -> tuple[str, ...] | None:
         """What tells apart unique relevances that do not depend on the criterion; None for those that do."""
-        if not self.is_boosted or self.unique_relevance == "reference":
+        if not self.is_boosted or self._method not in ("ksg", "classifier"):
             return None
-        if self.unique_relevance == "ksg":
-            return ("ksg", self.n_neighbors, self.metric)
-        trained = f"evaluated {classifier}" if self.classifier is None else describe_object(self.classifier)
-        return ("classifier", trained, describe_object(self.cv))
+        reading = options_of(ReadingOptions)
+        if self._method == "ksg":
+            return ("ksg", self._text(["n_neighbors", "metric", *reading]))
+        trained = f"evaluated {classifier}" if self.options["classifier"] is None else "given"
+        return ("classifier", trained, self._text(["classifier", "cv", *reading]))
+
+    def read(self, X: Values, y: Labels) -> Table:
+        """A table of the training rows."""
+        reading: ReadingOptions = {**part_of(ReadingOptions, self.options), "target_kind": "discrete"}
+        return Table.from_data(X, y, **reading)
+
+    def description(self) -> dict[str, Any]:
+        """What a journal holds to recognise it by."""
+        known = {name: describe(value) for name, value in self.options.items() if name not in _SILENT}
+        betas = [float(beta) for beta in self.betas]
+        return {"kind": "BURSelector", **known, "beta": betas[0] if len(betas) == 1 else betas}
+
+    @property
+    def _method(self) -> str:
+        unique = self.options["unique_relevance"]
+        return unique if isinstance(unique, str) else "given values"
+
+    def _text(self, names: Any) -> str:
+        return json.dumps({name: describe(self.options[name]) for name in names})  # type: ignore[literal-required]
 
 
 @dataclass(frozen=True)
 class Peer:
     """A scikit-learn selector or a function, as it takes part."""
+
+    depends_on_classifier: ClassVar[bool] = False
 
     selector: Any
 
@@ -118,13 +125,16 @@ class Peer:
         """Features in order of preference, found on the rows given."""
         with _seeded(random_state):
             if hasattr(self.selector, "fit"):
-                found = order_of(clone(self.selector).fit(X, y), X.shape[1])
+                fitted = clone(self.selector).fit(X, y)
+                if isinstance(selection := getattr(fitted, "selection_", None), Selection):
+                    stop_if_interrupted([selection])
+                found = order_of(fitted, X.shape[1])
             else:
                 found = self.selector(X, y, max_features)
         return _check_order(found, X.shape[1])[:max_features]
 
 
-AnySelector = Selector | Wrapper | Peer
+AnySelector = OwnSelector | Wrapper | Peer
 
 
 def make_selectors(selectors: Any) -> dict[str, AnySelector]:
@@ -132,48 +142,51 @@ def make_selectors(selectors: Any) -> dict[str, AnySelector]:
     if not isinstance(selectors, Mapping):
         selectors = {name: name for name in ([selectors] if isinstance(selectors, str) else selectors)}
     if not selectors:
-        raise ValueError("selectors is empty; pass at least one, such as {'jmi': Selector('jmi')}")
+        raise ValueError("selectors is empty; pass at least one, such as {'jmi': BURSelector('jmi')}")
     return {str(label): _make_selector(label, selector) for label, selector in selectors.items()}
 
 
 def _make_selector(label: Any, selector: Any) -> AnySelector:
-    if isinstance(selector, Selector | Wrapper | Peer):
+    if isinstance(selector, Wrapper):
         return selector
     if isinstance(selector, str | Criterion):
-        return Selector(selector)
-    if isinstance(selector, tuple):
-        return Selector(*selector)
+        selector = BURSelector(selector, beta=0.0)
+    if isinstance(selector, ChosenBeta):
+        return _make_own(selector.selector, selector.betas)
+    # A subclass that selects in its own way is a peer like any other.
+    if isinstance(selector, BURSelector) and type(selector).fit is BURSelector.fit:
+        return _make_own(selector, (selector.beta,))
     if isinstance(selector, type) or not (callable(selector) or hasattr(selector, "fit")):
         raise TypeError(
-            f"selector {label!r} is {selector!r}; pass a Selector, a Wrapper, the name of a criterion, "
-            "an instance of a scikit-learn selector, or a function (X, y, max_features) -> order"
+            f"selector {label!r} is {selector!r}; pass a BURSelector, a ChosenBeta, a Wrapper, the name of a "
+            "criterion, an instance of a scikit-learn selector, or a function (X, y, max_features) -> order"
         )
     return Peer(selector)
 
 
+def _make_own(selector: BURSelector, betas: Sequence[float]) -> OwnSelector:
+    options = selector.options()
+    make_criterion(options["criterion"])  # refused early if there is none of that name
+    return OwnSelector({**options, "verbose": False}, tuple(betas))
+
+
 def describe_selector(selector: AnySelector) -> Any:
     """What a journal holds to recognise a selector by."""
-    if isinstance(selector, Peer):
-        return describe_object(selector.selector)
-    plain = {name: value if _is_plain(value) else describe_object(value) for name, value in _facts(selector).items()}
-    return {"kind": type(selector).__name__, **plain}
+    if isinstance(selector, OwnSelector):
+        return selector.description()
+    return describe(selector.selector) if isinstance(selector, Peer) else {"kind": "Wrapper", **asdict(selector)}
 
 
-def _facts(selector: Selector | Wrapper) -> dict[str, Any]:
-    if isinstance(selector, Wrapper):
-        return asdict(selector)
-    facts = {name: getattr(selector, name) for name in Selector.__dataclass_fields__}
-    return {**facts, "beta_choices": list(selector.betas) if selector.beta_choices is not None else None}
-
-
-def _is_plain(value: Any) -> bool:
-    return value is None or isinstance(value, str | int | float | list)
-
-
-def describe_object(value: Any) -> str:
-    """A text that is the same in every session: without addresses, with the names of functions."""
-    if isinstance(value, str):
+def describe(value: Any) -> Any:
+    """What JSON can hold and is the same in every session: without addresses, with the names of functions."""
+    if value is None or isinstance(value, str | int | float):
         return value
+    if isinstance(value, np.ndarray | np.generic):
+        return f"array {value.shape} {hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()}"
+    if isinstance(value, Mapping):
+        return {str(key): describe(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [describe(one) for one in value]
     if isinstance(value, Criterion):
         return f"{type(value).__module__}.{type(value).__qualname__} {vars(value)!r}"
     if hasattr(value, "__qualname__"):
@@ -243,7 +256,7 @@ class Ask(NamedTuple):
     """One selector of a family, with the unique relevance it needs unless that depends on the criterion."""
 
     key: tuple[Any, ...]
-    selector: Selector
+    selector: OwnSelector
     values: Values | None
     seconds: float  # what finding the values took
 
@@ -257,51 +270,53 @@ class Found(NamedTuple):
     seconds: float
 
 
-def find_values(X: Values, y: Labels, selector: Selector, classifier: Any) -> tuple[Values, float]:
-    """Unique relevance that does not depend on the criterion, as boosted, and the seconds it took."""
+def find_values(X: Values, y: Labels, selector: OwnSelector, classifier: Any) -> tuple[Values, float]:
+    """Unique relevance that does not depend on the criterion, as boosted, and the seconds it took.
+
+    `classifier` is the one that is evaluated, for a selector that names none.
+    """
     started = time.perf_counter()
-    trained = classifier if selector.classifier is None else selector.classifier
-    options = BoostOptions(
-        selector.unique_relevance, trained, selector.cv, n_neighbors=selector.n_neighbors, metric=selector.metric
-    )
-    boost = find_boost(_table(X, y), options, None)
+    options = selector.options
+    if options["classifier"] is None:
+        options = {**options, "classifier": classifier}
+    boost = find_boost(selector.read(X, y), options["unique_relevance"], None, options)
     return boost.values[: X.shape[1]], time.perf_counter() - started
 
 
 def find_orders(X: Values, y: Labels, asks: Sequence[Ask], max_features: int) -> list[Found]:
-    """Orders of all selectors of one family, which share every estimate."""
+    """Orders of all selectors of one family, which share every estimate; what they share counts for each of them."""
     started = time.perf_counter()
     first = asks[0].selector
-    table = _table(X, y)
-    options = {"n_neighbors": first.n_neighbors, "metric": first.metric}
-    memo = Memo(make_information(first.estimator, table, options))
-    criterion = make_criterion(first.criterion)
-    plain = search(memo, criterion, Limits(max(max_features, REFERENCE_SIZE))).order.tolist()
+    criterion = make_criterion(first.options["criterion"])
+    wanted = _n_features(first.options["n_features_to_select"], max_features)
+    options: SelectorOptions = {**first.options, "n_features_to_select": wanted}
+    searches = Searches(first.read(X, y), options)
+    if len(asks) > 1:
+        stop_if_interrupted(searches.run(criterion, [0.0]))
     common = time.perf_counter() - started
-    reference: Boost | None = None
-    reference_seconds = 0.0
+    boosting: dict[Any, float] = {}  # seconds for each kind of unique relevance
     found = []
     for ask in asks:
+        unique = ask.selector.options["unique_relevance"] if ask.values is None else ask.values
+        kind = unique if isinstance(unique, str) else id(unique)
         started = time.perf_counter()
-        boost = None if ask.values is None else Boost(np.append(ask.values, np.nan))
-        extra = ask.seconds
-        if ask.selector.is_boosted and boost is None:
-            if reference is None:
-                kind = BoostOptions("reference", metric=first.metric)
-                reference = find_boost(table, kind, plain[:REFERENCE_SIZE])
-                reference_seconds = time.perf_counter() - started
-                started = time.perf_counter()
-            boost, extra = reference, reference_seconds
-        orders = [
-            search(memo, criterion, Limits(max_features), beta=beta, boost=boost).order.tolist()
-            if beta > 0
-            else plain[:max_features]
-            for beta in ask.selector.betas
-        ]
-        seconds = common + extra + time.perf_counter() - started
+        if ask.selector.is_boosted and kind not in boosting:
+            if isinstance(boost := searches.boost(criterion, unique), Selection):
+                stop_if_interrupted([boost])
+            boosting[kind] = time.perf_counter() - started
+            started = time.perf_counter()
+        selections = searches.run(criterion, ask.selector.betas, unique)
+        stop_if_interrupted(selections)
+        for selection in selections:
+            check_selection(selection, wanted)
+        seconds = common + ask.seconds + boosting.get(kind, 0.0) + time.perf_counter() - started
+        orders = [selection.order[:max_features].tolist() for selection in selections]
         found.append(Found(ask.key, [float(beta) for beta in ask.selector.betas], orders, seconds))
     return found
 
 
-def _table(X: Values, y: Labels) -> Table:
-    return Table.from_data(X, y, target_kind="discrete")
+def _n_features(wanted: Any, max_features: int) -> Any:
+    """As many as are compared, unless a selector has been given a number of its own that is smaller."""
+    if not isinstance(wanted, Integral):
+        return wanted
+    return max_features if wanted == DEFAULT_N_FEATURES else min(int(wanted), max_features)

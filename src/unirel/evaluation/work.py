@@ -7,19 +7,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
-from numpy.typing import NDArray
 
+from unirel.classifiers.registry import Classifier, Labels, Values
 from unirel.errors import UnirelWarning
-from unirel.evaluation.classifiers import Classifier, Labels, Values, count_correct
 from unirel.evaluation.journal import Records
 from unirel.evaluation.metrics import area
-from unirel.evaluation.plan import Key, Plan, Problem, Rows, Split, seed_of, split_rows
+from unirel.evaluation.plan import Dataset, Key, Plan, Rows, Split, seed_of, split_rows
 from unirel.evaluation.results import Outcome
-from unirel.evaluation.selection import Ask, Found, Peer, Selector, find_orders, find_values
+from unirel.evaluation.scoring import Counts, Curve, count_correct
+from unirel.evaluation.selection import Ask, Found, OwnSelector, Peer, find_orders, find_values
 from unirel.evaluation.wrappers import Wrapper
-from unirel.work import Progress
-
-Counts = NDArray[np.int64]
+from unirel.folds import KnownScores
+from unirel.work import Progress, check_jobs
 
 
 class _Task(NamedTuple):
@@ -48,8 +47,7 @@ class Work:
     """Does what is missing in the records, run by run, and keeps every piece at once."""
 
     def __init__(self, plan: Plan, records: Records, n_jobs: int | None, progress: Progress | None) -> None:
-        if n_jobs == 0:
-            raise ValueError("n_jobs=0 means no worker at all; pass 1 for one, or -1 for one for each core")
+        check_jobs(n_jobs)
         self._plan, self._records = plan, records
         self._n_jobs, self._n_workers = n_jobs, effective_n_jobs(n_jobs)
         self._progress = progress
@@ -61,10 +59,10 @@ class Work:
         missing = [key for key in self._plan.units(range(n_runs)) if key not in self._records]
         self._total = len(missing) + sum(map(len, self._needed(missing)))
         try:
-            for problem in self._plan.problems:
+            for data in self._plan.datasets:
                 # A block of runs keeps all workers busy; its runs are complete before others begin.
                 for start in range(0, n_runs, self._n_workers):
-                    self._run_block(problem, range(start, min(start + self._n_workers, n_runs)))
+                    self._run_block(data, range(start, min(start + self._n_workers, n_runs)))
         except KeyboardInterrupt:
             return False
         return True
@@ -83,101 +81,98 @@ class Work:
                 values.setdefault(value, selection)
         return selections, values
 
-    def _run_block(self, problem: Problem, runs: Sequence[int]) -> None:
-        units = [key for key in self._plan.units_of(problem, runs) if key not in self._records]
+    def _run_block(self, data: Dataset, runs: Sequence[int]) -> None:
+        units = [key for key in self._plan.units_of(data, runs) if key not in self._records]
         if not units:
             return
-        splits = {run: split_rows(problem.y, self._plan.random_state, run) for run in runs}
+        splits = {run: split_rows(data.y, self._plan.random_state, run) for run in runs}
         selections, values = self._needed(units)
-        self._find_values(problem, splits, values)
-        self._find_selections(problem, splits, list(selections))
-        self._find_outcomes(problem, splits, units)
+        self._find_values(data, splits, values)
+        self._find_selections(data, splits, list(selections))
+        self._find_outcomes(data, splits, units)
 
-    def _find_values(self, problem: Problem, splits: Mapping[int, Split], values: Mapping[Key, Key]) -> None:
+    def _find_values(self, data: Dataset, splits: Mapping[int, Split], values: Mapping[Key, Key]) -> None:
         tasks = []
         for key, (_, dataset, run, label, name) in values.items():
             train = splits[run].train
             seed = seed_of(self._plan.random_state, run, "classifier")
             trained = None if name is None else self._plan.classifiers[name].estimator(seed)
-            arguments = (problem.X[train], problem.y[train], self._plan.selectors[label], trained)
+            arguments = (data.X[train], data.y[train], self._plan.selectors[label], trained)
             tasks.append(_Task(f"{dataset}, run {run}, unique relevance for {label}", [key], find_values, arguments))
         for task, (found, seconds) in self._perform_all(tasks):
             known = [None if np.isnan(value) else value for value in found.tolist()]
             self._keep(task.keys[0], {"values": known, "seconds": seconds})
 
-    def _find_selections(self, problem: Problem, splits: Mapping[int, Split], keys: Sequence[Key]) -> None:
-        for _, result in self._perform_all(self._selection_tasks(problem, splits, keys)):
+    def _find_selections(self, data: Dataset, splits: Mapping[int, Split], keys: Sequence[Key]) -> None:
+        for _, result in self._perform_all(self._selection_tasks(data, splits, keys)):
             for found in result:
                 self._keep(found.key, {"betas": found.betas, "orders": found.orders, "seconds": found.seconds})
 
-    def _selection_tasks(self, problem: Problem, splits: Mapping[int, Split], keys: Sequence[Key]) -> list[_Task]:
+    def _selection_tasks(self, data: Dataset, splits: Mapping[int, Split], keys: Sequence[Key]) -> list[_Task]:
         families: dict[Key, list[Ask]] = {}
         tasks = []
         for key in keys:
             _, dataset, run, label, name = key
             selector, train = self._plan.selectors[label], splits[run].train
-            if isinstance(selector, Selector):
-                families.setdefault((run, *selector.family), []).append(self._ask(key, selector))
+            if isinstance(selector, OwnSelector):
+                # A time budget is one selector's own.
+                own = None if selector.options["max_seconds"] is None else key
+                families.setdefault((run, selector.family, own), []).append(self._ask(key, selector))
                 continue
             seed = seed_of(self._plan.random_state, run, "selector")
             classifier = None if name is None else self._plan.classifiers[name]
-            rows = (problem.X[train], problem.y[train])
-            arguments = (key, selector, *rows, problem.max_features, classifier, seed)
+            rows = (data.X[train], data.y[train])
+            arguments = (key, selector, *rows, data.max_features, classifier, seed)
             tasks.append(_Task(f"{dataset}, run {run}, {label}", [key], _find_order, arguments))
         for (run, *_), asks in families.items():
             train = splits[run].train
             labels = ", ".join(dict.fromkeys(ask.key[3] for ask in asks))
-            shared = (problem.X[train], problem.y[train], asks, problem.max_features)
-            about = f"{problem.name}, run {run}, {labels}"
+            shared = (data.X[train], data.y[train], asks, data.max_features)
+            about = f"{data.name}, run {run}, {labels}"
             tasks.append(_Task(about, [ask.key for ask in asks], find_orders, shared))
         return tasks
 
-    def _ask(self, key: Key, selector: Selector) -> Ask:
+    def _ask(self, key: Key, selector: OwnSelector) -> Ask:
         value = self._plan.values_key(key)
         if value is None:
             return Ask(key, selector, None, 0.0)
         record = self._records[value]
         return Ask(key, selector, np.array(record["values"], dtype=float), record["seconds"])
 
-    def _find_outcomes(self, problem: Problem, splits: Mapping[int, Split], units: Sequence[Key]) -> None:
+    def _find_outcomes(self, data: Dataset, splits: Mapping[int, Split], units: Sequence[Key]) -> None:
         """One selector after the other, so that each finds the subsets that others have tried before."""
-        tried: dict[Key, dict[bytes, Counts]] = {}
+        tried = {(run, name): KnownScores[Counts]() for _, _, run, _, name in units}
         for label in self._plan.selectors:
             mine = [unit for unit in units if unit[3] == label]
-            tasks = [self._count_task(problem, splits, unit, tried.setdefault((unit[2], unit[4]), {})) for unit in mine]
+            missing = {unit: tried[unit[2], unit[4]].missing(self._asked(unit)) for unit in mine}
+            tasks = [self._count_task(data, splits, unit, subsets) for unit, subsets in missing.items()]
             for task, counts in self._perform_all(tasks):
                 unit = task.keys[0]
                 known = tried[unit[2], unit[4]]
-                known.update(zip((_name(subset) for subset in self._missing(unit, known)), counts, strict=True))
-                self._keep(unit, self._choose(problem, splits[unit[2]], unit, known).to_dict())
+                for subset, count in zip(missing[unit], counts, strict=True):
+                    known.add(subset, count)
+                self._keep(unit, self._choose(splits[unit[2]], unit, known).to_dict())
 
-    def _count_task(
-        self, problem: Problem, splits: Mapping[int, Split], unit: Key, known: Mapping[bytes, Counts]
-    ) -> _Task:
+    def _asked(self, unit: Key) -> list[tuple[list[int], list[int]]]:
+        """Orders that an outcome depends on, each with the numbers of features to try."""
+        orders = self._records[self._plan.selection_key(unit)]["orders"]
+        return [(order, self._plan.grid(len(order))) for order in orders]
+
+    def _count_task(self, data: Dataset, splits: Mapping[int, Split], unit: Key, subsets: Sequence[Rows]) -> _Task:
         _, dataset, run, label, name = unit
         seed = seed_of(self._plan.random_state, run, "classifier")
-        classifier = self._plan.classifiers[name]
-        arguments = (classifier, problem.X, problem.y, splits[run], self._missing(unit, known), seed)
+        arguments = (self._plan.classifiers[name], data.X, data.y, splits[run], subsets, seed)
         return _Task(f"{dataset}, run {run}, {label}, {name}", [unit], count_correct, arguments)
 
-    def _missing(self, unit: Key, known: Mapping[bytes, Counts]) -> list[Rows]:
-        """Subsets that an outcome needs and nobody has tried."""
-        orders = self._records[self._plan.selection_key(unit)]["orders"]
-        subsets = {_name(subset): subset for order in orders for subset in self._subsets(order)}
-        return [subset for name, subset in subsets.items() if name not in known]
-
-    def _subsets(self, order: Sequence[int]) -> list[Rows]:
-        return [np.sort(np.array(order[:n_features], np.intp)) for n_features in self._plan.grid(len(order))]
-
-    def _choose(self, problem: Problem, split: Split, unit: Key, known: Mapping[bytes, Counts]) -> Outcome:
+    def _choose(self, split: Split, unit: Key, known: KnownScores[Counts]) -> Outcome:
+        """The outcome with the weight of unique relevance that is best on the validation rows."""
         _, dataset, run, label, name = unit
         record = self._records[self._plan.selection_key(unit)]
         settings = self._plan.classifiers[name].settings(len(split.train))
         best: tuple[tuple[float, float, float], Outcome] | None = None
-        for beta, order in zip(record["betas"], record["orders"], strict=True):
-            counts = np.array([known[_name(subset)] for subset in self._subsets(order)])
-            curve = _Curve(counts, len(split.validation), len(split.test))
-            place, grid = curve.best, self._plan.grid(len(order))
+        for beta, (order, grid) in zip(record["betas"], self._asked(unit), strict=True):
+            curve = Curve(known.of(order, grid), len(split.validation), len(split.test))
+            place = curve.best
             outcome = Outcome(
                 dataset=dataset,
                 run=run,
@@ -229,18 +224,6 @@ class Work:
                 warnings.warn(f"{task.about}: {message}", UnirelWarning, stacklevel=2)
 
 
-class _Curve:
-    """Accuracies over numbers of features, each with the setting that is best on the validation rows."""
-
-    def __init__(self, counts: Counts, n_validation: int, n_test: int) -> None:
-        validation, test = counts[:, :, 0], counts[:, :, 1]
-        self.settings = np.argmax(validation, axis=1)  # the first of equals is the smallest
-        places = np.arange(len(counts))
-        self.best = int(np.argmax(validation.max(axis=1)))
-        self.validation: list[float] = (validation[places, self.settings] / n_validation).tolist()
-        self.test: list[float] = (test[places, self.settings] / n_test).tolist()
-
-
 def _find_order(
     key: Key,
     selector: Wrapper | Peer,
@@ -258,7 +241,3 @@ def _find_order(
         assert classifier is not None
         order = selector.order(X, y, max_features, classifier, random_state)
     return [Found(key, [None], [order], time.perf_counter() - started)]
-
-
-def _name(subset: Rows) -> bytes:
-    return subset.tobytes()

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.feature_selection import RFE
 from sklearn.model_selection import StratifiedKFold
 
-from unirel.evaluation.classifiers import Classifier, Labels, Neighbors, Values, standardise
+from unirel.classifiers.registry import Classifier, Labels, Neighbors, Values, standardise
 from unirel.measures import relevance
 from unirel.options import check_choice, check_whole_number
 
@@ -28,7 +28,7 @@ class Wrapper:
         Recursive feature elimination, by the importances or weights of the classifier (not for nearest neighbours,
         which have none); forward selection and backward elimination, by its accuracy in cross-validation.
     n_candidates : int or None
-        Forward selection and backward elimination look at so many features only, those with the highest relevance;
+        Forward selection and backward elimination look at that many features only, those with the highest relevance;
         None for all.
     cv : int
         Folds of the cross-validation.
@@ -49,6 +49,8 @@ class Wrapper:
     >>> from unirel.evaluation import Wrapper
     >>> forward = Wrapper("ffs", n_candidates=30)
     """
+
+    depends_on_classifier: ClassVar[bool] = True
 
     method: Literal["rfe", "ffs", "bfe"]
     n_candidates: int | None = 60

@@ -1,7 +1,7 @@
-"""What the replays of accuracy tables share: which work to do, and the tables beside the paper's."""
+"""What the replays of accuracy tables share: what each says about itself, and the tables beside the paper's."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +9,8 @@ import numpy as np
 
 from unirel.datasets import load
 from unirel.evaluation import Evaluation, Outcome, compare, paired_difference
-from unirel.experiments.tables import Row, to_csv, to_markdown, write_texts
-from unirel.information.knn import Metric
+from unirel.experiments.tables import ReplayTables, Row, Rows, read_expected
+from unirel.options import Metric
 from unirel.work import Progress
 
 DATASETS = ("colon", "sonar", "madelon", "leukemia", "isolet", "gas_sensor")
@@ -19,6 +19,8 @@ CLASSIFIERS = ("rf", "knn", "svm")
 DISCRETE = ("colon", "leukemia")
 # The names of the paper.
 TITLES = {"mim": "MIM", "mrmr": "mRMR", "jmi": "JMI", "jmim": "JMIM", "gsa": "GSA"}
+# The table of the paper that has the plain criteria.
+_PLAIN = "accuracy_mrwmr_vs_bur_ksg"
 _SEED = 0
 
 
@@ -37,7 +39,7 @@ class Preset:
     n_grid : int or "all"
         Which numbers of features are tried, as in `unirel.evaluation.compare`.
     max_rows : int, optional
-        Datasets with more rows are cut down to a random choice of so many.
+        Datasets with more rows are cut down to that many, chosen at random.
     """
 
     datasets: tuple[str, ...]
@@ -47,7 +49,7 @@ class Preset:
     n_grid: Any = "all"
     max_rows: int | None = None
 
-    def describe(self) -> str:
+    def in_words(self) -> str:
         """In words."""
         tried = "all numbers" if self.n_grid == "all" else f"1 and the multiples of {self.n_grid} as numbers"
         most = self.max_features
@@ -73,23 +75,14 @@ PRESETS = {
 
 
 def choose_preset(
-    preset: str,
-    datasets: Sequence[str] | None,
-    classifiers: Sequence[str] | None,
-    n_runs: int | None,
-    presets: Mapping[str, Preset] = PRESETS,
+    preset: Preset, datasets: Sequence[str] | None, classifiers: Sequence[str] | None, n_runs: int | None
 ) -> Preset:
     """A preset, with parts of it replaced."""
-    if preset not in presets:
-        raise ValueError(f"preset={preset!r} is not one of {', '.join(map(repr, presets))}")
-    base = presets[preset]
-    return Preset(
-        tuple(datasets) if datasets is not None else base.datasets,
-        tuple(classifiers) if classifiers is not None else base.classifiers,
-        n_runs if n_runs is not None else base.n_runs,
-        base.max_features,
-        base.n_grid,
-        base.max_rows,
+    return replace(
+        preset,
+        datasets=preset.datasets if datasets is None else tuple(datasets),
+        classifiers=preset.classifiers if classifiers is None else tuple(classifiers),
+        n_runs=preset.n_runs if n_runs is None else n_runs,
     )
 
 
@@ -145,72 +138,117 @@ def journal_of(journal: str | Path, dataset: str) -> Path:
 
 
 @dataclass(frozen=True)
-class Report:
-    """What a replay of an accuracy table found.
+class Line:
+    """One line of a table: an algorithm with a classifier, and the row of the paper if it has one."""
+
+    classifier: str
+    algorithm: str
+    row: int | None = None
+
+
+def against_plain(boost: str) -> list[tuple[str, str]]:
+    """Every criterion with a boost, and the same without."""
+    return [(f"{title}-{boost}", title) for title in TITLES.values()]
+
+
+@dataclass(frozen=True)
+class AccuracyTable:
+    """What one replay of an accuracy table has of its own.
 
     Attributes
     ----------
     name, title, about : str
-        Of the replay.
-    cells : list of dict
-        One for each algorithm, classifier and dataset: ours, the paper's and the difference, in percent.
-    pooled : list of dict
-        Differences to the baseline over several datasets, criteria or classifiers, in points.
-    runs : list of dict
-        Every run.
-    settings : str
-        What decided the results.
-    complete : bool
-        False if interrupted.
+        Its file, and what is said on top of the page.
+    paper : str
+        The published table.
+    selectors : callable
+        From a dataset, the name of the preset and the classifiers to selectors by their name in the table.
+    boosts : tuple of str
+        Follow the plain form of every criterion in the table, and have it as baseline.
+    pairs : mapping from str to list of (str, str)
+        Groups of algorithms and what they are compared with.
+    remark : callable
+        From the name of the preset to what else decides the results.
+    presets : mapping from str to Preset
+        How much is computed.
+    wrappers : tuple of str
+        Algorithms after the criteria, for those classifiers with which the paper has them.
     """
 
     name: str
     title: str
     about: str
-    cells: list[Row]
-    pooled: list[Row]
-    runs: list[Row]
-    settings: str
-    complete: bool
+    paper: str
+    selectors: Callable[[str, str, Sequence[str]], Mapping[str, Any]]
+    boosts: tuple[str, ...]
+    pairs: Mapping[str, Sequence[tuple[str, str]]]
+    remark: Callable[[str], str]
+    presets: Mapping[str, Preset]
+    wrappers: tuple[str, ...] = ()
 
-    def table(self) -> list[Row]:
-        """A row for each classifier and algorithm, a column for each dataset: ours, and the paper's in brackets."""
-        rows: dict[tuple[str, str], Row] = {}
-        names = list(dict.fromkeys(cell["dataset"] for cell in self.cells))
-        for cell in self.cells:
-            key = (cell["classifier"], cell["algorithm"])
-            start = {"classifier": key[0], "algorithm": key[1]}
-            row = rows.setdefault(key, {**start, **dict.fromkeys(names, "")})
-            row[cell["dataset"]] = _show(cell)
-        return list(rows.values())
-
-    def to_markdown(self) -> str:
-        """All tables, with what they show."""
-        parts = [f"# {self.title}", self.about, f"Settings: {self.settings}"]
-        if not self.complete:
-            parts.append("**Interrupted: what is missing has no numbers.**")
-        parts += [
+    def compute(
+        self,
+        preset: str,
+        data_home: str | Path | None = None,
+        journal: str | Path | None = None,
+        n_jobs: int | None = None,
+        progress: Progress | None = None,
+        datasets: Sequence[str] | None = None,
+        classifiers: Sequence[str] | None = None,
+        n_runs: int | None = None,
+    ) -> ReplayTables:
+        """All tables."""
+        chosen = choose_preset(self.presets[preset], datasets, classifiers, n_runs)
+        evaluations = evaluate(
+            chosen, lambda name: self.selectors(name, preset, chosen.classifiers), data_home, journal, n_jobs, progress
+        )
+        outcomes = Outcomes(evaluations)
+        paper = read_expected(self.paper)
+        published = [*paper, *(row for row in read_expected(_PLAIN) if row["algorithm"] in TITLES.values())]
+        baselines = dict(pair for boost in self.boosts for pair in against_plain(boost))
+        cells = make_cells(outcomes, self._lines(paper, chosen.classifiers), published, baselines)
+        pooled = make_pooled(outcomes, self.pairs, chosen.classifiers)
+        by_dataset = _by_dataset(cells)
+        page: list[str | Rows] = [
+            self.about,
+            f"Settings: preset {preset}: {chosen.in_words()} {self.remark(preset)}",
             "Test accuracy in percent, mean +- standard deviation over the runs, and mean number of features; "
             "in brackets the paper's accuracy. A dash is what was not run.",
-            to_markdown(self.table()),
+            by_dataset,
             "Differences in test accuracy (and in its mean over all numbers of features, the area) to the baseline in "
             "points, averaged within each run, with the 95 % interval and Wilcoxon's p over datasets and runs:",
-            to_markdown(self.pooled),
+            pooled,
             "Every row beside the paper's:",
-            to_markdown(self.cells),
+            cells,
         ]
-        return "\n\n".join(parts) + "\n"
+        tables = {"": cells, "_table": by_dataset, "_pooled": pooled, "_runs": make_runs(outcomes)}
+        named = {f"{self.name}{end}": rows for end, rows in tables.items()}
+        complete = all(evaluation.complete for evaluation in evaluations)
+        return ReplayTables(self.name, self.title, page, named, complete)
 
-    def write(self, folder: str | Path) -> list[Path]:
-        """Write tables as CSV and all but the runs as Markdown; each file appears whole or not at all."""
-        texts = {
-            f"{self.name}.csv": to_csv(self.cells),
-            f"{self.name}_table.csv": to_csv(self.table()),
-            f"{self.name}_pooled.csv": to_csv(self.pooled),
-            f"{self.name}_runs.csv": to_csv(self.runs),
-            f"{self.name}.md": self.to_markdown(),
-        }
-        return write_texts(folder, texts)
+    def _lines(self, paper: Sequence[Mapping[str, str]], classifiers: Sequence[str]) -> list[Line]:
+        """For each classifier each plain criterion before its boosted forms, then the wrappers that suit it."""
+        numbers = {(row["classifier"], row["algorithm"]): int(row["row"]) for row in paper}
+        suffixes = ("", *(f"-{boost}" for boost in self.boosts))
+        algorithms = [f"{title}{suffix}" for title in TITLES.values() for suffix in suffixes]
+        lines = [
+            Line(name, algorithm, numbers.get((name, algorithm)))
+            for name in dict.fromkeys([*CLASSIFIERS, *classifiers])
+            for algorithm in (*algorithms, *self.wrappers)
+        ]
+        return [line for line in lines if line.row is not None or line.algorithm not in self.wrappers]
+
+
+def _by_dataset(cells: Rows) -> Rows:
+    """A row for each classifier and algorithm, a column for each dataset: ours, and the paper's in brackets."""
+    rows: dict[tuple[str, str], Row] = {}
+    names = list(dict.fromkeys(cell["dataset"] for cell in cells))
+    for cell in cells:
+        key = (cell["classifier"], cell["algorithm"])
+        start = {"classifier": key[0], "algorithm": key[1]}
+        row = rows.setdefault(key, {**start, **dict.fromkeys(names, "")})
+        row[cell["dataset"]] = _show(cell)
+    return list(rows.values())
 
 
 def _show(cell: Row) -> str:
@@ -218,15 +256,6 @@ def _show(cell: Row) -> str:
     if cell["accuracy"] is not None:
         ours = f"{cell['accuracy']:.1f} +- {cell['std'] or 0:.1f}, {cell['n_features']:.0f}"
     return ours if cell["paper_accuracy"] is None else f"{ours} ({cell['paper_accuracy']:g})"
-
-
-@dataclass(frozen=True)
-class Line:
-    """One line of a table: an algorithm with a classifier, and the row of the paper if it has one."""
-
-    classifier: str
-    algorithm: str
-    row: int | None = None
 
 
 class Outcomes:

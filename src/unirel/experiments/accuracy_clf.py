@@ -1,16 +1,11 @@
-"""Accuracy of criteria boosted by a classifier's unique relevance, and of three wrappers, beside the paper's.
+"""Accuracy of criteria boosted by a classifier's unique relevance, and of three wrappers, beside the paper's."""
 
-Run it as ``python -m unirel.experiments.accuracy_clf --data DIR --preset small --journal FILE --output DIR``.
-"""
-
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 
-from unirel.evaluation import Selector, Wrapper
-from unirel.experiments.accuracy import CLASSIFIERS, PRESETS, TITLES, metric_of
-from unirel.experiments.command import run_command
-from unirel.experiments.replay import Replay, against_plain
+from unirel.evaluation import Wrapper
+from unirel.experiments.accuracy import PRESETS, TITLES, AccuracyTable, against_plain, metric_of
+from unirel.selectors import BURSelector
 
 BETA = 0.1
 WRAPPERS = ("RFE", "FFS", "BFE")
@@ -29,15 +24,13 @@ ABOUT = f"""Criteria boosted by unique relevance from a classifier (BUR-CLF, bet
 JMI and JMIM follow the equations; the released script of the paper never looks at the target after the first pick."""
 
 
-def selectors(
-    dataset: str, n_candidates: int, classifiers: Sequence[str] = CLASSIFIERS
-) -> dict[str, Selector | Wrapper]:
+def selectors(dataset: str, n_candidates: int, classifiers: Sequence[str]) -> dict[str, BURSelector | Wrapper]:
     """All selectors by the name they have in the table."""
     metric = metric_of(dataset)
-    found: dict[str, Selector | Wrapper] = {}
+    found: dict[str, BURSelector | Wrapper] = {}
     for criterion, title in TITLES.items():
-        found[title] = Selector(criterion, metric=metric)
-        found[f"{title}-BUR-CLF"] = Selector(criterion, BETA, "classifier", metric=metric)
+        found[title] = BURSelector(criterion, beta=0, metric=metric)
+        found[f"{title}-BUR-CLF"] = BURSelector(criterion, beta=BETA, unique_relevance="classifier", metric=metric)
     if set(classifiers) != {"knn"}:  # which has no weights to eliminate by
         found["RFE"] = Wrapper("rfe")
     found["FFS"] = Wrapper("ffs", n_candidates)
@@ -49,7 +42,7 @@ PAIRS = {"BUR-CLF against plain": against_plain("BUR-CLF")} | {
     f"BUR-CLF against {wrapper}": [(boosted, wrapper) for boosted, _ in against_plain("BUR-CLF")]
     for wrapper in WRAPPERS
 }
-REPLAY = Replay(
+REPLAY = AccuracyTable(
     name="accuracy_clf",
     title="Accuracy with a classifier's unique relevance, and of wrappers",
     about=ABOUT,
@@ -64,13 +57,4 @@ REPLAY = Replay(
     presets=OWN_PRESETS,
     wrappers=WRAPPERS,
 )
-run = REPLAY.run
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run from the command line."""
-    return run_command("accuracy_clf", __doc__, run, arguments, ("journal", "datasets", "classifiers", "runs"))
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+compute = REPLAY.compute

@@ -1,15 +1,8 @@
-"""Accuracy of five criteria with and without the boost, by three classifiers on six datasets, beside the paper's.
+"""Accuracy of five criteria with and without the boost, by three classifiers on six datasets, beside the paper's."""
 
-Run it as ``python -m unirel.experiments.accuracy_ksg --data DIR --preset small --journal FILE --output DIR``.
-"""
-
-import sys
-from collections.abc import Sequence
-
-from unirel.evaluation import Selector
-from unirel.experiments.accuracy import DISCRETE, PRESETS, TITLES, metric_of
-from unirel.experiments.command import run_command
-from unirel.experiments.replay import Replay, against_plain
+from unirel.evaluation import ChosenBeta
+from unirel.experiments.accuracy import DISCRETE, PRESETS, TITLES, AccuracyTable, against_plain, metric_of
+from unirel.selectors import BURSelector
 
 BETA = 0.1
 BETAS = (0.0, 0.1, 0.3, 0.5)
@@ -24,19 +17,20 @@ ABOUT = f"""Plain criteria beside three boosts of unique relevance (UR):
 JMI and JMIM follow the equations; the released script of the paper never looks at the target after the first pick."""
 
 
-def selectors(dataset: str) -> dict[str, Selector]:
+def selectors(dataset: str) -> dict[str, BURSelector | ChosenBeta]:
     """All selectors by the name they have in the table."""
     metric = metric_of(dataset)
-    found = {}
+    found: dict[str, BURSelector | ChosenBeta] = {}
     for criterion, title in TITLES.items():
-        found[title] = Selector(criterion, metric=metric)
-        found[f"{title}-BUR-KSG"] = Selector(criterion, BETA, "ksg", metric=metric)
-        found[f"{title}-BUR-REF"] = Selector(criterion, BETA, metric=metric)
-        found[f"{title}-BUR-VAL"] = Selector(criterion, beta_choices=BETAS, metric=metric)
+        boosted = BURSelector(criterion, beta=BETA, metric=metric)
+        found[title] = BURSelector(criterion, beta=0, metric=metric)
+        found[f"{title}-BUR-KSG"] = BURSelector(criterion, beta=BETA, unique_relevance="ksg", metric=metric)
+        found[f"{title}-BUR-REF"] = boosted
+        found[f"{title}-BUR-VAL"] = ChosenBeta(boosted, BETAS)
     return found
 
 
-REPLAY = Replay(
+REPLAY = AccuracyTable(
     name="accuracy_ksg",
     title="Accuracy with and without the boost",
     about=ABOUT,
@@ -50,13 +44,4 @@ REPLAY = Replay(
     ),
     presets=PRESETS,
 )
-run = REPLAY.run
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run from the command line."""
-    return run_command("accuracy_ksg", __doc__, run, arguments, ("journal", "datasets", "classifiers", "runs"))
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+compute = REPLAY.compute

@@ -1,27 +1,25 @@
 """Two genes of Colon that the boost should find, and the ranks of the genes that the paper names.
 
-Run it as ``python -m unirel.experiments.genes --data DIR --preset small --journal FILE --output DIR``. A journal of
-`accuracy_ksg` with the same preset serves here as well.
+Runs, numbers of features and classifiers are those of `accuracy_ksg`, and its journal with the same preset serves here.
 """
 
-import sys
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from unirel.classifiers.registry import CLASSIFIERS, Labels, Values
 from unirel.datasets import load
 from unirel.errors import UnirelWarning
 from unirel.evaluation import Outcome
-from unirel.evaluation.classifiers import CLASSIFIERS, Labels, Values, count_correct
 from unirel.evaluation.plan import seed_of, split_rows
+from unirel.evaluation.scoring import count_correct
 from unirel.experiments import accuracy_ksg
-from unirel.experiments.accuracy import TITLES, Outcomes, Preset, choose_preset, evaluate
-from unirel.experiments.command import run_command
-from unirel.experiments.tables import Row, read_expected, to_csv, to_markdown, write_texts
+from unirel.experiments.accuracy import PRESETS, TITLES, Outcomes, Preset, choose_preset, evaluate
+from unirel.experiments.tables import ReplayTables, Row, Rows, read_expected
+from unirel.folds import stop_if_interrupted
 from unirel.path import selection_path
 from unirel.unique import unique_relevance
 from unirel.work import Progress
@@ -34,95 +32,35 @@ N_RANKS = {"smoke": 10, "small": 30, "full": 500}
 _SEED = 0
 
 
-@dataclass(frozen=True)
-class Report:
-    """What the replay found.
-
-    Attributes
-    ----------
-    subsets : list of dict
-        Accuracy of the selected genes, without the two genes, and with both of them, beside the paper's.
-    ranks : list of dict
-        For each named gene and criterion the rank without and with the boost.
-    settings : str
-        What decided the results.
-    complete : bool
-        False if interrupted.
-    """
-
-    subsets: list[Row]
-    ranks: list[Row]
-    settings: str
-    complete: bool
-
-    def to_markdown(self) -> str:
-        """Both tables, with what they show."""
-        parts = [
-            "# Genes",
-            f"Settings: {self.settings}",
-            f"Test accuracy on Colon in percent with the genes that were selected (S), without {' and '.join(PAIR)}, "
-            "and with both of them, beside the paper's; and in how many runs, over the classifiers, S has one of them. "
-            "BUR-REF is not in the paper.",
-            to_markdown(self.subsets),
-            "Rank in the selection from all rows, without and with the boost (beta 0.1), and by unique relevance (UR) "
-            "alone if that is above 0. An entry such as > 30 was not among so many. MIM without boost ranks by "
-            "relevance. Once I(S; y) of GSA has reached its limit, ranks follow the order of the columns.",
-            to_markdown(self.ranks),
-        ]
-        return "\n\n".join(parts) + "\n"
-
-    def write(self, folder: str | Path) -> list[Path]:
-        """Write tables as CSV and both as Markdown."""
-        texts = {"genes_subsets.csv": to_csv(self.subsets), "genes_ranks.csv": to_csv(self.ranks)}
-        return write_texts(folder, {**texts, "genes.md": self.to_markdown()})
-
-
-def run(
+def compute(
+    preset: str,
     data_home: str | Path | None = None,
-    preset: str = "small",
     journal: str | Path | None = None,
     n_jobs: int | None = None,
-    output: str | Path | None = None,
     progress: Progress | None = None,
-    *,
     classifiers: Sequence[str] | None = None,
     n_runs: int | None = None,
-) -> Report:
-    """Compute both tables.
-
-    Parameters
-    ----------
-    data_home : path, optional
-        As in `unirel.datasets.load`.
-    preset : {"smoke", "small", "full"}
-        Runs, numbers of features and classifiers as in `accuracy_ksg`; ranks up to 10, 30 and 500.
-    journal : path, optional
-        As in `accuracy_ksg`.
-    n_jobs : int, optional
-        Workers.
-    output : path, optional
-        Folder to write CSV and Markdown to; nothing is written if None.
-    progress : callable, optional
-        Called as ``progress(done, total)`` with the runs on Colon.
-    classifiers, n_runs
-        Replace those of the preset.
-
-    Returns
-    -------
-    Report
-    """
-    chosen = choose_preset(preset, ("colon",), classifiers, n_runs)
+) -> ReplayTables:
+    """Both tables."""
+    chosen = choose_preset(PRESETS[preset], ("colon",), classifiers, n_runs)
     evaluations = evaluate(chosen, accuracy_ksg.selectors, data_home, journal, n_jobs, progress)
-    outcomes = Outcomes(evaluations)
-    report = Report(
-        subsets=_subsets(outcomes, chosen, data_home),
-        ranks=[row for name in ("colon", "leukemia") for row in _ranks(name, N_RANKS[preset], data_home, n_jobs)],
-        settings=f"preset {preset}: {chosen.describe()} Three neighbours, euclidean distances.",
-        complete=evaluations[-1].complete,
-    )
-    if output is not None:
-        report.write(output)
-    return report
+    subsets = _subsets(Outcomes(evaluations), chosen, data_home)
+    complete = evaluations[-1].complete
+    named = ("colon", "leukemia") if complete else ()
+    ranks = [row for name in named for row in _ranks(name, N_RANKS[preset], data_home, n_jobs)]
+    page: list[str | Rows] = [
+        f"Settings: preset {preset}: {chosen.in_words()} Three neighbours, euclidean distances.",
+        f"Test accuracy on Colon in percent with the genes that were selected (S), without {' and '.join(PAIR)}, "
+        "and with both of them, beside the paper's; and in how many runs, over the classifiers, S has one of them. "
+        "BUR-REF is not in the paper.",
+        subsets,
+        "Rank in the selection from all rows, without and with the boost (beta 0.1), and by unique relevance (UR) "
+        "alone if that is above 0. An entry such as > 30 was not among so many. MIM without boost ranks by "
+        "relevance. Once I(S; y) of GSA has reached its limit, ranks follow the order of the columns.",
+        ranks,
+    ]
+    tables = {"genes_subsets": subsets, "genes_ranks": ranks}
+    return ReplayTables("genes", "Genes", page, tables, complete)
 
 
 def _subsets(outcomes: Outcomes, preset: Preset, data_home: Any) -> list[Row]:
@@ -154,7 +92,7 @@ def _accuracies(X: Values, y: Labels, group: Sequence[Outcome], pair: Sequence[i
         seed = seed_of(_SEED, outcome.run, "classifier")
         # Nothing is left where the pair was all that was selected; the larger class is then the best guess.
         known = [columns for columns in subsets if len(columns)]
-        counts = iter(count_correct(CLASSIFIERS[outcome.classifier], X, y, split, known, seed))
+        counts = iter(count_correct(CLASSIFIERS[outcome.classifier].classifier, X, y, split, known, seed))
         guess = float(np.mean(y[split.test] == np.bincount(y[split.train]).argmax()))
         found.append([_tuned(next(counts), len(split.test)) if len(columns) else guess for columns in subsets])
     return 100 * np.array(found).reshape(-1, 3)
@@ -199,6 +137,7 @@ def _ranks(dataset: str, n_ranks: int, data_home: Any, n_jobs: int | None) -> li
                     metric="euclidean",
                     n_jobs=n_jobs,
                 )
+                stop_if_interrupted(path)
                 orders[criterion, "plain"] = list(path.order(criterion, 0.0))
                 orders[criterion, boost] = list(path.order(criterion, accuracy_ksg.BETA))
     order_by_unique = [int(place) for place in np.argsort(-unique, kind="stable") if unique[place] > 0]
@@ -214,12 +153,3 @@ def _ranks(dataset: str, n_ranks: int, data_home: Any, n_jobs: int | None) -> li
 
 def _rank(order: Sequence[int], place: int) -> str:
     return str(order.index(place) + 1) if place in order else f"> {len(order)}"
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run from the command line."""
-    return run_command("genes", __doc__, run, arguments, ("journal", "classifiers", "runs"))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -3,6 +3,7 @@
 import csv
 import io
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,48 @@ from typing import Any
 from unirel.atomic import write_text
 
 Row = dict[str, Any]
+Rows = Sequence[Row]
+
+
+@dataclass(frozen=True)
+class ReplayTables:
+    """What a replay found.
+
+    Attributes
+    ----------
+    name, title : str
+        Of the file, and on top of the page.
+    page : list of str or of tables
+        What the page says, with tables between the paragraphs.
+    tables : dict
+        Rows of each CSV file, by its name without suffix.
+    complete : bool
+        False if it was interrupted.
+    """
+
+    name: str
+    title: str
+    page: Sequence[str | Rows]
+    tables: Mapping[str, Rows]
+    complete: bool = True
+
+    def to_markdown(self) -> str:
+        """The page."""
+        parts = [f"# {self.title}"]
+        if not self.complete:
+            parts.append("**Interrupted: what is missing has no numbers.**")
+        parts += [part if isinstance(part, str) else to_markdown(part) for part in self.page]
+        return "\n\n".join(parts) + "\n"
+
+    def write(self, folder: str | Path) -> list[Path]:
+        """Write tables that are not empty as CSV and the page as Markdown; each appears whole or not at all."""
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        texts = {f"{name}.csv": to_csv(rows) for name, rows in self.tables.items()}
+        texts[f"{self.name}.md"] = self.to_markdown()
+        written = {Path(folder) / name: text for name, text in texts.items() if text}
+        for path, text in written.items():
+            write_text(path, text)
+        return list(written)
 
 
 def read_expected(name: str) -> list[dict[str, str]]:
@@ -18,7 +61,7 @@ def read_expected(name: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text)))
 
 
-def to_csv(rows: Sequence[Row]) -> str:
+def to_csv(rows: Rows) -> str:
     """Rows that all have the columns of the first; None is an empty cell, no rows are an empty text."""
     if not rows:
         return ""
@@ -29,7 +72,7 @@ def to_csv(rows: Sequence[Row]) -> str:
     return stream.getvalue()
 
 
-def to_markdown(rows: Sequence[Row]) -> str:
+def to_markdown(rows: Rows) -> str:
     """The same as a Markdown table."""
     if not rows:
         return "(nothing)"
@@ -40,12 +83,3 @@ def to_markdown(rows: Sequence[Row]) -> str:
 
 def _escape(value: Any) -> str:
     return "" if value is None else str(value).replace("|", r"\|")
-
-
-def write_texts(folder: str | Path, texts: Mapping[str, str]) -> list[Path]:
-    """Write files by name, empty ones left out; each appears whole or not at all."""
-    Path(folder).mkdir(parents=True, exist_ok=True)
-    written = {Path(folder) / name: text for name, text in texts.items() if text}
-    for path, text in written.items():
-        write_text(path, text)
-    return list(written)

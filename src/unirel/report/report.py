@@ -4,7 +4,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from typing import Any, Self, Unpack
 
 from unirel.analysis import analyse
 from unirel.atomic import write_text
@@ -21,12 +21,9 @@ from unirel.report.origin import Origin
 from unirel.report.render import render
 from unirel.report.summarize import summarize
 from unirel.report.words import selection_in_words
-from unirel.results import Analysis, Selection, SelectionPath
+from unirel.results import Accuracy, Analysis, Selection, SelectionPath
 from unirel.search import select
 from unirel.table import Table
-
-if TYPE_CHECKING:
-    from unirel.report.accuracy import Accuracy
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +65,7 @@ class Report:
     path: SelectionPath
     analysis: Analysis
     origin: Origin
-    accuracy: "Accuracy | None" = None
+    accuracy: Accuracy | None = None
     interrupted: bool = False
 
     @classmethod

@@ -4,18 +4,15 @@ import platform
 from collections import Counter
 from importlib.metadata import version
 from itertools import pairwise, permutations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from unirel.options import SelectorOptions, is_default, options_of
 from unirel.report.origin import Origin
 from unirel.report.words import accuracy_in_words
-from unirel.results import Analysis, Selection, SelectionPath, side_by_side
+from unirel.results import Accuracy, Analysis, Selection, SelectionPath, side_by_side
 from unirel.table import Table
-
-if TYPE_CHECKING:
-    from unirel.report.accuracy import Accuracy
 
 # Rows of the table and points of the chart of all features; the selected ones are always among them.
 _MOST_ROWS, _MOST_POINTS = 1000, 500
@@ -24,7 +21,7 @@ _LIBRARIES = ("unirel", "numpy", "scipy", "numba", "scikit-learn")
 
 
 def summarize(
-    table: Table, path: SelectionPath, analysis: Analysis, origin: Origin, accuracy: "Accuracy | None" = None
+    table: Table, path: SelectionPath, analysis: Analysis, origin: Origin, accuracy: Accuracy | None = None
 ) -> dict[str, Any]:
     """Plain lists, numbers and strings; the first selection of the path is the one that was asked for."""
     selection = path.selections[0]

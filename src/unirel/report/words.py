@@ -1,15 +1,11 @@
 """Results in words. Advice is given only where the numbers support it."""
 
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel.results import Analysis, Ending, Redundancy, Selection
+from unirel.results import Accuracy, Analysis, Ending, Redundancy, Selection
 from unirel.table import Table
-
-if TYPE_CHECKING:
-    from unirel.report.accuracy import Accuracy
 
 # From here on two features are said to be alike.
 _ALIKE = 0.7
@@ -164,7 +160,7 @@ def _saturation(result: Redundancy, target: str) -> str:
     )
 
 
-def accuracy_in_words(accuracy: "Accuracy") -> list[str]:
+def accuracy_in_words(accuracy: Accuracy) -> list[str]:
     """Two paragraphs: how it was measured, and what came out."""
     classes = accuracy.measure == "accuracy"
     what = "Share of rows that are predicted correctly" if classes else "Share of the variance that is explained (R²)"
@@ -187,7 +183,7 @@ def accuracy_in_words(accuracy: "Accuracy") -> list[str]:
     return [how, f"Mean and standard deviation: {', '.join(found)}{chance}. {careful}"]
 
 
-def _score(accuracy: "Accuracy", folds: NDArray[np.float64]) -> str:
+def _score(accuracy: Accuracy, folds: NDArray[np.float64]) -> str:
     """Mean and standard deviation over the folds."""
     form = ".1%" if accuracy.measure == "accuracy" else ".2f"
     return f"{folds.mean():{form}} ± {folds.std():{form}}"

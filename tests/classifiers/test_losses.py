@@ -1,8 +1,5 @@
 """Losses without each feature against plain loops that refit with scikit-learn."""
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -20,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC, LinearSVR
 from sklearn.tree import DecisionTreeClassifier
 
-from unirel.classifier import design_matrix, losses_without_each
+from unirel.classifiers.losses import design_matrix, losses_without_each
 from unirel.errors import UnirelWarning
 from unirel.table import Table
 
@@ -84,16 +81,6 @@ def gaussian(residuals):
     return 0.5 * np.log(2 * np.pi * np.mean(residuals**2)) + 0.5
 
 
-def sonar():
-    folders = [os.environ.get("UNIREL_DATA"), Path(__file__).parents[2] / "shared" / "data"]
-    paths = [Path(folder) / "sonar.parquet" for folder in folders if folder]
-    path = next((path for path in paths if path.exists()), None)
-    if path is None:
-        pytest.skip("sonar.parquet is neither in $UNIREL_DATA nor in ../shared/data")
-    frame = pd.read_parquet(path)
-    return Table.from_data(frame.drop(columns="target"), frame["target"])
-
-
 # The definition
 
 
@@ -104,10 +91,11 @@ def test_equals_refitting_from_scratch(rng, name):
 
 
 @pytest.mark.parametrize("name", CLASSIFIERS)
-def test_order_of_all_sonar_features_is_that_of_refitting(name):
+def test_order_of_all_sonar_features_is_that_of_refitting(name, data_home):
     # A forest of fewer trees, because two times 300 of them are grown.
     estimator = clone(CLASSIFIERS[name]).set_params(n_estimators=10) if name == "rf" else CLASSIFIERS[name]
-    table = sonar()
+    frame = pd.read_parquet(data_home / "sonar.parquet")
+    table = Table.from_data(frame.drop(columns="target"), frame["target"])
     expected = refit_each(table, estimator)
     losses = losses_without_each(table, estimator if name == "rf" else name)
     assert np.argsort(-losses, kind="stable").tolist() == np.argsort(-np.array(expected), kind="stable").tolist()
@@ -191,7 +179,7 @@ def test_other_neighbors_are_fitted(rng, settings):
 def test_neighbors_in_blocks(rng, monkeypatch):
     table = Table.from_data(*three_classes(rng))
     whole = losses_without_each(table, "knn")
-    monkeypatch.setattr("unirel.classifier_neighbors._BLOCK", 1)
+    monkeypatch.setattr("unirel.classifiers.neighbors._BLOCK", 1)
     assert_allclose(losses_without_each(table, "knn"), whole, rtol=1e-14)
 
 
@@ -402,8 +390,8 @@ def test_an_interruption_says_how_far_it_was(rng, n_jobs):
 @pytest.mark.parametrize(
     ("classifier", "message"),
     [
-        ("forest", "^classifier='forest' is not one of 'rf', 'knn', 'svm', 'logistic'$"),
-        (None, "^classifier=None is no object with fit .* one of 'rf'"),
+        ("forest", "^classifier='forest' is not one of 'logistic', 'rf', 'knn', 'svm'$"),
+        (None, "^classifier=None is no object with fit .* one of 'logistic'"),
         (LogisticRegression, "^classifier=<class .*LogisticRegression'> is no object with fit .* pass an instance"),
         (Ridge(), "^classifier=Ridge is no classifier, but the target is discrete; .*target_kind='continuous'"),
         (KMeans(), "^classifier=KMeans is no classifier"),

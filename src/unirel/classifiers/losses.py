@@ -5,36 +5,20 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import clone, is_classifier, is_regressor
+from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
-from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import KFold, StratifiedKFold, check_cv
-from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
-from sklearn.svm import LinearSVC, LinearSVR
 
-from unirel.classifier_neighbors import Neighbors, Rows, Values, plain_neighbors, split_rows
+from unirel.classifiers.neighbors import NeighborVotes, Rows, Values, plain_neighbors, split_rows
+from unirel.classifiers.registry import make_estimator
 from unirel.errors import UnirelWarning
-from unirel.options import check_choice, check_whole_number
+from unirel.options import check_whole_number
 from unirel.table import Table
 from unirel.work import Progress, map_tasks
 
 Split = tuple[Rows, Rows]
 
-
-# The primal solver of the linear machines converges where the dual one warns, and draws no random numbers.
-_CLASSIFIERS = {
-    "rf": RandomForestClassifier(n_estimators=100, random_state=0, n_jobs=1),
-    "knn": KNeighborsClassifier(n_neighbors=5),
-    "svm": LinearSVC(dual=False),
-    "logistic": LogisticRegression(max_iter=1000),
-}
-_REGRESSORS = {
-    "rf": RandomForestRegressor(n_estimators=100, random_state=0, n_jobs=1),
-    "knn": KNeighborsRegressor(n_neighbors=5),
-    "svm": LinearSVR(dual=False, loss="squared_epsilon_insensitive", epsilon=0.1),
-    "logistic": Ridge(),
-}
 _CALIBRATION_FOLDS = 5
 
 
@@ -86,7 +70,7 @@ def losses_without_each(
     --------
     The first column tells all, the second nothing.
 
-    >>> from unirel.classifier import losses_without_each
+    >>> from unirel.classifiers.losses import losses_without_each
     >>> from unirel.table import Table
     >>> table = Table.from_data([[0, 0], [0, 1], [1, 0], [1, 1]] * 25, [0, 0, 1, 1] * 25)
     >>> losses_without_each(table, "knn").round(2)
@@ -149,23 +133,6 @@ def _numbers_of(table: Table, feature: int) -> Values:
     return np.stack([values, missing])
 
 
-def make_estimator(classifier: Any, discrete: bool) -> Any:
-    """An unfitted estimator, the user's or the one that a short name means, that suits the target."""
-    if isinstance(classifier, str):
-        check_choice("classifier", classifier, _CLASSIFIERS)
-        return clone((_CLASSIFIERS if discrete else _REGRESSORS)[classifier])
-    if isinstance(classifier, type) or not (hasattr(classifier, "fit") and hasattr(classifier, "get_params")):
-        names = ", ".join(map(repr, _CLASSIFIERS))
-        about = f"classifier={repr(classifier).splitlines()[0]} is no object with fit and get_params"
-        raise ValueError(f"{about}; pass an instance of a scikit-learn classifier, or one of {names}")
-    if not (is_classifier if discrete else is_regressor)(classifier):
-        wanted = "classifier" if discrete else "regressor"
-        given, other = ("discrete", "continuous") if discrete else ("continuous", "discrete")
-        about = f"classifier={type(classifier).__name__} is no {wanted}, but the target is {given}"
-        raise ValueError(f"{about}; pass a {wanted}, or target_kind={other!r}")
-    return clone(classifier)
-
-
 class _Classes:
     """Class labels: probabilities are predicted, and a row costs minus the logarithm of that of its class."""
 
@@ -176,21 +143,17 @@ class _Classes:
         self._least = 0.5 / table.n_samples
 
     def split(self, n_folds: int) -> Iterable[Split]:
-        sizes = np.bincount(self.values)
-        single = sizes == 1
+        single = np.bincount(self.values) == 1
         if single.all():
             raise ValueError("every class of y has one sample only; merge classes, or pass target_kind='continuous'")
-        lowered = min(n_folds, int(sizes[~single].min()))
-        if lowered < n_folds:
-            label = self._labels[int(np.where(single, len(self.values), sizes).argmin())]
-            _warn(f"class {label!r} has {lowered} samples, so cv={n_folds} is lowered to {lowered}; merge rare classes")
+        smallest, size = smallest_class(self.values)
+        if size < n_folds:
+            label = self._labels[smallest]
+            _warn(f"class {label!r} has {size} samples, so cv={n_folds} is lowered to {size}; merge rare classes")
         if single.any():
             label = self._labels[int(single.argmax())]
             _warn(f"class {label!r} has one sample, which no other can help to predict; merge rare classes")
-        # A class of one has no shares; as part of the largest class it falls into any fold.
-        strata = np.where(single[self.values], sizes.argmax(), self.values)
-        splits: Iterable[Split] = _stratified(lowered).split(strata, strata)
-        return splits
+        return split_classes(self.values, min(n_folds, size))
 
     def predict(self, estimator: Any, inputs: Values, train: Rows, test: Rows) -> Values:
         known = train
@@ -231,8 +194,7 @@ class _Numbers:
         lowered = min(n_folds, len(self.values))
         if lowered < n_folds:
             _warn(f"y has {lowered} samples, so cv={n_folds} is lowered to {lowered}; pass a lower one")
-        splits: Iterable[Split] = KFold(lowered, shuffle=True, random_state=0).split(self.values)
-        return splits
+        return split_numbers(len(self.values), lowered)
 
     def predict(self, estimator: Any, inputs: Values, train: Rows, test: Rows) -> Values:
         fitted = clone(estimator).fit(inputs[train], self.values[train])
@@ -283,6 +245,28 @@ def _make_splits(cv: Any, matrix: Values, target: Target) -> list[Split]:
     return [(rows[train], rows[test]) for train, test in splits]
 
 
+def smallest_class(codes: NDArray[Any]) -> tuple[int, int]:
+    """The smallest class that has more than one row, and how many it has."""
+    sizes = np.bincount(codes)
+    smallest = int(np.where(sizes > 1, sizes, len(codes) + 1).argmin())
+    return smallest, int(sizes[smallest])
+
+
+def split_classes(codes: NDArray[Any], n_folds: int) -> Iterable[Split]:
+    """Rows to train on and to predict, with equal shares of the classes."""
+    sizes = np.bincount(codes)
+    # A class of one row has no shares; as part of the largest class it falls into any fold.
+    strata = np.where(sizes[codes] == 1, sizes.argmax(), codes)
+    splits: Iterable[Split] = _stratified(n_folds).split(strata, strata)
+    return splits
+
+
+def split_numbers(n_rows: int, n_folds: int) -> Iterable[Split]:
+    """Rows to train on and to predict, where there are no classes."""
+    splits: Iterable[Split] = KFold(n_folds, shuffle=True, random_state=0).split(np.zeros(n_rows))
+    return splits
+
+
 def _stratified(n_folds: int) -> StratifiedKFold:
     """Folds that do not depend on how rows are sorted, the same each time."""
     return StratifiedKFold(n_folds, shuffle=True, random_state=0)
@@ -317,7 +301,7 @@ def _costs_by_fits(task: _Task, estimator: Any, n_jobs: int | None, counter: _Co
 
 def _costs_by_neighbors(task: _Task, neighbors: tuple[int, int], n_jobs: int | None, counter: _Counter) -> Values:
     """The same for nearest neighbours, which are never fitted again."""
-    nearest = Neighbors(task.matrix, task.places, task.target.outcomes, *neighbors)
+    nearest = NeighborVotes(task.matrix, task.places, task.target.outcomes, *neighbors)
 
     def work(block: Split) -> Values:
         train, test = block

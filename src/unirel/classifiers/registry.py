@@ -1,19 +1,23 @@
-"""Classifiers with a grid of settings, the whole grid for the price of one fit where that is exact."""
+"""The classifiers that the package knows by name, what each is tuned over, and the regressors of their kind.
+
+A grid of settings costs one fit where that is exact.
+"""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
-from sklearn.base import clone, is_classifier
-from sklearn.ensemble import RandomForestClassifier
-from sklearn.neighbors import KNeighborsClassifier
-from sklearn.svm import LinearSVC
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.svm import LinearSVC, LinearSVR
 
-from unirel.options import check_choice
+from unirel.options import CLASSIFIER_NAMES, check_choice
 
 Values = NDArray[np.float64]
 Labels = NDArray[np.int64]
@@ -37,7 +41,7 @@ class Classifier(ABC):
 
     @abstractmethod
     def settings(self, n_train: int) -> Sequence[Any]:
-        """Settings to try with so many training rows, smallest first."""
+        """Settings to try with that many training rows, smallest first."""
 
     @abstractmethod
     def predict(self, X: Values, y: Labels, inputs: Sequence[Values], random_state: int) -> list[Labels]:
@@ -236,77 +240,76 @@ class Tuned(Classifier):
         return f"{type(self.base).__name__} {self.base.get_params()!r} of {columns}{tuned}"
 
 
-# The primal solver of the linear machine converges where the dual one warns, and draws no random numbers.
-CLASSIFIERS: dict[str, Classifier] = {
-    "rf": Forest(),
-    "knn": Neighbors(),
-    "svm": Tuned(LinearSVC(dual=False), "C", (0.001, 0.01, 0.1, 1.0, 10.0), scaled=True),
+class Named(NamedTuple):
+    """What a name means: a classifier with a usual setting and a grid, the regressor of its kind, words for people."""
+
+    classifier: Classifier
+    regressor: Any
+    words: str
+    regressor_words: str = ""  # where they differ
+
+
+_COSTS = (0.001, 0.01, 0.1, 1.0, 10.0)
+# The primal solver of the linear machines converges where the dual one warns, and draws no random numbers.
+CLASSIFIERS = {
+    "logistic": Named(
+        Tuned(LogisticRegression(max_iter=1000), "C", _COSTS, scaled=True),
+        Ridge(),
+        "logistic regression",
+        "ridge regression, in place of logistic regression",
+    ),
+    "rf": Named(Forest(), RandomForestRegressor(100, random_state=0, n_jobs=1), "a random forest (100 trees)"),
+    "knn": Named(Neighbors(), KNeighborsRegressor(5), "nearest neighbours (5)"),
+    "svm": Named(
+        Tuned(LinearSVC(dual=False), "C", _COSTS, scaled=True),
+        LinearSVR(dual=False, loss="squared_epsilon_insensitive", epsilon=0.1),
+        "a linear support vector machine",
+    ),
 }
 
 
-def make_classifiers(classifiers: Any) -> dict[str, Classifier]:
-    """Classifiers by name: a name, names, or a mapping from names of your own to names, estimators or `Tuned`."""
-    if isinstance(classifiers, str):
-        classifiers = [classifiers]
-    if not isinstance(classifiers, Mapping):
-        classifiers = {name: name for name in classifiers}
-    if not classifiers:
-        raise ValueError("classifiers is empty; name at least one of 'rf', 'knn', 'svm'")
-    return {str(name): _make_classifier(classifier) for name, classifier in classifiers.items()}
+def words_of(name: str, discrete: bool) -> str:
+    """What a name means for a target of this kind, for people."""
+    named = CLASSIFIERS[name]
+    return named.words if discrete else named.regressor_words or named.words
 
 
-def _make_classifier(classifier: Any) -> Classifier:
+def make_estimator(classifier: Any, discrete: bool) -> Any:
+    """An unfitted estimator, the user's or the one that a name means, that suits the target."""
+    if isinstance(classifier, str):
+        check_choice("classifier", classifier, CLASSIFIER_NAMES)
+        named = CLASSIFIERS[classifier]
+        return named.classifier.estimator(random_state=0) if discrete else clone(named.regressor)
+    if isinstance(classifier, type) or not (hasattr(classifier, "fit") and hasattr(classifier, "get_params")):
+        names = ", ".join(map(repr, CLASSIFIER_NAMES))
+        about = f"classifier={repr(classifier).splitlines()[0]} is no object with fit and get_params"
+        raise ValueError(f"{about}; pass an instance of a scikit-learn classifier, or one of {names}")
+    if not (is_classifier if discrete else is_regressor)(classifier):
+        wanted = "classifier" if discrete else "regressor"
+        given, other = ("discrete", "continuous") if discrete else ("continuous", "discrete")
+        about = f"classifier={type(classifier).__name__} is no {wanted}, but the target is {given}"
+        raise ValueError(f"{about}; pass a {wanted}, or target_kind={other!r}")
+    return clone(classifier)
+
+
+def make_tuned(classifier: Any) -> Classifier:
+    """A classifier to tune: the one that a name means, a `Tuned`, or any of scikit-learn's with one setting."""
     if isinstance(classifier, Classifier):
         return classifier
     if isinstance(classifier, str):
-        check_choice("classifiers", classifier, CLASSIFIERS)
-        return CLASSIFIERS[classifier]
+        check_choice("classifiers", classifier, CLASSIFIER_NAMES)
+        return CLASSIFIERS[classifier].classifier
     return Tuned(classifier)
 
 
-def count_correct(
-    classifier: Classifier,
-    X: Values,
-    y: Labels,
-    rows: Sequence[NDArray[np.intp]],
-    subsets: Sequence[NDArray[np.intp]],
-    random_state: int,
-) -> list[NDArray[np.int64]]:
-    """Correct predictions with each of some subsets of features.
-
-    Parameters
-    ----------
-    classifier : Classifier
-        What to tune.
-    X, y : ndarray
-        All rows.
-    rows : three arrays
-        Rows to train on, to validate with and to test with. Nothing is learnt from the last two.
-    subsets : list of ndarray
-        Columns to use.
-    random_state : int
-        Seed of a random classifier.
-
-    Returns
-    -------
-    list of ndarray of shape (n_settings, 2)
-        For each subset, correct predictions of validation and test rows.
-    """
-    train, *others = rows
-    counts = []
-    for columns in subsets:
-        inputs = X[:, columns].astype(np.float64, copy=False)
-        if classifier.scaled:
-            inputs = standardise(inputs, train)
-        predictions = classifier.predict(inputs[train], y[train], [inputs[other] for other in others], random_state)
-        correct = [(labels == y[other]).sum(axis=1) for labels, other in zip(predictions, others, strict=True)]
-        counts.append(np.stack(correct, axis=1).astype(np.int64))
-    return counts
-
-
 def standardise(X: Values, train: NDArray[np.intp]) -> Values:
-    """All rows in units of the standard deviations of some; a column that is constant there is only centred."""
+    """All rows in units of the training rows; a column that is constant there is only centred.
+
+    The mean of the training rows stands for what is missing.
+    """
     known = X[train]
-    deviation = known.std(axis=0)
-    result: Values = (X - known.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0)
-    return result
+    present = np.maximum((~np.isnan(known)).sum(axis=0), 1)
+    means = np.nansum(known, axis=0) / present
+    deviations = np.sqrt(np.nansum(np.square(known - means), axis=0) / present)
+    scaled: Values = (X - means) / np.where(deviations > 0, deviations, 1.0)
+    return np.where(np.isnan(scaled), 0.0, scaled)

@@ -16,7 +16,7 @@ _POWERS = {"euclidean": 2, "l2": 2, "manhattan": 1, "l1": 1, "cityblock": 1}
 _TIE = 1e-9
 # What is left of a distance after subtracting nearly all of it is noise below this share,
 _NOISE = 1e-13
-# and a feature that outweighs all others so many times is not subtracted: the others are summed anew.
+# and a feature that outweighs all others that many times is not subtracted: the others are summed anew.
 _DOMINANT = 100
 # Distances held at a time by a thread.
 _BLOCK = 2**17
@@ -34,7 +34,7 @@ def plain_neighbors(estimator: Any) -> tuple[int, int] | None:
     return (int(n_neighbors), int(power)) if valid and plain and power in (1, 2) else None
 
 
-class Neighbors:
+class NeighborVotes:
     """Nearest neighbours by distances that are sums over columns, so that a feature can be subtracted.
 
     Parameters
