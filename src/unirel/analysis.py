@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from unirel.information.base import Information, Memo, make_information
 from unirel.information.knn import KNN
-from unirel.options import EstimationOptions
+from unirel.options import EstimationOptions, for_search
 from unirel.results import Analysis
 from unirel.table import Table
 
@@ -36,7 +36,7 @@ def analyse(
         Find what the first n tell together for every n; otherwise for all of them only.
     """
     columns = np.asarray(order, np.intp)
-    information = make_information(table, options)
+    information = make_information(table, for_search(options))
     entropy = information.entropy(table.target) if table.discrete[table.target] else None
     names = tuple(table.names[column] for column in columns)
     return Analysis(names, _shared(information, columns), *_about_target(table, columns, options, curve), entropy)

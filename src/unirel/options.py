@@ -28,7 +28,7 @@ ColumnNames = Sequence[int | str]
 BINNINGS = ("frequency", "width", "mdl")
 UNIQUE_METHODS = ("ksg", "reference", "classifier")
 # Kinds of unique relevance that a search can boost.
-BOOSTS = ("reference", "selected", "both", "ksg", "classifier")
+BOOSTS = ("both", "reference", "selected", "ksg", "classifier")
 CLASSIFIER_NAMES = ("logistic", "rf", "knn", "svm")
 # What `n_features_to_select` means by default, where there are that many features.
 DEFAULT_N_FEATURES = 10
@@ -68,6 +68,11 @@ def _count_or(name: str, lowest: int) -> Callable[[str, Any], None]:
             check_whole_number(parameter, value, lowest, or_name=name)
 
     return check
+
+
+def _check_samples(parameter: str, value: Any) -> None:
+    if value is not None:
+        check_whole_number(parameter, value, 10)
 
 
 def _check_candidates(parameter: str, value: Any) -> None:
@@ -184,12 +189,14 @@ class EstimationOptions(WorkOptions, total=False):
     estimator: Annotated[
         str,
         Option(
-            "knn",
-            "{" + ", ".join(f'"{name}"' for name in ESTIMATORS) + "}",
-            "Nearest neighbours, frequencies of discrete columns, or frequencies after binning, which is much cheaper.",
-            _one_of(*ESTIMATORS),
+            "auto",
+            "{" + ", ".join(f'"{name}"' for name in ("auto", *ESTIMATORS)) + "}",
+            "Nearest neighbours, frequencies of discrete columns, or frequencies after binning. A selection counts, "
+            "since bins choose as well as neighbours at a hundredth of the cost, and a measure takes neighbours, if it "
+            'is "auto".',
+            _one_of("auto", *ESTIMATORS),
             ("--estimator",),
-            ESTIMATORS,
+            ("auto", *ESTIMATORS),
         ),
     ]
     n_neighbors: Annotated[
@@ -215,7 +222,7 @@ class EstimationOptions(WorkOptions, total=False):
     ]
     n_bins: Annotated[
         int | Literal["auto"],
-        Option("auto", 'int or "auto"', 'Bins of a continuous column ("binned").', _count_or("auto", 2)),
+        Option(8, 'int or "auto"', 'Bins of a continuous column ("binned").', _count_or("auto", 2)),
     ]
     binning: Annotated[
         Binning,
@@ -276,8 +283,8 @@ class SearchOptions(MeasureOptions, ClassifierOptions, ProgressOptions, total=Fa
     unique_relevance: Annotated[
         Any,
         Option(
-            "reference",
-            '{"reference", "selected", "both", "ksg", "classifier"} or array of shape (n_features,)',
+            "both",
+            '{"both", "reference", "selected", "ksg", "classifier"} or array of shape (n_features,)',
             "What a feature tells that others do not: beside the first 20 features that the same criterion selects "
             'without boost ("reference"), beside those selected so far ("selected"), both of these (three parts to '
             'two), beside all others ("ksg", as published), by the loss of a classifier without it ("classifier"), or '
@@ -285,6 +292,17 @@ class SearchOptions(MeasureOptions, ClassifierOptions, ProgressOptions, total=Fa
             _check_method,
             ("--unique-relevance", "-u"),
             (*BOOSTS, "none"),
+        ),
+    ]
+    unique_samples: Annotated[
+        int | None,
+        Option(
+            2000,
+            "int, optional",
+            "Rows from which the first three of these are estimated: a seeded sample, by class, where there are more; "
+            "None for all rows, whose cost grows with their square.",
+            _check_samples,
+            ("--unique-samples",),
         ),
     ]
     include: Annotated[
@@ -320,7 +338,13 @@ class SearchOptions(MeasureOptions, ClassifierOptions, ProgressOptions, total=Fa
     ]
     random_state: Annotated[
         int | None,
-        Option(0, "int, optional", "Seed of the shuffled copies; nothing else is random.", _check_seed, ("--seed",)),
+        Option(
+            0,
+            "int, optional",
+            "Seed of the shuffled copies and of the sample of rows; nothing else is random.",
+            _check_seed,
+            ("--seed",),
+        ),
     ]
 
 
@@ -345,7 +369,7 @@ class SelectorOptions(SelectionOptions, total=False):
     criterion: Annotated[
         Any,
         Option(
-            "jmi",
+            "jmim",
             "{" + ", ".join(f'"{name}"' for name in CRITERIA) + "} or Criterion",
             "What to score candidates by.",
             flags=("--criterion", "-c"),
@@ -355,7 +379,7 @@ class SelectorOptions(SelectionOptions, total=False):
     beta: Annotated[
         float,
         Option(
-            0.1,
+            0.5,
             "float",
             "Weight of unique relevance, from 0 to 1; with 0 it is not computed at all.",
             lambda parameter, value: check_beta(value, parameter),
@@ -392,6 +416,11 @@ def complete(group: type[Group], given: Mapping[str, Any], owner: str) -> Group:
     for name, option in known.items():
         option.check(name, values[name])
     return cast(Group, values)
+
+
+def for_search(options: Group) -> Group:
+    """The same options with what "auto" means to a search."""
+    return cast(Group, {**options, "estimator": "binned"}) if options["estimator"] == "auto" else options
 
 
 def part_of(group: type[Group], options: Mapping[str, Any]) -> Group:

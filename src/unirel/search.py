@@ -11,7 +11,15 @@ from numpy.typing import NDArray
 
 from unirel.criteria.base import Criterion, make_criterion
 from unirel.information.base import Columns, Memo, Values, make_information
-from unirel.options import DEFAULT_N_FEATURES, EstimationOptions, SelectionOptions, check_beta, part_of, settings_of
+from unirel.options import (
+    DEFAULT_N_FEATURES,
+    EstimationOptions,
+    SelectionOptions,
+    check_beta,
+    for_search,
+    part_of,
+    settings_of,
+)
 from unirel.results import Ending, Selection, SelectionPath
 from unirel.table import Table
 from unirel.unique import REFERENCE_SIZE, Boost, find_boost, needs_reference
@@ -75,6 +83,7 @@ class Searches:
 
     def __init__(self, table: Table, options: SelectionOptions, n_searches: int = 1) -> None:
         n_features, auto = _n_features(table, options["n_features_to_select"])
+        options = for_search(options)
         self._options = options
         self._limits = Limits(
             n_features,

@@ -209,18 +209,19 @@ class BURSelector(BaseSelector):
 
     def __init__(
         self,
-        criterion: str | Criterion = "jmi",
+        criterion: str | Criterion = "jmim",
         n_features_to_select: int | float | Literal["auto"] = DEFAULT_N_FEATURES,
         *,
-        beta: float = 0.1,
-        unique_relevance: Any = "reference",
+        beta: float = 0.5,
+        unique_relevance: Any = "both",
+        unique_samples: int | None = 2000,
         classifier: Any = None,
         cv: Any = 5,
-        estimator: str = "knn",
+        estimator: str = "auto",
         n_neighbors: int = 3,
         metric: str = "auto",
         scale: str | None = "standard",
-        n_bins: int | Literal["auto"] = "auto",
+        n_bins: int | Literal["auto"] = 8,
         binning: str = "frequency",
         correction: str | None = None,
         kinds: Kinds | None = None,
@@ -238,6 +239,7 @@ class BURSelector(BaseSelector):
         self.n_features_to_select = n_features_to_select
         self.beta = beta
         self.unique_relevance = unique_relevance
+        self.unique_samples = unique_samples
         self.classifier = classifier
         self.cv = cv
         self.estimator = estimator
@@ -257,6 +259,31 @@ class BURSelector(BaseSelector):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+
+    @classmethod
+    def paper(cls, criterion: str | Criterion = "jmi", **parameters: Any) -> Self:
+        """The form of the paper: nearest neighbours, and unique relevance beside all other features at weight 0.1.
+
+        Parameters
+        ----------
+        criterion : str or Criterion
+            The paper has "mim", "mrmr", "jmi", "jmim" and "gsa".
+        **parameters
+            Others of `BURSelector`, which go before those of the paper.
+
+        Returns
+        -------
+        BURSelector
+
+        Examples
+        --------
+        >>> from unirel import BURSelector
+        >>> BURSelector.paper("mrmr")
+        BURSelector(beta=0.1, criterion='mrmr', estimator='knn', max_candidates=None,
+                    unique_relevance='ksg', unique_samples=None)
+        """
+        published = {"beta": 0.1, "unique_relevance": "ksg", "estimator": "knn"}
+        return cls(criterion, **{**published, "max_candidates": None, "unique_samples": None, **parameters})
 
     def fit(self, X: Any, y: Any) -> Self:
         """Select features.

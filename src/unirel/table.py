@@ -222,6 +222,23 @@ class Table:
         columns = Columns(parts, self.columns.facts.take(contents.origins), self.n_samples)
         return Table(columns, n, self.classes, contents, n + self.features)
 
+    def take(self, columns: Positions, rows: Positions) -> Table:
+        """A small table of its own: some columns of some rows, and the target."""
+        chosen = np.append(columns, self.target)
+        values = np.zeros((len(rows), len(chosen)))
+        discrete, continuous = self.discrete[chosen], self.continuous[chosen]
+        # A few columns at a time, since those of all rows have to be taken.
+        for places in np.array_split(np.arange(len(chosen)), max(1, len(chosen) * self.n_samples // 2**22)):
+            codes, numbers = places[discrete[places]], places[continuous[places]]
+            if len(codes):
+                values[:, codes] = self.code_block(chosen[codes])[0][:, rows].T
+            if len(numbers):
+                values[:, numbers] = self.continuous_block(chosen[numbers])[:, rows].T
+        kinds = {place: KINDS[self.columns.facts.kinds[column]] for place, column in enumerate(columns.tolist())}
+        target_kind: Any = KINDS[self.columns.facts.kinds[self.target]]
+        scale: Any = self._contents.scale
+        return Table.from_data(values[:, :-1], values[:, -1], kinds=kinds, target_kind=target_kind, scale=scale)
+
     def _of_kind(self, columns: Sequence[int] | Positions, kind: int) -> Positions:
         """Columns as an array of positions, all of one kind."""
         chosen = np.asarray(columns, np.intp)
@@ -319,7 +336,7 @@ class _Contents:
         self.sparse: SparseColumns | None = SparseColumns(sources[0], asked[0]) if is_sparse else None
         self._first = 0 if self.sparse is None else self._n_features  # the position of the first dense column
         self._dense = DenseColumns(n_columns - self._first, n_samples)
-        self._sources, self._scale = sources, scale
+        self._sources, self.scale = sources, scale
         start = -self._first
         for source, kinds in zip(sources[:-1], asked, strict=True):
             if source.sparse is None:
@@ -390,7 +407,7 @@ class _Contents:
             rows = dense.numbers_of(columns)
             step = max(1, _BLOCK // rows.shape[1])
             for block in (slice(start, start + step) for start in range(0, len(rows), step)):
-                variances[columns[block]] = _scale_rows(rows[block], self._scale)
+                variances[columns[block]] = _scale_rows(rows[block], self.scale)
             values[columns] = rows
             largest = max(largest, rows.max(), -rows.min())
         gaps = np.flatnonzero((kinds == CONTINUOUS) & has_gaps)
@@ -398,7 +415,7 @@ class _Contents:
             for column, row in zip(columns.tolist(), dense.numbers_of(columns), strict=True):
                 present = row[np.newaxis, ~np.isnan(row)]
                 if present.size:
-                    variances[column] = _scale_rows(present, self._scale)[0]
+                    variances[column] = _scale_rows(present, self.scale)[0]
                     largest = max(largest, present.max(), -present.min())
                 row[~np.isnan(row)] = present[0]
                 values[column] = row
@@ -408,18 +425,18 @@ class _Contents:
             values[column, np.isnan(values[column])] = 4 * far
         for columns in dense.sections(np.flatnonzero(kinds == DISCRETE)):
             values[columns] = dense.codes_of(columns) * (2 * far)
-        return _Scaled(values, far, _find_unit(variances[: self._n_features]) if self._scale is None else 1.0)
+        return _Scaled(values, far, _find_unit(variances[: self._n_features]) if self.scale is None else 1.0)
 
     def _check_overflow(self) -> None:
         """Refuse columns whose scaled values, or squares of their differences, would not be finite."""
         largest = self._dense.largest
-        if self._scale == "standard":
+        if self.scale == "standard":
             for column in np.flatnonzero(largest >= _SAFE).tolist():
                 row = self._dense.numbers_of(np.array([column]))
                 if not np.isfinite(_standardise(row[:, ~np.isnan(row[0])])).all():
                     about = f"{self._label(column)} overflows when it is scaled (largest value {largest[column]:.3g})"
                     raise ValueError(f"{about}; divide it by a constant")
-        if self._scale is None:
+        if self.scale is None:
             facts = self.facts()
             n_levels = int((facts.n_values + (facts.n_missing > 0))[facts.kinds == DISCRETE].max(initial=0))
             # Estimators sum squares of differences over columns, and those must stay finite too.
@@ -447,7 +464,7 @@ class _Shuffled:
         self._n_samples, n_columns = shape
         features = np.arange(n_features)
         self.origins: Positions = np.concatenate([features, features, np.arange(n_features, n_columns)])
-        self.sparse = contents.sparse
+        self.sparse, self.scale = contents.sparse, contents.scale
         self._contents, self._n_features = contents, n_features
         self._start = np.random.PCG64(int(np.random.default_rng(random_state).integers(2**63))).state
 

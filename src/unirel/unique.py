@@ -207,25 +207,84 @@ def stretch(values: Values) -> Values:
     return np.asarray((values - low) / (high - low) if high > low else values - low)
 
 
+class Sample:
+    """The columns and rows that unique relevance is estimated from: of a large table a few, in a table of their own.
+
+    Parameters
+    ----------
+    table : Table
+        What is searched.
+    columns : ndarray of int
+        Columns that may be asked about.
+    options : SearchOptions
+        How many rows at most, their seed, and how distances are measured.
+    """
+
+    def __init__(self, table: Table, columns: Columns, options: SearchOptions) -> None:
+        most, self._positions = options["unique_samples"], np.arange(len(table.columns))
+        if table.is_sparse or (most is not None and most < table.n_samples):
+            rows = _choose_by_class(table, most, options["random_state"])
+            self._positions[columns] = np.arange(len(columns))
+            table = table.take(columns, rows)
+        self.credit = _credit(table)
+        finder = UniqueFinder(table, "reference", metric=options["metric"], n_jobs=options["n_jobs"])
+        with warnings.catch_warnings():
+            # That classes are smaller than a ball is not for the user to mend: the credit is lowered instead.
+            warnings.simplefilter("ignore", UnirelWarning)
+            self._information = finder.information()
+
+    def beside(self, block: Columns, candidates: Columns) -> Values:
+        """I(block and candidate; y) - I(block; y) of each candidate."""
+        return self._information.with_each(self._positions[block], self._positions[candidates]).change
+
+    def within_and_beside(self, members: Columns, others: Columns) -> Values:
+        """Unique relevance of the members of a reference set, then of other columns beside it."""
+        return _beside_reference(self._information, self._positions[members], self._positions[others]).values
+
+
+def _choose_by_class(table: Table, most: int | None, random_state: int | None) -> Columns:
+    """Random rows in ascending order: of each class its share, but enough for a ball if it has them."""
+    if most is None or most >= table.n_samples:
+        return np.arange(table.n_samples)
+    rng = np.random.default_rng(random_state)
+    if table.classes is None:
+        return np.sort(rng.choice(table.n_samples, most, replace=False))
+    codes = table.codes(table.target)
+    chosen = []
+    for label, size in enumerate(np.bincount(codes).tolist()):
+        wanted = min(size, max(_REFERENCE_NEIGHBORS + 1, round(size * most / table.n_samples)))
+        chosen.append(rng.choice(np.flatnonzero(codes == label), wanted, replace=False))
+    return np.sort(np.concatenate(chosen))
+
+
+def _credit(table: Table) -> float:
+    """Which share of the neighbours asked for the rows have in their class: 1 unless there are small classes."""
+    if table.classes is None:
+        return 1.0
+    sizes = np.bincount(table.codes(table.target))
+    return float((sizes * np.minimum(1.0, (sizes - 1) / _REFERENCE_NEIGHBORS)).sum() / sizes.sum())
+
+
 class Stepwise:
     """Unique relevance beside the features that are selected: I(x, S; y) - I(S; y).
 
     Beside many features it is noise, so from then on it is taken beside the first of them.
     """
 
-    def __init__(self, information: KNN) -> None:
-        self._information = information
-        self._late: dict[int, float] = {}  # beside the most features there can be
+    def __init__(self, sample: Sample) -> None:
+        self._sample = sample
+        self._late: dict[tuple[int, ...], dict[int, float]] = {}  # beside the most features there can be
 
     def beside(self, selected: Columns, candidates: Columns) -> Values:
         """What each candidate adds to the selected features."""
         first = selected[:_MOST_SELECTED]
         if len(first) < _MOST_SELECTED:
-            return self._information.with_each(first, candidates).change
-        asked = np.array([candidate for candidate in candidates.tolist() if candidate not in self._late], np.intp)
-        change = self._information.with_each(first, asked).change if len(asked) else np.empty(0)
-        self._late |= dict(zip(asked.tolist(), change.tolist(), strict=True))
-        return np.array([self._late[candidate] for candidate in candidates.tolist()])
+            return self._sample.beside(first, candidates)
+        known = self._late.setdefault(tuple(first.tolist()), {})
+        asked = np.array([candidate for candidate in candidates.tolist() if candidate not in known], np.intp)
+        if len(asked):
+            known |= dict(zip(asked.tolist(), self._sample.beside(first, asked).tolist(), strict=True))
+        return np.array([known[candidate] for candidate in candidates.tolist()])
 
 
 @dataclass(frozen=True)
@@ -242,17 +301,21 @@ class Boost:
         What is found anew at every step.
     share : float
         Its share of the weight of unique relevance; the rest is that of the values.
+    credit : float
+        By which the weight is multiplied: below 1 where classes are too small for the neighbours asked for.
     """
 
     values: Values
     rescale: bool = False
     stepwise: Stepwise | None = None
     share: float = 0.0
+    credit: float = 1.0
 
     def blend(self, scores: Values, candidates: Columns, selected: Columns, beta: float) -> Values:
         """(1 - beta) J + beta UR of the candidates; minus infinity for those that are too far behind to ask about."""
         if not self.rescale:
             return (1.0 - beta) * scores + beta * self.values[candidates]
+        beta *= self.credit
         # Beside nothing, what a feature adds is its relevance, which is the score.
         later = beta * self.share
         own = 1.0 - beta if len(selected) else 1.0 - beta + later
@@ -294,15 +357,16 @@ def find_boost(
         given = (options["n_neighbors"], options["metric"], options["classifier"], options["cv"], options["n_jobs"])
         found = UniqueFinder(table, unique, *given).find().values
         return Boost(_for_all_columns(table, np.maximum(found, 0.0) if unique == "ksg" else stretch(found)))
-    finder = UniqueFinder(table, "reference", metric=options["metric"], n_jobs=options["n_jobs"])
-    stepwise = None if unique == "reference" else Stepwise(finder.information())
-    if reference is None:
-        return Boost(np.full(len(table.columns), np.nan), True, stepwise, share=1.0)
-    members = np.array(list(reference), np.intp)
-    others = np.setdiff1d(columns, members)
+    members = np.array([] if reference is None else list(reference), np.intp)
+    sample = Sample(table, np.union1d(columns, members), options)
+    stepwise = None if unique == "reference" else Stepwise(sample)
     values = np.full(len(table.columns), np.nan)
-    values[np.concatenate([members, others])] = _beside_reference(finder.information(), members, others).values
-    return Boost(values, True, stepwise, share=0.0 if stepwise is None else _STEPWISE_SHARE)
+    if reference is None:
+        return Boost(values, True, stepwise, share=1.0, credit=sample.credit)
+    others = np.setdiff1d(columns, members)
+    values[np.concatenate([members, others])] = sample.within_and_beside(members, others)
+    share = 0.0 if stepwise is None else _STEPWISE_SHARE
+    return Boost(values, True, stepwise, share, sample.credit)
 
 
 def _spread(values: Values) -> float:

@@ -279,7 +279,8 @@ def find_values(X: Values, y: Labels, selector: OwnSelector, classifier: Any) ->
     options = selector.options
     if options["classifier"] is None:
         options = {**options, "classifier": classifier}
-    boost = find_boost(selector.read(X, y), options["unique_relevance"], None, options)
+    table = selector.read(X, y)
+    boost = find_boost(table, options["unique_relevance"], None, table.features, options)
     return boost.values[: X.shape[1]], time.perf_counter() - started
 
 

@@ -29,8 +29,8 @@ def selectors(dataset: str, n_candidates: int, classifiers: Sequence[str]) -> di
     metric = metric_of(dataset)
     found: dict[str, BURSelector | Wrapper] = {}
     for criterion, title in TITLES.items():
-        found[title] = BURSelector(criterion, beta=0, metric=metric)
-        found[f"{title}-BUR-CLF"] = BURSelector(criterion, beta=BETA, unique_relevance="classifier", metric=metric)
+        found[title] = BURSelector.paper(criterion, beta=0, metric=metric)
+        found[f"{title}-BUR-CLF"] = BURSelector.paper(criterion, unique_relevance="classifier", metric=metric)
     if set(classifiers) != {"knn"}:  # which has no weights to eliminate by
         found["RFE"] = Wrapper("rfe")
     found["FFS"] = Wrapper("ffs", n_candidates)

@@ -11,7 +11,7 @@ BOOSTS = ("BUR-KSG", "BUR-REF", "BUR-VAL")
 ABOUT = f"""Plain criteria beside three boosts of unique relevance (UR):
 
 - BUR-KSG: UR given all other features, beta {BETA}, as in the paper.
-- BUR-REF: reference UR, beta {BETA}, the default of unirel; the paper has no such numbers.
+- BUR-REF: reference UR, beta {BETA}; the paper has no such numbers.
 - BUR-VAL: reference UR, beta chosen from {BETAS} by validation accuracy; the paper has no such numbers.
 
 JMI and JMIM follow the equations; the released script of the paper never looks at the target after the first pick."""
@@ -22,9 +22,9 @@ def selectors(dataset: str) -> dict[str, BURSelector | ChosenBeta]:
     metric = metric_of(dataset)
     found: dict[str, BURSelector | ChosenBeta] = {}
     for criterion, title in TITLES.items():
-        boosted = BURSelector(criterion, beta=BETA, metric=metric)
-        found[title] = BURSelector(criterion, beta=0, metric=metric)
-        found[f"{title}-BUR-KSG"] = BURSelector(criterion, beta=BETA, unique_relevance="ksg", metric=metric)
+        boosted = BURSelector.paper(criterion, beta=BETA, unique_relevance="reference", metric=metric)
+        found[title] = BURSelector.paper(criterion, beta=0, metric=metric)
+        found[f"{title}-BUR-KSG"] = BURSelector.paper(criterion, beta=BETA, metric=metric)
         found[f"{title}-BUR-REF"] = boosted
         found[f"{title}-BUR-VAL"] = ChosenBeta(boosted, BETAS)
     return found

@@ -85,7 +85,7 @@ class CodeMatrix:
             self._matrices.append(np.empty((len(columns), table.n_samples), dtype))
         if table.discrete.all() and not self._widths.any():
             # Those of the table will do as they are.
-            self._matrices[0] = table.code_block(np.arange(len(self.n_levels)))[0]
+            self._matrices[0] = table.code_block(np.arange(len(self.n_levels)))[0]  # type: ignore[assignment]
             self._ready[:] = True
 
     def prepare(self, columns: Columns, rest: Rest | None = None) -> None:

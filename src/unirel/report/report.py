@@ -212,5 +212,4 @@ def _rename(table: Table, feature_names: Sequence[str]) -> Table:
     if len(set(names)) < len(names):
         repeated = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"feature_names has {repeated!r} more than once; rename one of them")
-    named = [replace(column, name=name) for column, name in zip(table.columns, names, strict=False)]
-    return replace(table, columns=(*named, *table.columns[table.n_features :]))
+    return table.renamed(names)

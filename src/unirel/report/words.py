@@ -1,6 +1,5 @@
 """Results in words. Advice is given only where the numbers support it."""
 
-
 import numpy as np
 from numpy.typing import NDArray
 
