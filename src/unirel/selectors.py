@@ -7,6 +7,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csc_array, issparse
 from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import DataConversionWarning
@@ -52,7 +53,7 @@ class BaseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         X = self._check_table(X, reset=False)
         return take_columns(X, self.get_support(indices=True), self._wanted_library())
 
-    def inverse_transform(self, X: Any) -> NDArray[Any]:
+    def inverse_transform(self, X: Any) -> Any:
         """Put the selected features back to their places, with zeros for all others.
 
         Parameters
@@ -62,12 +63,17 @@ class BaseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
 
         Returns
         -------
-        ndarray of shape (n_samples, n_features)
+        ndarray or sparse array of shape (n_samples, n_features)
         """
         support = self.get_support()
-        array = check_array(X, dtype=None, ensure_all_finite=False)
+        array = check_array(X, dtype=None, accept_sparse="csc", ensure_all_finite=False)
         if array.shape[1] != support.sum():
             raise ValueError(f"X has {array.shape[1]} columns, but {support.sum()} features were selected")
+        if issparse(array):
+            sizes = np.zeros(support.size + 1, array.indptr.dtype)
+            sizes[1:][support] = np.diff(array.indptr)
+            shape = (array.shape[0], support.size)
+            return csc_array((array.data, array.indices, np.cumsum(sizes)), shape=shape)
         result = np.zeros((array.shape[0], support.size), dtype=array.dtype)
         result[:, support] = array
         return result
@@ -100,6 +106,7 @@ class BaseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         tags.target_tags.required = True
         tags.input_tags.allow_nan = self._searcher().missing != "error"
         tags.input_tags.string = True
+        tags.input_tags.sparse = True
         return tags
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
@@ -113,6 +120,8 @@ class BaseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         """Check shape and names the way scikit-learn does; what the columns hold is looked at when they are read."""
         if is_frame(X):
             return validate_data(self, X, reset=reset, skip_check_array=True)
+        if issparse(X):
+            return validate_data(self, X, reset=reset, dtype=None, accept_sparse=True, ensure_all_finite=False)
         # In `fit` infinite values are refused by the name of their column; missing ones were fine if there were some.
         lenient = reset or get_tags(self).input_tags.allow_nan or any(column.n_missing for column in self.columns_)
         array = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite=not lenient)

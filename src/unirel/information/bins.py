@@ -145,20 +145,20 @@ class Bins:
     """
 
     def __init__(self, table: Table, rule: Rule, n_jobs: int | None) -> None:
-        self._table, self._rule, self._n_jobs = table, rule, n_jobs
+        self._table, self.rule, self._n_jobs = table, rule, n_jobs
 
     def n_levels(self, columns: Columns) -> Columns:
         """Levels of some columns: bins, and one for missing values if there are any."""
-        n_bins = self._described[1][columns] + 1 if self._rule.binning == "mdl" else self._rule.n_bins
+        n_bins = self._described[1][columns] + 1 if self.rule.binning == "mdl" else self.rule.n_bins
         return np.asarray(n_bins + self._table.has_missing[columns])
 
     def codes(self, columns: Columns, dtype: np.dtype[Any]) -> NDArray[Any]:
         """Bins of the values of some columns."""
         values = self._table.continuous_block(columns)
-        if self._rule.binning == "mdl":
+        if self.rule.binning == "mdl":
             edges, n_edges = self._described[0][columns], self._described[1][columns]
         else:
-            edges, n_edges = self._rule.edges(values)
+            edges, n_edges = self.rule.edges(values)
         codes = np.empty(values.shape, dtype)
         find_bins(values, edges, n_edges + 1, codes)
         return codes
@@ -169,7 +169,7 @@ class Bins:
         continuous = np.flatnonzero(self._table.continuous)
         size = max(1, _BLOCK // self._table.n_samples)
         blocks = [continuous[start : start + size] for start in range(0, len(continuous), size)]
-        found = map_tasks(lambda block: self._rule.edges(self._table.continuous_block(block)), blocks, self._n_jobs)
+        found = map_tasks(lambda block: self.rule.edges(self._table.continuous_block(block)), blocks, self._n_jobs)
         n_edges = np.zeros(len(self._table.columns), np.intp)
         for block, (_, numbers) in zip(blocks, found, strict=True):
             n_edges[block] = numbers
