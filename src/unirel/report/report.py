@@ -106,12 +106,13 @@ class Report:
             table = _rename(table, feature_names)
             # In a fold the columns of an array have no names.
             chosen["include"], chosen["exclude"] = (table.positions(chosen[name]) for name in ("include", "exclude"))
-        if accuracy is None:
-            return cls.from_table(table, chosen, origin or Origin())
-        from unirel.report.accuracy import check_accuracy, measure_accuracy  # scikit-learn is slow to import
+        if accuracy is not None:
+            from unirel.report.accuracy import check_accuracy, measure_accuracy  # scikit-learn is slow to import
 
-        check_accuracy(accuracy, table, chosen["unique_relevance"])
+            check_accuracy(accuracy, table, chosen["unique_relevance"])
         report = cls.from_table(table, chosen, origin or Origin())
+        if accuracy is None or report.interrupted:
+            return report
         return replace(report, accuracy=measure_accuracy(accuracy, X, y, table, report.selection, chosen))
 
     @classmethod

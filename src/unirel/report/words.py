@@ -105,9 +105,10 @@ def _can_go(pair: tuple[int, int], selection: Selection, analysis: Analysis) -> 
         return ""
     joint, lost = analysis.together[1], max(0.0, float(analysis.lost[less]))
     left = f"{joint - lost:.2f} of {joint:.2f} nats about the target"
+    others, tell = ("the other", "tells") if len(selection) == 2 else ("the others", "tell")
     if lost <= _LITTLE * joint:
-        return f"; without '{analysis.names[less]}' the others still tell {left}, so one of the two may do"
-    return f"; but without '{analysis.names[less]}' the others tell only {left}"
+        return f"; without '{analysis.names[less]}' {others} still {tell} {left}, so one of the two may do"
+    return f"; but without '{analysis.names[less]}' {others} {tell} only {left}"
 
 
 def _mostly_missing(selection: Selection, table: Table) -> str:
