@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from numbers import Real
 from typing import Any, Unpack, cast
 
+from numpy.typing import ArrayLike
+
 from unirel.criteria.base import Criterion
 from unirel.options import ReadingOptions, SelectionOptions, complete, documented, part_of
 from unirel.results import SelectionPath
@@ -20,6 +22,7 @@ def selection_path(
     *,
     criteria: str | Criterion | Sequence[str | Criterion] = ("mim", "mrmr", "jmi", "jmim", "cmim"),
     betas: float | Sequence[float] = DEFAULT_BETAS,
+    sample_weight: ArrayLike | None = None,
     **options: Unpack[SelectionOptions],
 ) -> SelectionPath:
     """Select features by several criteria and weights of unique relevance.
@@ -34,6 +37,8 @@ def selection_path(
         What to score candidates by: "mim", "mrmr", "jmi", "jmim", "cmim", "gsa", or an instance of your own class.
     betas : float or list of float
         Weights of unique relevance in ``(1 - beta) * J + beta * UR``; 0 is the plain criterion.
+    sample_weight : array of shape (n_samples,), optional
+        How many rows each row stands for, for estimators that count.
     {options}
 
     Returns
@@ -59,4 +64,4 @@ def selection_path(
     one = isinstance(criteria, str | Criterion)
     named = [cast(str | Criterion, criteria)] if one else list(cast(Sequence[str | Criterion], criteria))
     weights = [float(betas)] if isinstance(betas, Real) else list(cast(Sequence[float], betas))
-    return select(table, named, weights, chosen)
+    return select(table, named, weights, chosen, sample_weight)

@@ -7,7 +7,7 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from unirel.criteria.base import Criterion, make_criterion
 from unirel.information.base import Columns, Memo, Values, make_information
@@ -34,14 +34,18 @@ _MANY, _FEW = 10, 300
 
 
 def select(
-    table: Table, criteria: Sequence[str | Criterion], betas: Sequence[float], options: SelectionOptions
+    table: Table,
+    criteria: Sequence[str | Criterion],
+    betas: Sequence[float],
+    options: SelectionOptions,
+    sample_weight: ArrayLike | None = None,
 ) -> SelectionPath:
     """One selection for each criterion and weight, fewer if interrupted, from one set of estimates."""
     chosen = [make_criterion(criterion) for criterion in criteria]
     if not chosen or len(betas) == 0:
         raise ValueError(f"criteria={list(criteria)!r}, betas={list(betas)!r}: name at least one of each")
     weights = [check_beta(beta) for beta in betas]
-    searches = Searches(table, options, len(chosen) * len(weights))
+    searches = Searches(table, options, len(chosen) * len(weights), sample_weight)
     selections: list[Selection] = []
     for criterion in chosen:
         selections += searches.run(criterion, weights)
@@ -79,9 +83,17 @@ class Searches:
         How, all of them.
     n_searches : int
         How many searches progress is counted over.
+    sample_weight : array of shape (n_samples,), optional
+        How many rows each row stands for.
     """
 
-    def __init__(self, table: Table, options: SelectionOptions, n_searches: int = 1) -> None:
+    def __init__(
+        self,
+        table: Table,
+        options: SelectionOptions,
+        n_searches: int = 1,
+        sample_weight: ArrayLike | None = None,
+    ) -> None:
         n_features, auto = _n_features(table, options["n_features_to_select"])
         options = for_search(options)
         self._options = options
@@ -95,7 +107,8 @@ class Searches:
         )
         _check_columns(table, self._limits)
         self._table = table.with_probes(options["random_state"]) if auto else table
-        self._memo = Memo(make_information(self._table, part_of(EstimationOptions, options)))
+        self._memo = Memo(make_information(self._table, part_of(EstimationOptions, options), sample_weight))
+        self._sample_weight = None if sample_weight is None else np.asarray(sample_weight, np.float64)
         self._boosts: dict[tuple[Any, ...], Boost] = {}
         self._counter = Stages(progress_of(options, "selecting"), n_features * n_searches)
         self.interrupted = False
@@ -138,7 +151,7 @@ class Searches:
         try:
             members = reference.order.tolist() if beside else None
             columns = np.concatenate([*candidates_of(self._memo, self._limits), self._limits.include]).astype(np.intp)
-            boost = find_boost(self._table, unique, members, columns, self._options)
+            boost = find_boost(self._table, unique, members, columns, self._options, self._sample_weight)
         except KeyboardInterrupt:
             return self._without_boost(reference, Ending.INTERRUPTED)
         self._boosts[key] = boost

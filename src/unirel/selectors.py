@@ -294,7 +294,7 @@ class BURSelector(BaseSelector):
         published = {"beta": 0.1, "unique_relevance": "ksg", "estimator": "knn"}
         return cls(criterion, **{**published, "max_candidates": None, "unique_samples": None, **parameters})
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Select features.
 
         Parameters
@@ -304,6 +304,8 @@ class BURSelector(BaseSelector):
             or without missing values.
         y : array or series of shape (n_samples,)
             The target: class labels of any type, or numbers.
+        sample_weight : array of shape (n_samples,), optional
+            How many rows each row stands for; a row of weight 0 is as good as not there. For estimators that count.
 
         Returns
         -------
@@ -312,7 +314,7 @@ class BURSelector(BaseSelector):
         X = self._check_table(X, reset=True)
         options = self.options()
         table = self._read(X, y, options)
-        (selection,) = select(table, [options["criterion"]], [options["beta"]], options)
+        (selection,) = select(table, [options["criterion"]], [options["beta"]], options, sample_weight)
         self._keep(table, selection, self.n_features_to_select)
         return self
 

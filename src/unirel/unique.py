@@ -218,12 +218,17 @@ class Sample:
         Columns that may be asked about.
     options : SearchOptions
         How many rows at most, their seed, and how distances are measured.
+    sample_weight : ndarray, optional
+        How many rows each row stands for: it is there that often.
     """
 
-    def __init__(self, table: Table, columns: Columns, options: SearchOptions) -> None:
+    def __init__(
+        self, table: Table, columns: Columns, options: SearchOptions, sample_weight: Values | None = None
+    ) -> None:
         most, self._positions = options["unique_samples"], np.arange(len(table.columns))
-        if table.is_sparse or (most is not None and most < table.n_samples):
-            rows = _choose_by_class(table, most, options["random_state"])
+        if table.is_sparse or sample_weight is not None or (most is not None and most < table.n_samples):
+            rng = np.random.default_rng(options["random_state"])
+            rows = _choose_by_class(table, _repeat(table.n_samples, sample_weight, rng), most, rng)
             self._positions[columns] = np.arange(len(columns))
             table = table.take(columns, rows)
         self.credit = _credit(table)
@@ -242,18 +247,26 @@ class Sample:
         return _beside_reference(self._information, self._positions[members], self._positions[others]).values
 
 
-def _choose_by_class(table: Table, most: int | None, random_state: int | None) -> Columns:
-    """Random rows in ascending order: of each class its share, but enough for a ball if it has them."""
-    if most is None or most >= table.n_samples:
-        return np.arange(table.n_samples)
-    rng = np.random.default_rng(random_state)
+def _repeat(n_samples: int, sample_weight: Values | None, rng: np.random.Generator) -> Columns:
+    """All rows, each as often as its weight says; weights that are not whole are rounded up or down at random."""
+    rows = np.arange(n_samples)
+    if sample_weight is None:
+        return rows
+    whole = np.floor(sample_weight)
+    return np.repeat(rows, (whole + (rng.random(n_samples) < sample_weight - whole)).astype(np.intp))
+
+
+def _choose_by_class(table: Table, rows: Columns, most: int | None, rng: np.random.Generator) -> Columns:
+    """Some of the rows in ascending order: of each class its share, but enough for a ball if it has them."""
+    if most is None or most >= len(rows):
+        return rows
     if table.classes is None:
-        return np.sort(rng.choice(table.n_samples, most, replace=False))
-    codes = table.codes(table.target)
+        return np.sort(rng.choice(rows, most, replace=False))
+    codes = table.codes(table.target)[rows]
     chosen = []
     for label, size in enumerate(np.bincount(codes).tolist()):
-        wanted = min(size, max(_REFERENCE_NEIGHBORS + 1, round(size * most / table.n_samples)))
-        chosen.append(rng.choice(np.flatnonzero(codes == label), wanted, replace=False))
+        wanted = min(size, max(_REFERENCE_NEIGHBORS + 1, round(size * most / len(rows))))
+        chosen.append(rng.choice(rows[codes == label], wanted, replace=False))
     return np.sort(np.concatenate(chosen))
 
 
@@ -343,7 +356,12 @@ def needs_reference(unique: Any) -> bool:
 
 
 def find_boost(
-    table: Table, unique: Any, reference: Sequence[int] | None, columns: Columns, options: SearchOptions
+    table: Table,
+    unique: Any,
+    reference: Sequence[int] | None,
+    columns: Columns,
+    options: SearchOptions,
+    sample_weight: Values | None = None,
 ) -> Boost:
     """Find what is boosted, for all columns that a search may ask about, shuffled copies of features included.
 
@@ -354,11 +372,13 @@ def find_boost(
         return Boost(_for_all_columns(table, _given_values(table, unique)))
     check_choice("unique_relevance", unique, BOOSTS)
     if unique in ("ksg", "classifier"):
+        if sample_weight is not None:
+            raise ValueError(f"sample_weight does not go with unique_relevance={unique!r}; pass 'both' or beta=0")
         given = (options["n_neighbors"], options["metric"], options["classifier"], options["cv"], options["n_jobs"])
         found = UniqueFinder(table, unique, *given).find().values
         return Boost(_for_all_columns(table, np.maximum(found, 0.0) if unique == "ksg" else stretch(found)))
     members = np.array([] if reference is None else list(reference), np.intp)
-    sample = Sample(table, np.union1d(columns, members), options)
+    sample = Sample(table, np.union1d(columns, members), options, sample_weight)
     stepwise = None if unique == "reference" else Stepwise(sample)
     values = np.full(len(table.columns), np.nan)
     if reference is None:

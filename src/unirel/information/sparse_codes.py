@@ -45,9 +45,12 @@ class SparseCodes:
             codes = np.full(self._table.n_samples, block.zero_codes[0], np.uint32)
             codes[block.rows] = block.codes
             return codes
+        dense: Codes
         if self._table.discrete[column] or self._bins is None:
-            return self._table.code_block([column])[0][0].astype(np.uint32)
-        return self._bins.codes(np.array([column]), np.dtype(np.uint32))[0]
+            dense = self._table.code_block([column])[0][0].astype(np.uint32)
+        else:
+            dense = self._bins.codes(np.array([column]), np.dtype(np.uint32))[0]
+        return dense
 
     def tables(self, candidates: Columns, rest: Rest) -> tuple[Counts, Columns]:
         """Tables of some candidates against the rest, one after the other, and where each of them begins."""
