@@ -378,7 +378,7 @@ def test_the_classifier_of_the_boost_can_be_chosen(rng, monkeypatch):
         asked.append((classifier, options["cv"]))
         return np.linspace(0, 1, table.n_features)
 
-    monkeypatch.setattr("unirel.classifier.losses_without_each", losses_without_each)
+    monkeypatch.setattr("unirel.classifiers.losses.losses_without_each", losses_without_each)
     result = redundancy_analysis(X, y, unique_relevance="classifier", classifier="knn", cv=3)
     assert asked == [("knn", 3)]
     assert result.settings["classifier"] == "knn"
