@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from unirel.information.base import Block, Columns, Information, Values
 from unirel.information.bins import Bins
-from unirel.information.codes import CodeMatrix, Codes, Rest
+from unirel.information.codes import CodeMatrix, Codes, CodeSource, Rest
 from unirel.kernels.counts import known_n_log_n, sum_groups, sum_n_log_n, sum_tables
 from unirel.options import EstimationOptions
 from unirel.table import Table
@@ -65,7 +65,7 @@ class Plugin(Information):
         self._weights = None if sample_weight is None else check_weights(sample_weight, table.n_samples)
         self._total = float(table.n_samples if self._weights is None else self._weights.sum())
         self._known = known_n_log_n(min(int(self._total) + 1, _KNOWN))
-        self._codes = CodeMatrix(table, self._make_bins(), self._weights, self.options["n_jobs"])
+        self._codes: CodeSource = CodeMatrix(table, self._make_bins(), self._weights, self.options["n_jobs"])
         self._ceilings = np.full(len(table.columns), np.nan)
         self._latest: tuple[tuple[int, ...], bool, Columns, Margins] | None = None
 
