@@ -170,6 +170,21 @@ def test_whole_weights_are_repeated_rows_bit_for_bit(binning, correction, seed):
     assert [ours.entropy(k) for k in range(5)] == [expected.entropy(k) for k in range(5)]
 
 
+@pytest.mark.parametrize("n_levels", [[300, 3, 200, 2], [700, 3, 800, 400]])
+def test_whole_weights_are_repeated_rows_where_levels_are_many(n_levels, rng):
+    """Too many cells for a table, even of candidate and target in the second case: equal but for rounding."""
+    codes = np.array([rng.integers(0, n, size=900) for n in (*n_levels, 60)])
+    weights = rng.integers(0, 4, size=900)
+    options = {"kinds": "discrete", "target_kind": "discrete"}
+    tables = [Table.from_data(own[:-1].T, own[-1], **options) for own in (codes, np.repeat(codes, weights, axis=1))]
+    ours, expected = Plugin(tables[0], sample_weight=weights), Plugin(tables[1])
+    for selected in ([0], [2, 0]):
+        for values in zip(
+            *(ask_everything(Memo(one), np.arange(4), np.array(selected)) for one in (ours, expected)), strict=True
+        ):
+            assert_allclose(*values, rtol=0, atol=1e-12)
+
+
 def test_equal_weights_change_nothing_and_parts_of_rows_count(table, rng):
     plain = Plugin(table).joint(range(4), [4])
     assert_array_equal(Plugin(table, sample_weight=np.ones(200)).joint(range(4), [4]), plain)

@@ -10,7 +10,15 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from unirel.kernels.bitsets import Sets, count_tables_by_bits, pack_sets
-from unirel.kernels.counts import count_tables, count_weighted_tables, known_n_log_n, n_log_n, sum_n_log_n, sum_tables
+from unirel.kernels.counts import (
+    count_tables,
+    count_weighted_tables,
+    known_n_log_n,
+    n_log_n,
+    sum_groups,
+    sum_n_log_n,
+    sum_tables,
+)
 
 # Rows around whole words of 64, and beyond the words that are counted at a time
 N_ROWS = [1, 2, 63, 64, 65, 128, 300, 64 * 256 + 5]
@@ -140,6 +148,8 @@ def test_sum_n_log_n():
 def test_sums_of_margins(n_levels, n_fixed, n_other, n_rows, rng):
     codes, fixed, other = (rng.integers(0, size, size=(2, n_rows)) for size in (n_levels, n_fixed, n_other))
     rest = (fixed[0] * n_other + other[0]).astype(np.uint32)
+    order = np.argsort(fixed[0], kind="stable")
+    groups = order, np.r_[0, np.flatnonzero(np.diff(fixed[0][order])) + 1, n_rows]
     starts, tables = np.array([0, n_levels * n_fixed * n_other]), np.zeros(2 * n_levels * n_fixed * n_other, np.int32)
     count_tables(codes.astype(np.uint8), np.arange(2), rest, n_fixed * n_other, (0, n_rows), starts, tables)
     sums, used = np.empty((2, 4)), np.empty((2, 4), np.int64)
@@ -149,4 +159,9 @@ def test_sums_of_margins(n_levels, n_fixed, n_other, n_rows, rng):
         margins = [Counter(zip(*block, strict=True)) for block in ((x,), (x, s), (x, y), (x, s, y))]
         expected = [sum(n * math.log(n) for n in counts.values()) for counts in margins]
         assert_allclose(of_own, expected, rtol=1e-13, atol=1e-13)
+        assert_array_equal(levels, [len(counts) for counts in margins])
+        of_groups, levels = sum_groups(
+            np.array(own), n_levels, groups, other[0], n_other, np.ones(n_rows), known_n_log_n(n_rows + 1)
+        )
+        assert_allclose(of_groups, expected, rtol=1e-13, atol=1e-13)
         assert_array_equal(levels, [len(counts) for counts in margins])

@@ -168,19 +168,22 @@ class Information(ABC):
 
     def _ceiling(self, block: Block) -> float:
         """The entropy of a block that is a single discrete column beside constant ones; nothing bounds the rest."""
-        columns = [int(column) for column in block if self.table.columns[column].n_levels != 1]
+        columns = [int(column) for column in block if self.table.n_levels[column] != 1]
         return float(self.ceilings(columns)[0]) if len(columns) == 1 else np.inf
 
     @classmethod
     def check(cls, table: Table) -> None:
         """Refuse columns of a kind that this estimator cannot use."""
-        refused = [column for column in table.columns if column.kind not in {*cls.accepts, "ignored"}]
-        if refused:
-            listed = ", ".join(repr(column.name) for column in refused[:5]) + (", ..." if len(refused) > 5 else "")
+        of_kind = {"discrete": table.discrete, "continuous": table.continuous}
+        others = (positions for kind, positions in of_kind.items() if kind not in cls.accepts)
+        refused = np.flatnonzero(np.logical_or.reduce([np.zeros(len(table.columns), bool), *others]))
+        if len(refused):
+            named = [table.columns[position] for position in refused[:5].tolist()]
+            listed = ", ".join(repr(column.name) for column in named) + (", ..." if len(refused) > 5 else "")
             verb = "is" if len(refused) == 1 else "are"
             raise ValueError(
                 f"estimator={cls.name!r} needs {' or '.join(sorted(cls.accepts))} columns; {listed} {verb} "
-                f"{refused[0].kind}. Bin them (estimator='binned') or use estimator='knn'."
+                f"{named[0].kind}. Bin them (estimator='binned') or use estimator='knn'."
             )
 
 

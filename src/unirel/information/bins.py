@@ -93,7 +93,7 @@ class Rule:
         self, n_bins: int, binning: Binning, labels: NDArray[np.integer] | None, weights: Values | None
     ) -> None:
         self.n_bins, self.binning, self._labels, self._weights = n_bins, binning, labels, weights
-        self._rows = None
+        self.weighted, self._rows = weights is not None, None
         if weights is not None:  # A row without weight is as good as not there.
             self._rows = np.flatnonzero(weights)
             self._weights = weights[self._rows]
@@ -146,6 +146,11 @@ class Bins:
 
     def __init__(self, table: Table, rule: Rule, n_jobs: int | None) -> None:
         self._table, self.rule, self._n_jobs = table, rule, n_jobs
+
+    @property
+    def equal_frequency(self) -> int | None:
+        """How many bins, if they are plain bins of equal frequency, which need no look at other columns or weights."""
+        return self._rule.n_bins if self._rule.binning == "frequency" and not self._rule.weighted else None
 
     def n_levels(self, columns: Columns) -> Columns:
         """Levels of some columns: bins, and one for missing values if there are any."""

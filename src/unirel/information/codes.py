@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,11 +50,23 @@ class Rest:
         return sets
 
 
+class CodeSource(Protocol):
+    """What estimators that count know of a table; one that is sparse, or in several places, can offer it too."""
+
+    n_levels: NDArray[np.int64]
+
+    def prepare(self, columns: Columns, rest: Rest | None = None) -> None:
+        """Make what counting some columns against the rest needs; called first by whoever counts in threads."""
+
+    def codes(self, column: int) -> Codes:
+        """Codes of one column."""
+
+    def tables(self, candidates: Columns, rest: Rest) -> tuple[Counts, Columns]:
+        """Tables of some candidates against the rest, one after the other, and where each of them begins."""
+
+
 class CodeMatrix:
     """Codes of all columns of a table, a row for each, in the narrowest type; made when they are first asked for.
-
-    Estimators know four things of it: `n_levels`, `codes` of a column, `prepare` and `tables`. A table that is sparse,
-    or in several places, can offer the same four.
 
     Parameters
     ----------
@@ -89,10 +101,7 @@ class CodeMatrix:
             self._ready[:] = True
 
     def prepare(self, columns: Columns, rest: Rest | None = None) -> None:
-        """Make what counting some columns against the rest needs, unless it is there already.
-
-        Whoever counts in several threads calls it first, for all columns.
-        """
+        """Make what counting some columns against the rest needs, unless it is there already."""
         if not self._ready[columns].all():
             self._each_block(self._encode, columns[~self._ready[columns]])
             self._ready[columns] = True

@@ -1,6 +1,5 @@
 """Mutual information of discrete columns, from the frequencies of their levels."""
 
-from collections.abc import Sequence
 from typing import NamedTuple, Unpack
 
 import numpy as np
@@ -8,9 +7,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from unirel.information.base import Block, Columns, Information, Values
 from unirel.information.bins import Bins
-from unirel.information.codes import CodeMatrix, Codes, Rest
+from unirel.information.codes import CodeMatrix, Codes, CodeSource, Rest
 from unirel.information.sparse_codes import SparseCodes
-from unirel.kernels.counts import known_n_log_n, sum_n_log_n, sum_tables
+from unirel.kernels.counts import known_n_log_n, sum_groups, sum_n_log_n, sum_tables
 from unirel.options import EstimationOptions
 from unirel.table import Table
 from unirel.work import map_tasks
@@ -68,7 +67,7 @@ class Plugin(Information):
         self._total = float(table.n_samples if self._weights is None else self._weights.sum())
         self._known = known_n_log_n(min(int(self._total) + 1, _KNOWN))
         bins = self._make_bins()
-        self._codes: CodeMatrix | SparseCodes = (
+        self._codes: CodeSource = (
             SparseCodes(table, bins, self._weights)
             if table.is_sparse
             else CodeMatrix(table, bins, self._weights, self.options["n_jobs"])
@@ -141,13 +140,11 @@ class Plugin(Information):
         # Relabelled codes of both no longer tell the two apart.
         direct = np.full(len(candidates), both.n_levels == rest.n_levels)
         direct &= self._codes.n_levels[candidates] * rest.n_levels <= limit
-        entropies = self._entropies(*self._sums(candidates if direct.all() else candidates[direct], rest))
+        sums, used = self._sums(candidates if direct.all() else candidates[direct], rest)
         if not direct.all():
-            of_direct, entropies = entropies, np.empty((len(candidates), 4))
-            entropies[direct] = of_direct
-        for place in np.flatnonzero(~direct).tolist():
-            entropies[place] = self._entropies_of_many(int(candidates[place]), fixed, other)
-        return Margins(*entropies.T, *(self._entropy(coded) for coded in (fixed, other, both)))
+            few, (sums, used) = (sums, used), self._sums_in_groups(candidates, ~direct, fixed, other)
+            sums[direct], used[direct] = few
+        return Margins(*self._entropies(sums, used).T, *(self._entropy(coded) for coded in (fixed, other, both)))
 
     def _sums(self, candidates: Columns, rest: Rest) -> tuple[Values, NDArray[np.int64]]:
         """Sums of n log n and levels in use, of the four margins of every candidate's table; see `sum_tables`."""
@@ -164,12 +161,34 @@ class Plugin(Information):
         map_tasks(count, _slices(len(candidates), max(1, min(size, _CELLS // most))), self.options["n_jobs"])
         return sums, used
 
-    def _entropies_of_many(self, column: int, fixed: Coded, other: Coded) -> Sequence[float]:
-        """The same entropies where a table would have far more cells than there are rows: only those in use count."""
-        alone = self._block([column])
+    def _sums_in_groups(
+        self, candidates: Columns, chosen: NDArray[np.bool_], fixed: Coded, other: Coded
+    ) -> tuple[Values, NDArray[np.int64]]:
+        """The same of chosen candidates where a table would have far more cells than there are rows."""
+        sums, used = np.empty((len(candidates), 4)), np.empty((len(candidates), 4), np.int64)
+        self._codes.prepare(candidates[chosen])
+        weights = np.ones(self.table.n_samples) if self._weights is None else self._weights
+        order = np.argsort(fixed.codes, kind="stable")
+        order = order[weights[order] > 0]
+        changes = np.flatnonzero(np.diff(fixed.codes[order])) + 1
+        groups = order, np.concatenate([[0], changes, [len(order)]])
+
+        def count(place: int) -> None:
+            alone = self._block(candidates[[place]])
+            if alone.n_levels * other.n_levels <= _table_limit(self.table.n_samples):
+                sums[place], used[place] = sum_groups(*alone, groups, *other, weights, self._known)
+            else:
+                sums[place], used[place] = self._sums_of_many(alone, fixed, other)
+
+        map_tasks(count, np.flatnonzero(chosen).tolist(), self.options["n_jobs"])
+        return sums, used
+
+    def _sums_of_many(self, alone: Coded, fixed: Coded, other: Coded) -> tuple[list[float], list[int]]:
+        """The same where even candidate and target have too many joint levels: only those in use are counted."""
         with_fixed = _combine(alone, fixed)
         blocks = (alone, with_fixed, _combine(alone, other), _combine(with_fixed, other))
-        return [self._entropy(coded) for coded in blocks]
+        pairs = [sum_n_log_n(np.bincount(coded.codes, self._weights), self._known) for coded in blocks]
+        return [total for total, _ in pairs], [used for _, used in pairs]
 
     def _entropy(self, coded: Coded) -> float:
         counts = np.bincount(coded.codes, self._weights)
@@ -185,7 +204,7 @@ class Plugin(Information):
 
     def _block(self, columns: Block) -> Coded:
         """Codes of the joint levels of several columns."""
-        block = Coded(np.zeros(self.table.n_samples, np.uint8), 1)
+        block = Coded(np.zeros(self.table.n_samples, np.uint32), 1)
         for column in columns:
             block = _combine(block, Coded(self._codes.codes(column), int(self._codes.n_levels[column])))
         return block
