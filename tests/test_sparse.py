@@ -1,6 +1,7 @@
 """A sparse table says what the dense one says, and is never made dense."""
 
 import tracemalloc
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from unirel.kernels.sparse import count_sparse
+from unirel.information.sparse_codes import SparseCodes
 from unirel.reading import take_columns, take_rows
 from unirel.table import Table, average_ranks
 
@@ -81,32 +82,61 @@ def test_equals_the_dense_table(dense, form, kinds, data):
     np.testing.assert_array_equal(bins.n_levels, 5 + expected.has_missing[chosen])
 
 
-@settings(max_examples=100, deadline=None)
-@given(matrices(), st.integers(1, 4), st.sampled_from(["ones", "whole", "real"]), st.integers(0, 2**32))
-def test_counts_equal_dense_counts(dense, n_rest, weights, seed):
-    rng = np.random.default_rng(seed)
-    rest = rng.integers(0, n_rest, len(dense))
-    weight = {
-        "ones": np.ones(len(dense), np.int64),
-        "whole": rng.integers(0, 5, len(dense)).astype(float),
-        "real": rng.random(len(dense)),
-    }[weights]
-    table = Table.from_data(sp.csr_array(dense), target(len(dense)), kinds="discrete")
-    codes, n_levels = table.code_block(table.features)
-    expected = np.zeros((len(codes), n_levels.max(), n_rest), weight.dtype)
-    for column, row in enumerate(codes):
-        np.add.at(expected[column], (row, rest), weight)
-    counted = np.zeros_like(expected)
-    block = table.sparse_block(table.features)
-    count_sparse(block.starts, block.rows, block.codes, block.zero_codes, rest, weight, counted)
-    if weights == "real":
-        np.testing.assert_allclose(counted, expected, rtol=1e-12, atol=1e-12)
-        np.testing.assert_array_equal(counted[expected == 0], 0)
-    else:
-        np.testing.assert_array_equal(counted, expected)
-    # Counting a second time adds to what is there.
-    count_sparse(block.starts, block.rows, block.codes, block.zero_codes, rest, weight, counted)
-    np.testing.assert_allclose(counted, 2 * expected, rtol=1e-12, atol=1e-12)
+class Rest(NamedTuple):
+    codes: np.ndarray
+    n_levels: int
+
+
+class Frequency:
+    """Bins of equal frequency, found from full columns or, if that is said, from entries."""
+
+    def __init__(self, table, n_bins, by_entries):
+        self._table, self._n_bins = table, n_bins
+        self.equal_frequency = n_bins if by_entries else None
+
+    def n_levels(self, columns):
+        return self._n_bins + self._table.has_missing[columns]
+
+    def codes(self, columns, dtype):
+        numbers = self._table.continuous_block(columns)
+        return np.array([bins_of(row, self._n_bins) for row in numbers], dtype).reshape(-1, self._table.n_samples)
+
+
+WEIGHTS = {
+    "none": lambda rng, n_samples: None,
+    "whole": lambda rng, n_samples: rng.integers(0, 5, n_samples).astype(float),
+    "real": lambda rng, n_samples: rng.random(n_samples),
+}
+
+
+@settings(max_examples=150, deadline=None)
+@given(matrices(), st.integers(1, 4), st.sampled_from(list(WEIGHTS)), st.booleans(), st.booleans(), st.data())
+def test_counts_equal_dense_counts(dense, n_rest, kind, by_entries, probes, data):
+    n_samples = len(dense)
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
+    weights = WEIGHTS[kind](rng, n_samples)
+    rest = Rest(rng.integers(0, n_rest, n_samples), n_rest)
+    table = Table.from_data(sp.csr_array(dense), target(n_samples), conditional_on=dense[:, :1])
+    table = table.with_probes(0) if probes else table
+    bins = Frequency(table, 4, by_entries)
+    counted = SparseCodes(table, bins, weights)
+    candidates = np.array(data.draw(st.permutations(range(len(table.columns)))))
+    counted.prepare(candidates)
+    tables, starts = counted.tables(candidates, rest)
+    middle = n_samples // 3
+    halves = [counted.tables_of_part(candidates, rest, part)[0] for part in ((0, middle), (middle, n_samples))]
+    for column, start in zip(candidates, starts, strict=True):
+        codes = table.codes(column) if table.discrete[column] else bins.codes([column], int)[0]
+        np.testing.assert_array_equal(counted.codes(column), codes)
+        expected = np.zeros((counted.n_levels[column], n_rest))
+        np.add.at(expected, (codes, rest.codes), 1 if weights is None else weights)
+        own = slice(start, start + expected.size)
+        if kind == "real":
+            np.testing.assert_allclose(tables[own], expected.ravel(), rtol=1e-12, atol=1e-12)
+            np.testing.assert_array_equal(tables[own][expected.ravel() == 0], 0)
+        else:
+            np.testing.assert_array_equal(tables[own], expected.ravel())
+            np.testing.assert_array_equal(halves[0][own] + halves[1][own], expected.ravel())
 
 
 @settings(max_examples=50, deadline=None)

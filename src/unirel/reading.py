@@ -69,11 +69,13 @@ class Numbers:
 
     positions: Positions
     dtype: np.dtype[Any]
-    data: NDArray[Any] | nw.DataFrame[Any]
+    data: NDArray[Any] | nw.DataFrame[Any] | Sequence[Any]  # of columns
 
     def take(self, places: Positions) -> NDArray[Any]:
         """Some of these columns, of shape (n_samples, n_columns); another type than `dtype` shows missing values."""
         columns = self.positions[places]
+        if isinstance(self.data, Sequence):
+            return np.array([self.data[column].to_numpy() for column in columns.tolist()]).T
         stretch = as_slice(columns)  # This is a view, where the input allows it.
         if isinstance(self.data, np.ndarray):
             return self.data[:, columns if stretch is None else stretch]
@@ -82,6 +84,12 @@ class Numbers:
         once, order = np.unique(columns, return_inverse=True)  # No frame has a column twice.
         array: NDArray[Any] = self.data[:, once.tolist()].to_numpy()
         return array[:, order]
+
+    def column(self, position: int) -> Any:
+        """The column at a position of the input."""
+        if isinstance(self.data, Sequence):
+            return nw.from_native(self.data[position], series_only=True)
+        return self.data[:, position]
 
 
 @dataclass(frozen=True)
@@ -122,7 +130,7 @@ class Source:
         """Read one column; what it holds decides its family."""
         column = self.others.get(position)
         if column is None:
-            column = next(block for block in self.blocks if position in block.positions).data[:, position]
+            column = next(block for block in self.blocks if position in block.positions).column(position)
         return _read(self.label(position), column)
 
 
@@ -300,7 +308,9 @@ def _open_frame(frame: nw.DataFrame[Any], parameter: str) -> Source:
     for position, dtype in enumerate(frame.schema.values()):
         positions.setdefault(_PLAIN.get(dtype), []).append(position)
     others = positions.pop(None, [])
-    blocks = [Numbers(np.array(group), plain, frame) for plain, group in positions.items() if plain is not None]
+    # Arrow has its columns apart, and a frame of some of them takes long if there are many.
+    data = frame.to_native().columns if frame.implementation.is_pyarrow() else frame
+    blocks = [Numbers(np.array(group), plain, data) for plain, group in positions.items() if plain is not None]
     columns = zip(others, frame[:, others].iter_columns(), strict=True) if others else ()
     return Source(parameter, names, frame.shape, blocks, dict(columns))
 

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel.coding import FEATURE, NARROW_LEVELS, Codes, Facts, are_discrete, find_levels
+from unirel.coding import FEATURE, NARROW_LEVELS, Codes, Facts, are_discrete, find_levels, narrowest
 from unirel.reading import CONTINUOUS, DISCRETE, IGNORED, UNKNOWN, Positions, Source, as_slice, no_infinity
 
 __all__ = ["SparseBlock", "SparseColumns", "SparseNumbers"]
@@ -76,7 +76,7 @@ class SparseNumbers(NamedTuple):
         less += np.where(value[first] > 0, n_zeros[owner[first]], 0)
         ranks = np.repeat(less + (sizes + 1) / 2, sizes)
         zero_codes = np.floor(n_bins * (n_negative + (n_zeros + 1) / 2 - 0.5) / n_present).astype(np.int64)
-        codes = np.where(missing, n_bins, zero_codes[owners]).astype(np.int32)
+        codes = np.where(missing, n_bins, zero_codes[owners]).astype(narrowest(n_bins + 1))
         codes[order] = np.floor(n_bins * (ranks - 0.5) / n_present[owner])
         return SparseBlock(self.starts, self.rows, codes, zero_codes, n_bins + (n_missing > 0))
 

@@ -1,84 +1,115 @@
-"""Contingency tables of sparse columns: entries are counted, and zeros follow by difference."""
+"""The codes of all columns of a sparse table, and the contingency tables that are counted from them."""
+
+from functools import cached_property
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from unirel.information.base import Columns, Values
 from unirel.information.bins import Bins
-from unirel.information.codes import Codes, Counts, Rest
-from unirel.kernels.sparse import count_sparse
+from unirel.information.codes import Rest
+from unirel.kernels.sparse import count_sparse_tables
+from unirel.reading import Positions
 from unirel.sparse import SparseBlock
 from unirel.table import Table
 
+# Where the entries of each column begin, their rows, their codes, and the code of all other rows of each column.
+Entries = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
+
+# Numbers that are cut into bins at a time, where bins are found from full columns.
+_BLOCK = 2**20
+
 
 class SparseCodes:
-    """Offers what `CodeMatrix` does for a table whose features are sparse; nothing dense is made but single columns.
+    """Codes of all columns of a sparse table: the entries that are not zero, and the code of zero.
+
+    It offers what the code matrix of a dense table offers: `n_levels`, `codes` of a column, `prepare` and `tables`.
 
     Parameters
     ----------
     table : Table
         Read from a sparse matrix.
     bins : Bins or None
-        How continuous columns are cut, in bins of equal frequency; None refuses them.
+        How continuous columns are cut; None refuses them.
     weights : ndarray or None
         Weight of every row.
     """
 
-    def __init__(self, table: Table, bins: Bins | None, weights: Values | None) -> None:
-        if bins is not None and bins.rule.binning != "frequency":
-            raise ValueError(f"binning={bins.rule.binning!r} needs a dense X; pass binning='frequency' or X.toarray()")
-        self._table, self._bins, self._weights = table, bins, weights
-        self._row_weights = np.ones(table.n_samples, np.int64) if weights is None else weights
-        self._is_sparse = np.zeros(len(table.columns), bool)
-        self._is_sparse[np.concatenate([table.features, table.probes])] = True
+    def __init__(self, table: Table, bins: Bins | None, weights: NDArray[np.float64] | None) -> None:
+        self._table, self._bins = table, bins
+        whole = np.int32 if table.n_samples < 2**31 else np.int64
+        self._weights: NDArray[Any] = np.ones(table.n_samples, whole) if weights is None else weights
+        self._continuous: Positions = np.flatnonzero(table.continuous)
         self.n_levels = table.n_levels.copy()
         if bins is not None:
-            continuous = np.flatnonzero(table.continuous)
-            self.n_levels[continuous] = bins.rule.n_bins + table.has_missing[continuous]
+            self.n_levels[self._continuous] = bins.n_levels(self._continuous)
 
-    def prepare(self, columns: Columns, rest: Rest | None = None) -> None:
-        """Nothing has to be made beforehand."""
+    def prepare(self, columns: Positions, rest: Rest | None = None) -> None:
+        """Make the codes, unless they are there; whoever counts in several threads calls it first."""
+        _ = self._entries
 
-    def codes(self, column: int) -> Codes:
-        """Codes of one column."""
-        if self._is_sparse[column]:
-            block = self._block(np.array([column]))
-            codes = np.full(self._table.n_samples, block.zero_codes[0], np.uint32)
-            codes[block.rows] = block.codes
-            return codes
-        dense: Codes
-        if self._table.discrete[column] or self._bins is None:
-            dense = self._table.code_block([column])[0][0].astype(np.uint32)
-        else:
-            dense = self._bins.codes(np.array([column]), np.dtype(np.uint32))[0]
-        return dense
+    def codes(self, column: int) -> NDArray[Any]:
+        """Codes of one column, of all rows."""
+        (starts, rows, codes, zero_codes), places = self._entries
+        place = places[column]
+        full = np.full(self._table.n_samples, zero_codes[place], codes.dtype)
+        entries = slice(starts[place], starts[place + 1])
+        full[rows[entries]] = codes[entries]
+        return full
 
-    def tables(self, candidates: Columns, rest: Rest) -> tuple[Counts, Columns]:
+    def tables(self, candidates: Positions, rest: Rest) -> tuple[NDArray[Any], Positions]:
         """Tables of some candidates against the rest, one after the other, and where each of them begins."""
-        sizes = self.n_levels[candidates] * rest.n_levels
-        starts = np.cumsum(sizes) - sizes
-        tables = np.zeros(int(sizes.sum()), self._row_weights.dtype)
-        for position in np.flatnonzero(~self._is_sparse[candidates]).tolist():
-            cells = self.codes(int(candidates[position])).astype(np.int64) * rest.n_levels + rest.codes
-            counts = np.bincount(cells, self._weights, sizes[position])
-            tables[starts[position] : starts[position] + sizes[position]] = counts
-        sparse = self._is_sparse[candidates]
-        discrete = self._table.discrete[candidates]
-        for kind in (sparse & discrete, sparse & ~discrete):
-            for n_levels in np.unique(self.n_levels[candidates[kind]]).tolist():
-                chosen = np.flatnonzero(kind & (self.n_levels[candidates] == n_levels))
-                cells = starts[chosen, None] + np.arange(n_levels * rest.n_levels)
-                tables[cells] = self._count(candidates[chosen], n_levels, rest).reshape(len(chosen), -1)
+        return self.tables_of_part(candidates, rest, (0, self._table.n_samples))
+
+    def tables_of_part(
+        self, candidates: Positions, rest: Rest, rows: tuple[int, int]
+    ) -> tuple[NDArray[Any], Positions]:
+        """The same of the rows from the first to before the last; those of all parts add up to those of all rows."""
+        ends = np.cumsum(self.n_levels[candidates] * rest.n_levels)
+        starts = np.concatenate([[0], ends[:-1]])
+        tables = np.zeros(ends[-1], self._weights.dtype)
+        entries, places = self._entries
+        chosen = places[candidates]
+        count_sparse_tables(entries, chosen, rest.codes, rest.n_levels, rows, self._weights, starts, tables)
         return tables, starts
 
-    def _count(self, columns: Columns, n_levels: int, rest: Rest) -> Counts:
-        """Tables of sparse columns with equally many levels."""
-        block = self._block(columns)
-        tables = np.zeros((len(columns), n_levels, rest.n_levels), self._row_weights.dtype)
-        count_sparse(block.starts, block.rows, block.codes, block.zero_codes, rest.codes, self._row_weights, tables)
-        return tables
+    @cached_property
+    def _entries(self) -> tuple[Entries, Positions]:
+        """Entries of all columns that can be counted, and where each column is among them."""
+        table, bins = self._table, self._bins
+        features, others = np.r_[table.features, table.probes], np.r_[table.given, table.target]
+        groups = [features[table.discrete[features]], others[table.discrete[others]]]
+        blocks = [table.sparse_block(groups[0]), _entries_of(table.code_block(groups[1])[0])]
+        if bins is not None:
+            groups += [features[table.continuous[features]], others[table.continuous[others]]]
+            blocks += [self._cut(groups[2], bins), _entries_of(bins.codes(groups[3], np.dtype(np.int32)))]
+        places = np.full(len(table.columns), -1)
+        places[np.concatenate(groups)] = np.arange(sum(map(len, groups)))
+        sizes = np.concatenate([np.diff(block.starts) for block in blocks])
+        rows, codes = (np.concatenate(parts) for parts in zip(*(block[1:3] for block in blocks), strict=True))
+        zero_codes = np.concatenate([block.zero_codes for block in blocks])
+        return (np.r_[0, np.cumsum(sizes)], rows, codes, zero_codes), places
 
-    def _block(self, columns: Columns) -> SparseBlock:
-        """Entries of sparse columns, all of one kind."""
-        if self._table.discrete[columns[0]] or self._bins is None:
-            return self._table.sparse_block(columns)
-        return self._table.sparse_bins(columns, self._bins.rule.n_bins)
+    def _cut(self, columns: Positions, bins: Bins) -> SparseBlock:
+        """Entries of continuous features, in bins."""
+        if bins.equal_frequency is not None:
+            return self._table.sparse_bins(columns, bins.equal_frequency)
+        starts, rows, _, n_samples = self._table.sparse_numbers(columns)
+        codes, zero_codes = np.empty(len(rows), np.int32), np.zeros(len(columns), np.int64)
+        step = max(1, _BLOCK // n_samples)
+        for first in range(0, len(columns), step):
+            full = bins.codes(columns[first : first + step], np.dtype(np.int32))
+            own = slice(starts[first], starts[first + len(full)])
+            owners = np.repeat(np.arange(len(full)), np.diff(starts[first : first + len(full) + 1]))
+            codes[own] = full[owners, rows[own]]
+            full[owners, rows[own]] = -1
+            zero_codes[first : first + step] = full.max(axis=1)  # All rows that are left hold a zero.
+        return SparseBlock(starts, rows, codes, np.maximum(zero_codes, 0), self.n_levels[columns])
+
+
+def _entries_of(codes: NDArray[Any]) -> SparseBlock:
+    """Full columns of codes as entries, those of code 0 left out."""
+    columns, rows = np.nonzero(codes)
+    starts = np.searchsorted(columns, np.arange(len(codes) + 1))
+    zeros = np.zeros(len(codes), np.int64)
+    return SparseBlock(starts, rows.astype(np.int32), codes[columns, rows], zeros, zeros)
