@@ -1,6 +1,5 @@
 """Datasets by name: where they are looked for, and what is said when they are not right."""
 
-import os
 from pathlib import Path
 from urllib.error import URLError
 
@@ -13,14 +12,6 @@ from unirel.datasets import catalog, describe, fetch, load
 
 PAPER = ["colon", "sonar", "madelon", "leukemia", "isolet", "gas_sensor"]
 BUILTIN = ["breast_cancer", "wine", "iris", "digits", "diabetes"]
-
-
-def data_home():
-    """Where the paper's datasets are, or a reason to skip."""
-    for folder in (os.environ.get("UNIREL_DATA"), Path(__file__).parents[3] / "shared" / "data"):
-        if folder and (Path(folder) / "sonar.parquet").is_file():
-            return folder
-    pytest.skip("the paper's datasets are not here; set UNIREL_DATA to their folder")
 
 
 @pytest.fixture
@@ -73,8 +64,8 @@ def test_scikit_learn_has_what_the_catalogue_says(name):
 
 
 @pytest.mark.parametrize("name", PAPER)
-def test_files_have_what_the_catalogue_says(name):
-    bunch, entry = load(name, data_home()), catalog.catalog()[name]
+def test_files_have_what_the_catalogue_says(name, data_home):
+    bunch, entry = load(name, data_home), catalog.catalog()[name]
     assert bunch.data.shape == (entry.n_samples, entry.n_features)
     assert len(np.unique(bunch.target)) == entry.n_classes == len(bunch.target_names) == entry.paper.n_classes
     assert bunch.frame.shape == (entry.n_samples, entry.n_features + 1)
