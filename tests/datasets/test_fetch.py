@@ -200,3 +200,28 @@ def test_catalogue_repeats_the_published_table():
         entry = catalog.catalog()[name]
         assert entry.paper == catalog.Paper(int(n_samples), int(n_features), int(n_classes), float(percent))
         assert entry.kind == kind
+
+
+def test_a_line_of_the_catalogue_is_all_it_takes_to_add_a_dataset(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("typer")
+    from unirel.cli import main
+    from unirel.evaluation import compare
+
+    lines = (Path(catalog.__file__).parent / "catalog.toml").read_text(encoding="utf-8")
+    added = '[mine]\ntitle = "Mine"\nkind = "continuous"\nn_samples = 60\nn_features = 3\ntarget_names = ["a", "b"]\n'
+    (tmp_path / "catalog.toml").write_text(lines + added, encoding="utf-8")
+    monkeypatch.setattr(catalog, "files", lambda _: tmp_path)
+    monkeypatch.setenv("UNIREL_DATA", str(tmp_path))
+    data = np.random.default_rng(0).normal(size=(60, 3))
+    write(tmp_path, data, (data[:, 0] > 0).astype(int), name="mine")
+    catalog.catalog.cache_clear()
+    try:
+        assert load("mine").target_names == ["a", "b"]
+        assert [row["source"] for row in describe() if row["name"] == "mine"] == ["file"]
+        assert main(["datasets"]) == 0
+        assert "mine" in capsys.readouterr().out
+        assert main(["select", "mine", "-k", "1", "--csv"]) == 0
+        assert "f0" in capsys.readouterr().out
+        assert len(compare("mine", ["mim"], ["knn"], n_runs=1)) == 1
+    finally:
+        catalog.catalog.cache_clear()
