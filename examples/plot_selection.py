@@ -50,9 +50,9 @@ plt.show()
 # %%
 # Whether it helps is a question for rows that nobody has seen.
 
-from unirel.evaluation import Selector, compare  # noqa: E402
+from unirel.evaluation import compare  # noqa: E402
 
-selectors = {"mim": "mim", "mim boosted": Selector("mim", 0.3), "jmi": "jmi"}
+selectors = {"mim": "mim", "mim boosted": unirel.BURSelector("mim", beta=0.3), "jmi": "jmi"}
 evaluation = compare([("breast_cancer", X.to_numpy(), y.to_numpy())], selectors, ["knn"], n_runs=5, max_features=12)
 AccuracyDisplay.from_evaluation(evaluation).plot()
 plt.show()
