@@ -30,21 +30,25 @@ def select_rows(
 ) -> SelectionPath:
     """Select features from some rows of `X` and `y`, of which `table` is the whole.
 
-    What a column is, and which one a name means, is one decision for all folds: that of the whole table. What there is
-    to warn of, a selection from all rows says once.
+    What there is to warn of, a selection from all rows says once.
     """
+    positions = {name: table.positions(options[name]) for name in ("include", "exclude")}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnirelWarning)
+        part = read_like(table, take_rows(X, rows), take_rows(y, rows), options)
+        path = select(part, [criterion], betas, {**options, **positions})  # type: ignore[typeddict-item]
+    stop_if_interrupted(path)
+    return path
+
+
+def read_like(table: Table, X: Any, y: Any, options: SelectionOptions) -> Table:
+    """Read rows of what `table` was read from; what a column is, is one decision for all of them."""
     features = enumerate(table.columns[: table.n_features])
     # Columns of an array have names that it does not know.
     kinds = {column.name if is_frame(X) else position: column.kind for position, column in features}
     reading: ReadingOptions = {**part_of(ReadingOptions, options), "kinds": kinds}
     reading["target_kind"] = table.columns[table.target].kind  # type: ignore[typeddict-item]
-    positions = {name: table.positions(options[name]) for name in ("include", "exclude")}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UnirelWarning)
-        part = Table.from_data(take_rows(X, rows), take_rows(y, rows), **reading)
-        path = select(part, [criterion], betas, {**options, **positions})  # type: ignore[typeddict-item]
-    stop_if_interrupted(path)
-    return path
+    return Table.from_data(X, y, **reading)
 
 
 def stop_if_interrupted(selections: Iterable[Selection]) -> None:

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 COMMANDS = ["select", "relevance", "redundancy", "compare", "reproduce", "apply", "datasets"]
@@ -83,10 +84,55 @@ def test_reproduce_lists_experiments(unirel):
     assert "there is no experiment 'x'" in unirel("reproduce", "x").error
 
 
-def test_reproduce_passes_options_on(unirel, tmp_path):
+def test_reproduce_passes_options_on(unirel, tmp_path, monkeypatch):
+    from unirel.datasets import fetch
+
+    def fail(**_):
+        raise OSError("offline")
+
+    monkeypatch.setattr(fetch.builtin, "fetch_openml", fail)
     done = unirel("reproduce", "redundancy_sonar", "--preset", "smoke", "--data", tmp_path)
-    assert done.code == 2
-    assert str(tmp_path) in done.err
+    assert done.code == 1
+    assert f"no sonar.parquet in {tmp_path}" in done.error
+    done = unirel("reproduce", "dataset_table", "--preset", "smoke", "--data", tmp_path, "--output", tmp_path / "out")
+    assert done.code == 0
+    assert done.out == (tmp_path / "out" / "dataset_table.md").read_text(encoding="utf-8")
+
+
+def test_reproduce_replaces_parts_of_a_preset(unirel):
+    given = ["--preset", "smoke", "--datasets", "iris,wine", "--runs", 1, "--classifiers", "svm"]
+    done = unirel("reproduce", "accuracy_ksg", *given)
+    assert done.code == 0
+    assert "preset smoke: 1 random splits 60/20/20 (seed 0), classifiers svm;" in done.out
+    assert "| svm | MIM |" in done.out
+    assert "no dataset 'nothing'" in unirel("reproduce", "accuracy_ksg", "--datasets", "nothing").error
+
+
+@pytest.mark.parametrize("name", ["accuracy_ksg", "redundancy_sonar"])
+def test_reproduce_ends_with_130_after_an_interruption(unirel, monkeypatch, name):
+    """Whether what is finished is printed, or there is nothing to print."""
+    from sklearn.utils import Bunch
+
+    from unirel.experiments import redundancy_sonar
+    from unirel.information.knn import KNN
+
+    X = np.random.default_rng(0).normal(size=(40, 40))
+    monkeypatch.setattr(redundancy_sonar, "load", lambda *_: Bunch(data=X, target=np.arange(40) % 2))
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(KNN, "joint", interrupt)
+    more = ["--datasets", "iris"] if name == "accuracy_ksg" else []
+    done = unirel("reproduce", name, "--preset", "smoke", *more)
+    assert done.code == 130
+    assert ("Interrupted" in done.out) == (name == "accuracy_ksg")
+
+
+def test_the_package_of_experiments_runs_the_same_command(tmp_path):
+    given = [sys.executable, "-m", "unirel.experiments", "dataset_table", "--preset", "smoke", "--data", str(tmp_path)]
+    done = subprocess.run(given, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("# The datasets")
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """Datasets by name: where they are looked for, and what is said when they are not right."""
 
-import os
 from pathlib import Path
 from urllib.error import URLError
 
@@ -13,14 +12,6 @@ from unirel.datasets import catalog, describe, fetch, load
 
 PAPER = ["colon", "sonar", "madelon", "leukemia", "isolet", "gas_sensor"]
 BUILTIN = ["breast_cancer", "wine", "iris", "digits", "diabetes"]
-
-
-def data_home():
-    """Where the paper's datasets are, or a reason to skip."""
-    for folder in (os.environ.get("UNIREL_DATA"), Path(__file__).parents[3] / "shared" / "data"):
-        if folder and (Path(folder) / "sonar.parquet").is_file():
-            return folder
-    pytest.skip("the paper's datasets are not here; set UNIREL_DATA to their folder")
 
 
 @pytest.fixture
@@ -73,8 +64,8 @@ def test_scikit_learn_has_what_the_catalogue_says(name):
 
 
 @pytest.mark.parametrize("name", PAPER)
-def test_files_have_what_the_catalogue_says(name):
-    bunch, entry = load(name, data_home()), catalog.catalog()[name]
+def test_files_have_what_the_catalogue_says(name, data_home):
+    bunch, entry = load(name, data_home), catalog.catalog()[name]
     assert bunch.data.shape == (entry.n_samples, entry.n_features)
     assert len(np.unique(bunch.target)) == entry.n_classes == len(bunch.target_names) == entry.paper.n_classes
     assert bunch.frame.shape == (entry.n_samples, entry.n_features + 1)
@@ -209,3 +200,28 @@ def test_catalogue_repeats_the_published_table():
         entry = catalog.catalog()[name]
         assert entry.paper == catalog.Paper(int(n_samples), int(n_features), int(n_classes), float(percent))
         assert entry.kind == kind
+
+
+def test_a_line_of_the_catalogue_is_all_it_takes_to_add_a_dataset(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("typer")
+    from unirel.cli import main
+    from unirel.evaluation import compare
+
+    lines = (Path(catalog.__file__).parent / "catalog.toml").read_text(encoding="utf-8")
+    added = '[mine]\ntitle = "Mine"\nkind = "continuous"\nn_samples = 60\nn_features = 3\ntarget_names = ["a", "b"]\n'
+    (tmp_path / "catalog.toml").write_text(lines + added, encoding="utf-8")
+    monkeypatch.setattr(catalog, "files", lambda _: tmp_path)
+    monkeypatch.setenv("UNIREL_DATA", str(tmp_path))
+    data = np.random.default_rng(0).normal(size=(60, 3))
+    write(tmp_path, data, (data[:, 0] > 0).astype(int), name="mine")
+    catalog.catalog.cache_clear()
+    try:
+        assert load("mine").target_names == ["a", "b"]
+        assert [row["source"] for row in describe() if row["name"] == "mine"] == ["file"]
+        assert main(["datasets"]) == 0
+        assert "mine" in capsys.readouterr().out
+        assert main(["select", "mine", "-k", "1", "--csv"]) == 0
+        assert "f0" in capsys.readouterr().out
+        assert len(compare("mine", ["mim"], ["knn"], n_runs=1)) == 1
+    finally:
+        catalog.catalog.cache_clear()

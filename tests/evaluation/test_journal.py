@@ -16,6 +16,7 @@ from unirel.evaluation.journal import Journal
 VERSIONS = {"unirel": "1"}
 CLASSIFIERS = {"svm": Tuned(LinearSVC(dual=False), "C", (0.01, 1.0), scaled=True)}
 SELECTORS = {"mim": "mim", "boosted": BURSelector("mim", beta=0.1)}
+OTHER, RANKS = BURSelector("mim", beta=0.2), BURSelector("mim", beta=0, scale="rank")
 OPTIONS = {"n_runs": 3, "max_features": 3}
 
 
@@ -120,10 +121,8 @@ def test_another_file_is_refused_and_left_alone(path):
         ({"random_state": 7}, "random_state is 0 there and 7 here"),
         ({"max_features": 2}, "max_features.iris is 3 there and 2 here"),
         ({"n_grid": 2}, "n_grid is 'all' there and 2 here"),
-        (
-            {"selectors": {**SELECTORS, "boosted": BURSelector("mim", beta=0.2)}},
-            r"selectors.boosted.beta is 0.1 there and 0.2",
-        ),
+        ({"selectors": {**SELECTORS, "boosted": OTHER}}, "selectors.boosted.beta is 0.1 there and 0.2"),
+        ({"selectors": {**SELECTORS, "mim": RANKS}}, "selectors.mim.scale is 'standard' there and 'rank'"),
         ({"selectors": {"mim": "mim"}}, "selectors.boosted is there but not here"),
     ],
 )

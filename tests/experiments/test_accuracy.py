@@ -1,19 +1,18 @@
 """The accuracy tables: on a built-in dataset, with a journal, and against the committed runs where the data is."""
 
 import csv
-import os
+from dataclasses import fields
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from unirel.experiments import accuracy_clf, accuracy_ksg
+from unirel.experiments import EXPERIMENTS, Asked, run
 from unirel.experiments.accuracy import journal_of, load_rows
 from unirel.experiments.tables import read_expected, to_markdown
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = [Path(folder) for folder in (os.environ.get("UNIREL_DATA"), ROOT.parent / "shared" / "data") if folder]
-DATA = next((folder for folder in FOLDERS if (folder / "sonar.parquet").is_file()), None)
 pytestmark = pytest.mark.filterwarnings("ignore::unirel.errors.UnirelWarning")
 
 
@@ -29,14 +28,17 @@ def as_text(rows):
 @pytest.fixture(scope="module")
 def report(tmp_path_factory):
     folder = tmp_path_factory.mktemp("wine")
-    found = accuracy_ksg.run(None, "smoke", folder / "runs.jsonl", output=folder / "out", datasets=["wine"])
-    return found, folder
+    options = {"preset": "smoke", "journal": folder / "runs.jsonl", "datasets": ["wine"]}
+    return run("accuracy_ksg", output=folder / "out", **options), folder
 
 
 def test_all_rows_of_the_paper_are_there(report):
     for name, cells in (
-        ("accuracy_mrwmr_vs_bur_ksg", report[0].cells),
-        ("accuracy_bur_clf_vs_wrappers", accuracy_clf.run(None, "smoke", datasets=["iris"], n_runs=1).cells),
+        ("accuracy_mrwmr_vs_bur_ksg", report[0].tables["accuracy_ksg"]),
+        (
+            "accuracy_bur_clf_vs_wrappers",
+            run("accuracy_clf", preset="smoke", datasets=["iris"], n_runs=1).tables["accuracy_clf"],
+        ),
     ):
         found = {(cell["row"], cell["dataset"]): cell for cell in cells if cell["row"] is not None}
         for row in read_expected(name):
@@ -49,13 +51,13 @@ def test_all_rows_of_the_paper_are_there(report):
 
 
 def test_changes_of_the_paper_are_those_of_its_table(report):
-    changes = [cell["paper_change"] for cell in report[0].cells if cell["paper_change"] is not None]
+    changes = [cell["paper_change"] for cell in report[0].tables["accuracy_ksg"] if cell["paper_change"] is not None]
     assert len(changes) == 90
     assert np.mean(changes) == pytest.approx(0.63, abs=0.01)
 
 
 def test_cells_are_means_over_runs(report):
-    cells, runs = report[0].cells, report[0].runs
+    cells, runs = report[0].tables["accuracy_ksg"], report[0].tables["accuracy_ksg_runs"]
     assert len(runs) == 2 * 20
     (cell,) = [c for c in cells if (c["dataset"], c["classifier"], c["algorithm"]) == ("wine", "knn", "GSA-BUR-REF")]
     values = {name: [r["test_accuracy"] for r in runs if r["algorithm"] == name] for name in ("GSA-BUR-REF", "GSA")}
@@ -64,7 +66,7 @@ def test_cells_are_means_over_runs(report):
 
 
 def test_pooled_rows_average_within_runs_first(report):
-    rows = {(row["group"], row["over"]): row for row in report[0].pooled}
+    rows = {(row["group"], row["over"]): row for row in report[0].tables["accuracy_ksg_pooled"]}
     assert rows["BUR-REF", "all"]["n"] == rows["BUR-REF", "GSA-BUR-REF"]["n"] == 2
     means = [rows["BUR-REF", f"{title}-BUR-REF"]["change"] for title in ("MIM", "mRMR", "JMI", "JMIM", "GSA")]
     assert rows["BUR-REF", "all"]["change"] == pytest.approx(np.mean(means), abs=0.01)
@@ -76,10 +78,10 @@ def test_tables_are_written_and_a_finished_journal_is_enough(report):
         *("accuracy_ksg.csv", "accuracy_ksg_table.csv", "accuracy_ksg_pooled.csv", "accuracy_ksg_runs.csv"),
         "accuracy_ksg.md",
     }
-    assert read(folder / "out" / "accuracy_ksg.csv") == as_text(first.cells)
+    assert read(folder / "out" / "accuracy_ksg.csv") == as_text(first.tables["accuracy_ksg"])
     journal = journal_of(folder / "runs.jsonl", "wine")
     before = journal.read_bytes()
-    again = accuracy_ksg.run(None, "smoke", folder / "runs.jsonl", datasets=["wine"])
+    again = run("accuracy_ksg", preset="smoke", journal=folder / "runs.jsonl", datasets=["wine"])
     assert journal.read_bytes() == before
     assert again.to_markdown() == first.to_markdown()
 
@@ -89,15 +91,16 @@ def test_a_cut_journal_is_continued(report, tmp_path):
     whole = journal_of(folder / "runs.jsonl", "wine").read_bytes()
     journal = tmp_path / "runs.jsonl"
     journal_of(journal, "wine").write_bytes(whole[: len(whole) * 2 // 3])
-    assert accuracy_ksg.run(None, "smoke", journal, datasets=["wine"]).to_markdown() == first.to_markdown()
+    again = run("accuracy_ksg", preset="smoke", journal=journal, datasets=["wine"])
+    assert again.to_markdown() == first.to_markdown()
     assert journal_of(journal, "wine").read_bytes().count(b"\n") == whole.count(b"\n")
 
 
 def test_wrappers_take_part_where_they_suit():
-    report = accuracy_clf.run(None, "smoke", datasets=["iris"], classifiers=["svm"], n_runs=1)
-    found = {row["algorithm"] for row in report.runs}
+    tables = run("accuracy_clf", preset="smoke", datasets=["iris"], classifiers=["svm"], n_runs=1).tables
+    found = {row["algorithm"] for row in tables["accuracy_clf_runs"]}
     assert {"RFE", "FFS", "BFE", "MIM", "MIM-BUR-CLF"} <= found
-    assert not [cell for cell in report.cells if (cell["classifier"], cell["algorithm"]) == ("knn", "RFE")]
+    assert not [cell for cell in tables["accuracy_clf"] if (cell["classifier"], cell["algorithm"]) == ("knn", "RFE")]
 
 
 def test_rows_are_cut_by_seed():
@@ -108,16 +111,33 @@ def test_rows_are_cut_by_seed():
     assert len(y) == 50
 
 
-def test_command_line(capsys, tmp_path):
-    given = ["--preset", "smoke", "--datasets", "iris", "--runs", "1", "--output", str(tmp_path)]
-    assert accuracy_ksg.main(given) == 0
-    printed = capsys.readouterr().out
-    assert printed == (tmp_path / "accuracy_ksg.md").read_text(encoding="utf-8")
-    assert "preset smoke: 1 random splits" in printed
-    assert accuracy_ksg.main(["--datasets", "nothing"]) == 2
-    assert "there is no dataset 'nothing'" in capsys.readouterr().err
-    with pytest.raises(ValueError, match="preset='tiny' is not one of 'smoke'"):
-        accuracy_ksg.run(preset="tiny")
+def test_an_interrupted_comparison_says_so():
+    def stop(done, total):
+        raise KeyboardInterrupt
+
+    tables = run("accuracy_ksg", preset="smoke", datasets=["iris"], n_runs=1, progress=stop)
+    assert not tables.complete
+    assert "**Interrupted: what is missing has no numbers.**" in tables.to_markdown()
+
+
+def test_every_replay_is_what_the_registry_says():
+    for name, experiment in EXPERIMENTS.items():
+        module = import_module(f"unirel.experiments.{name}")
+        assert experiment.about == module.__doc__.split("\n")[0]
+        assert set(experiment.options) <= {field.name for field in fields(Asked)}
+
+
+def test_unknown_names_and_options():
+    with pytest.raises(ValueError, match="name='accuracy' is not one of 'accuracy_clf'"):
+        run("accuracy")
+    with pytest.raises(ValueError, match="dataset_table has no option journal=; it takes output, preset, data_home"):
+        run("dataset_table", journal="runs")
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_unknown_presets(name):
+    with pytest.raises(ValueError, match="preset='tiny' is not one of 'smoke', 'small', 'full'"):
+        run(name, preset="tiny")
 
 
 def test_markdown_cells_cannot_break_the_table():
@@ -126,14 +146,13 @@ def test_markdown_cells_cannot_break_the_table():
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(DATA is None, reason="no sonar.parquet in $UNIREL_DATA or ../shared/data")
-def test_committed_runs_can_be_remade():
+def test_committed_runs_can_be_remade(data_home):
     committed = read(ROOT / "docs" / "results" / "accuracy_ksg_runs.csv")
     stated = [
         row
         for row in committed
         if row["dataset"] == "sonar" and row["classifier"] == "knn" and row["run"] in ("0", "1")
     ]
-    report = accuracy_ksg.run(DATA, "small", datasets=["sonar"], classifiers=["knn"], n_runs=2)
+    found = run("accuracy_ksg", data_home=data_home, datasets=["sonar"], classifiers=["knn"], n_runs=2)
     assert len(stated) == 2 * 20
-    assert as_text(report.runs) == stated
+    assert as_text(found.tables["accuracy_ksg_runs"]) == stated

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.utils import Bunch
 
-from unirel.experiments import accuracy, genes
+from unirel.experiments import accuracy, genes, run
 from unirel.experiments.tables import read_expected
 
 pytestmark = pytest.mark.filterwarnings("ignore::unirel.errors.UnirelWarning")
@@ -31,24 +31,26 @@ def stand_in(monkeypatch):
 
 
 def test_tables(stand_in, tmp_path):
-    report = genes.run(None, "smoke", tmp_path / "runs.jsonl", output=tmp_path / "out")
-    assert [(row["algorithm"], row["subset"]) for row in report.subsets[:3]] == [
+    journal = tmp_path / "runs.jsonl"
+    tables = run("genes", preset="smoke", journal=journal, output=tmp_path / "out").tables
+    subsets, ranks = tables["genes_subsets"], tables["genes_ranks"]
+    assert [(row["algorithm"], row["subset"]) for row in subsets[:3]] == [
         ("MIM-BUR-KSG", "S"),
         ("MIM-BUR-KSG", "S without both"),
         ("MIM-BUR-KSG", "S with both"),
     ]
-    published = [row["knn paper"] for row in report.subsets]
+    published = [row["knn paper"] for row in subsets]
     assert published == [85.0, 83.2, None, None, None, None, 85.5, 84.1, None, None, None, None]
     # A gene that decides the class is selected, and missed when it is left out.
-    assert report.subsets[0]["selected either"] == "2 of 2"
-    assert report.subsets[0]["knn"] > report.subsets[1]["knn"] + 10
+    assert subsets[0]["selected either"] == "2 of 2"
+    assert subsets[0]["knn"] > subsets[1]["knn"] + 10
     named = [row["feature"] for row in read_expected("interpretable_features")]
-    assert {row["gene"] for row in report.ranks} == set(named)
-    assert len(report.ranks) == 5 * len(named)
-    assert {row["plain"] for row in report.ranks if row["gene"] == "Hsa.8"} == {"1"}
+    assert {row["gene"] for row in ranks} == set(named)
+    assert len(ranks) == 5 * len(named)
+    assert {row["plain"] for row in ranks if row["gene"] == "Hsa.8"} == {"1"}
     with open(tmp_path / "out" / "genes_ranks.csv", encoding="utf-8") as stream:
-        assert len(list(csv.DictReader(stream))) == len(report.ranks)
-    again = genes.run(None, "smoke", tmp_path / "runs.jsonl")
+        assert len(list(csv.DictReader(stream))) == len(ranks)
+    again = run("genes", preset="smoke", journal=journal)
     assert again.to_markdown() == (tmp_path / "out" / "genes.md").read_text(encoding="utf-8")
 
 
@@ -63,8 +65,3 @@ def test_nothing_left_is_a_guess(stand_in):
     (row,) = genes._accuracies(X, y, [OnlyOne], [place])
     assert row[0] == row[2]
     assert row[1] == pytest.approx(100 * max(np.mean(y), 1 - np.mean(y)), abs=10)
-
-
-def test_unknown_preset():
-    with pytest.raises(ValueError, match="preset='tiny' is not one of 'smoke'"):
-        genes.run(preset="tiny")

@@ -11,18 +11,19 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from unirel import BURSelector, UnirelWarning
-from unirel.path import SearchOptions, run_path
+from unirel.options import CLASSIFIER_NAMES, ReadingOptions, SelectionOptions, complete, part_of
 from unirel.report import Report
-from unirel.report.accuracy import METHODS, check_accuracy, measure_accuracy
-from unirel.report.words import describe_accuracy
+from unirel.report.accuracy import check_accuracy, measure_accuracy
+from unirel.report.words import accuracy_in_words
+from unirel.search import select
 from unirel.table import Table
 
 
 def measure(X, y, accuracy="knn", n_features=3, beta=0.1, progress=None, **options):
-    table = Table.from_data(X, y, target_kind=options.pop("target_kind", "auto"))
-    search = SearchOptions(n_features_to_select=n_features, **options)
-    (selection,) = run_path(table, ["jmi"], [beta], search)
-    return measure_accuracy(accuracy, X, y, table, selection, search, progress)
+    chosen = complete(SelectionOptions, {"n_features_to_select": n_features, **options}, "measure")
+    table = Table.from_data(X, y, **part_of(ReadingOptions, chosen))
+    (selection,) = select(table, ["jmi"], [beta], chosen)
+    return measure_accuracy(accuracy, X, y, table, selection, chosen, progress)
 
 
 def test_equals_a_selector_in_a_pipeline():
@@ -39,6 +40,17 @@ def test_equals_a_selector_in_a_pipeline():
     assert measured.chance == pytest.approx(max(np.bincount(y)) / len(y))
 
 
+def test_options_of_the_selection_count_in_every_fold():
+    X, y = load_breast_cancer(return_X_y=True)
+    X, y = X[::3, :12], y[::3]
+    options = {"scale": "rank", "include": [4], "exclude": [0], "estimator": "binned"}
+    measured = measure(X, y, **options)
+    folds = StratifiedKFold(5, shuffle=True, random_state=0)
+    selector = BURSelector("jmi", 3, **options)
+    model = make_pipeline(selector, StandardScaler(), KNeighborsClassifier())
+    assert measured.scores[:, 2] == pytest.approx(cross_val_score(model, X, y, cv=folds))
+
+
 def test_a_continuous_target_is_explained():
     X, y = load_diabetes(return_X_y=True)
     measured = measure(X, y, n_features=4)
@@ -46,7 +58,7 @@ def test_a_continuous_target_is_explained():
     plain = make_pipeline(StandardScaler(), KNeighborsRegressor())
     assert measured.measure == "R2"
     assert measured.all_features == pytest.approx(cross_val_score(plain, X, y, cv=folds))
-    assert "Share of the variance that is explained (R²)" in describe_accuracy(measured)[0]
+    assert "Share of the variance that is explained (R²)" in accuracy_in_words(measured)[0]
 
 
 def test_noise_predicts_nothing():
@@ -57,7 +69,7 @@ def test_noise_predicts_nothing():
     assert measured.means.max() < 0.65
 
 
-@pytest.mark.parametrize("accuracy", METHODS)
+@pytest.mark.parametrize("accuracy", CLASSIFIER_NAMES)
 @pytest.mark.parametrize("continuous", [False, True])
 def test_every_method_twice_the_same(accuracy, continuous):
     rng = np.random.default_rng(0)
@@ -93,7 +105,7 @@ def test_rare_classes_lower_the_number_of_folds():
     with pytest.warns(UnirelWarning, match="lower n_neighbors or merge some"):
         measured = measure(rng.standard_normal((44, 3)), y, n_features=2)
     assert measured.n_folds == 3
-    assert "3 folds (no more, because class 'few' has only 3 rows)" in describe_accuracy(measured)[0]
+    assert "3 folds (no more, because class 'few' has only 3 rows)" in accuracy_in_words(measured)[0]
 
 
 def test_many_sizes_are_thinned():
@@ -132,7 +144,7 @@ def test_what_cannot_be_measured():
     with pytest.raises(ValueError, match="accuracy='knn' needs two classes with at least two rows each"):
         check_accuracy("knn", few)
     table = Table.from_data(X, ["a", "b"] * 6)
-    with pytest.raises(ValueError, match="accuracy='tree' is not one of 'knn', 'rf', 'svm', 'logistic'"):
+    with pytest.raises(ValueError, match="accuracy='tree' is not one of 'logistic', 'rf', 'knn', 'svm'"):
         check_accuracy("tree", table)
     with pytest.raises(ValueError, match="name a method, such as unique_relevance='reference'"):
         Report.from_data(X, ["a", "b"] * 6, n_features_to_select=1, unique_relevance=np.zeros(2), accuracy="knn")

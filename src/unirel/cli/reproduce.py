@@ -50,20 +50,21 @@ def command(
 ) -> int:
     """Run a published experiment again and print its numbers beside the published ones."""
     from unirel.cli.output import print_table
-    from unirel.experiments import options_of, run
+    from unirel.experiments import run
     from unirel.work import ProgressBar
 
     if name is None:
-        print_table(("experiment", "about"), sorted(EXPERIMENTS.items()))
+        print_table(("experiment", "about"), [(name, one.about) for name, one in EXPERIMENTS.items()])
         return Exit.OK
     if name not in EXPERIMENTS:
         raise BadInput(f"there is no experiment {name!r}; there are {', '.join(sorted(EXPERIMENTS))}")
     lists = {"datasets": datasets and datasets.split(","), "classifiers": classifiers and classifiers.split(",")}
-    given: dict[str, Any] = {"data_home": data, "journal": journal, "n_runs": runs, **lists, **options}
+    given: dict[str, Any] = {"journal": journal, "n_runs": runs, **lists}
     given = {option: value for option, value in given.items() if value is not None}
     for option in given:
-        if option not in options_of(name):
+        if option not in EXPERIMENTS[name].options:
             raise BadInput(f"{name} does not take --{option.removeprefix('n_')}")
-    tables = run(name, preset=preset, output=output, progress=ProgressBar(name), **given)
+    given |= {"preset": preset, "data_home": data, "progress": ProgressBar(name), **options}
+    tables = run(name, output=output, **given)
     print(tables.to_markdown(), end="")
     return Exit.OK if tables.complete else Exit.INTERRUPTED

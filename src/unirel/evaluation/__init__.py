@@ -1,11 +1,10 @@
 """Selectors compared under one protocol: splits, tuned classifiers, statistics, and a journal to go on from."""
 
 from unirel.classifiers.registry import Tuned
-from unirel.evaluation.metrics import area, stability
 from unirel.evaluation.protocol import compare
 from unirel.evaluation.results import Evaluation, Outcome
 from unirel.evaluation.selection import ChosenBeta
-from unirel.evaluation.statistics import PairedDifference, average_ranks, paired_difference
+from unirel.evaluation.statistics import PairedDifference, area, average_ranks, paired_difference, stability
 from unirel.evaluation.wrappers import Wrapper
 
 __all__ = [

@@ -11,12 +11,11 @@ from sklearn.model_selection import train_test_split
 
 from unirel.classifiers.registry import Classifier, Labels, Values, make_tuned
 from unirel.datasets import load
-from unirel.evaluation.selection import AnySelector, OwnSelector, describe_selector, make_selectors
+from unirel.evaluation.selection import AnySelector, Key, OwnSelector, describe_selector, make_selectors
 from unirel.evaluation.wrappers import Wrapper
 from unirel.options import CLASSIFIER_NAMES, check_whole_number
 
 Rows = NDArray[np.intp]
-Key = tuple[Any, ...]
 
 
 class Split(NamedTuple):

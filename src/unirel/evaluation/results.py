@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from unirel.evaluation.metrics import stability
-from unirel.evaluation.statistics import average_ranks, paired_difference
+from unirel.evaluation.statistics import average_ranks, paired_difference, stability
 from unirel.frames import make_frame
+from unirel.options import check_choice
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ _RUN = (
     *("dataset", "run", "classifier", "selector", "beta", "n_features", "setting"),
     *("validation_accuracy", "test_accuracy", "validation_area", "test_area", "seconds"),
 )
-METRICS = ("test_accuracy", "validation_accuracy", "test_area", "validation_area", "n_features")
+_COMPARED = ("test_accuracy", "validation_accuracy", "test_area", "validation_area", "n_features")
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,14 +121,7 @@ class Evaluation:
         """
         return _frame(self.summary_rows())
 
-    def differences(
-        self,
-        baseline: str | None = None,
-        *,
-        metric: str = "test_accuracy",
-        confidence: float = 0.95,
-        overlap: float = 0.0,
-    ) -> Any:
+    def differences(self, baseline: str | None = None, *, metric: str = "test_accuracy", **test: float) -> Any:
         """One row for each dataset, classifier and selector that has a baseline: how they differ over the same runs.
 
         Parameters
@@ -137,14 +130,14 @@ class Evaluation:
             Selector to compare all others with; by default each boosted one with the plain one of its criterion.
         metric : str
             What to compare: "test_accuracy", "validation_accuracy", "test_area", "validation_area" or "n_features".
-        confidence, overlap
-            As in `paired_difference`.
+        **test
+            ``confidence`` and ``overlap``, as in `paired_difference`.
 
         Returns
         -------
         frame
         """
-        return _frame(self.difference_rows(baseline, metric=metric, confidence=confidence, overlap=overlap))
+        return _frame(self.difference_rows(baseline, metric, **test))
 
     def average_ranks(self) -> Any:
         """One row for each classifier and selector: mean rank over datasets by mean test accuracy; 1 is best."""
@@ -167,20 +160,14 @@ class Evaluation:
         return [self._summarise(key, group) for key, group in self._groups().items()]
 
     def difference_rows(
-        self,
-        baseline: str | None = None,
-        *,
-        metric: str = "test_accuracy",
-        confidence: float = 0.95,
-        overlap: float = 0.0,
+        self, baseline: str | None = None, metric: str = "test_accuracy", **test: float
     ) -> list[dict[str, Any]]:
         """`differences` as plain dictionaries."""
+        check_choice("metric", metric, _COMPARED)
         groups = self._groups()
         labels = dict.fromkeys(outcome.selector for outcome in self.outcomes)
         if baseline is not None and baseline not in labels:
             raise ValueError(f"baseline={baseline!r} did not take part; there are {', '.join(map(repr, labels))}")
-        if metric not in METRICS:
-            raise ValueError(f"metric={metric!r} is not one of {', '.join(map(repr, METRICS))}")
         rows = []
         for (dataset, classifier, selector), group in groups.items():
             other = self.baselines.get(selector) if baseline is None else baseline
@@ -189,7 +176,7 @@ class Evaluation:
             if selector == other or not runs:
                 continue
             values, base = ([getattr(side[run], metric) for run in runs] for side in (group, beside))
-            difference = paired_difference(values, base, confidence=confidence, overlap=overlap)
+            difference = paired_difference(values, base, **test)
             row = {"dataset": dataset, "classifier": classifier, "selector": selector, "baseline": other}
             rows.append({**row, **{name: _known(value) for name, value in difference._asdict().items()}})
         return rows
@@ -216,8 +203,8 @@ class Evaluation:
         for outcome in self.outcomes:
             groups.setdefault((outcome.dataset, outcome.classifier, outcome.selector), {})[outcome.run] = outcome
         # Outcomes come run by run; a table has datasets, classifiers and selectors in the order in which they came.
-        places = [list(dict.fromkeys(part)) for part in zip(*groups, strict=True)]
-        order = sorted(groups, key=lambda key: [place.index(part) for place, part in zip(places, key, strict=True)])
+        names = [list(dict.fromkeys(part)) for part in zip(*groups, strict=True)]
+        order = sorted(groups, key=lambda key: [known.index(part) for known, part in zip(names, key, strict=True)])
         return {key: groups[key] for key in order}
 
     def _summarise(self, key: tuple[str, str, str], group: Mapping[int, Outcome]) -> dict[str, Any]:

@@ -25,6 +25,9 @@ from unirel.selectors import BURSelector, check_selection
 from unirel.table import Table
 from unirel.unique import find_boost
 
+Key = tuple[Any, ...]
+# Records of finished work.
+Found = dict[Key, dict[str, Any]]
 # Options that change nothing about the result,
 _SILENT = ("n_jobs", "progress", "verbose")
 # and those in which selectors may differ and still share every estimate.
@@ -121,8 +124,8 @@ class Peer:
 
     selector: Any
 
-    def order(self, X: Values, y: Labels, max_features: int, random_state: int) -> list[int]:
-        """Features in order of preference, found on the rows given."""
+    def order(self, X: Values, y: Labels, max_features: int, classifier: Any, random_state: int) -> list[int]:
+        """Features in order of preference, found on the rows given, whatever the classifier."""
         with _seeded(random_state):
             if hasattr(self.selector, "fit"):
                 fitted = clone(self.selector).fit(X, y)
@@ -255,23 +258,29 @@ def _seeded(random_state: int) -> Iterator[None]:
 class Ask(NamedTuple):
     """One selector of a family, with the unique relevance it needs unless that depends on the criterion."""
 
-    key: tuple[Any, ...]
+    key: Key
     selector: OwnSelector
     values: Values | None
     seconds: float  # what finding the values took
 
 
-class Found(NamedTuple):
-    """Orders of features that one selector made, one for each beta; peers and wrappers have none."""
+def find_order(
+    X: Values,
+    y: Labels,
+    max_features: int,
+    key: Key,
+    selector: Wrapper | Peer,
+    classifier: Any,
+    random_state: int,
+) -> Found:
+    """The order of a wrapper or a peer."""
+    started = time.perf_counter()
+    order = selector.order(X, y, max_features, classifier, random_state)
+    return {key: {"betas": [None], "orders": [order], "seconds": time.perf_counter() - started}}
 
-    key: tuple[Any, ...]
-    betas: list[float | None]
-    orders: list[list[int]]
-    seconds: float
 
-
-def find_values(X: Values, y: Labels, selector: OwnSelector, classifier: Any) -> tuple[Values, float]:
-    """Unique relevance that does not depend on the criterion, as boosted, and the seconds it took.
+def find_values(X: Values, y: Labels, key: Key, selector: OwnSelector, classifier: Any) -> Found:
+    """Unique relevance that does not depend on the criterion, as boosted.
 
     `classifier` is the one that is evaluated, for a selector that names none.
     """
@@ -281,10 +290,11 @@ def find_values(X: Values, y: Labels, selector: OwnSelector, classifier: Any) ->
         options = {**options, "classifier": classifier}
     table = selector.read(X, y)
     boost = find_boost(table, options["unique_relevance"], None, table.features, options)
-    return boost.values[: X.shape[1]], time.perf_counter() - started
+    values = [None if np.isnan(value) else value for value in boost.values[: X.shape[1]].tolist()]
+    return {key: {"values": values, "seconds": time.perf_counter() - started}}
 
 
-def find_orders(X: Values, y: Labels, asks: Sequence[Ask], max_features: int) -> list[Found]:
+def find_orders(X: Values, y: Labels, max_features: int, asks: Sequence[Ask]) -> Found:
     """Orders of all selectors of one family, which share every estimate; what they share counts for each of them."""
     started = time.perf_counter()
     first = asks[0].selector
@@ -296,7 +306,7 @@ def find_orders(X: Values, y: Labels, asks: Sequence[Ask], max_features: int) ->
         stop_if_interrupted(searches.run(criterion, [0.0]))
     common = time.perf_counter() - started
     boosting: dict[Any, float] = {}  # seconds for each kind of unique relevance
-    found = []
+    found: Found = {}
     for ask in asks:
         unique = ask.selector.options["unique_relevance"] if ask.values is None else ask.values
         kind = unique if isinstance(unique, str) else id(unique)
@@ -312,7 +322,7 @@ def find_orders(X: Values, y: Labels, asks: Sequence[Ask], max_features: int) ->
             check_selection(selection, wanted)
         seconds = common + ask.seconds + boosting.get(kind, 0.0) + time.perf_counter() - started
         orders = [selection.order[:max_features].tolist() for selection in selections]
-        found.append(Found(ask.key, [float(beta) for beta in ask.selector.betas], orders, seconds))
+        found[ask.key] = {"betas": [float(beta) for beta in ask.selector.betas], "orders": orders, "seconds": seconds}
     return found
 
 

@@ -1,6 +1,5 @@
 """Does the pieces of work of a plan that are missing, and keeps each of them at once."""
 
-import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -8,15 +7,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
-from unirel.classifiers.registry import Classifier, Labels, Values
 from unirel.errors import UnirelWarning
 from unirel.evaluation.journal import Records
-from unirel.evaluation.metrics import area
-from unirel.evaluation.plan import Dataset, Key, Plan, Rows, Split, seed_of, split_rows
+from unirel.evaluation.plan import Dataset, Plan, Rows, Split, seed_of, split_rows
 from unirel.evaluation.results import Outcome
 from unirel.evaluation.scoring import Counts, Curve, count_correct
-from unirel.evaluation.selection import Ask, Found, OwnSelector, Peer, find_orders, find_values
-from unirel.evaluation.wrappers import Wrapper
+from unirel.evaluation.selection import Ask, Key, OwnSelector, find_order, find_orders, find_values
+from unirel.evaluation.statistics import area
 from unirel.folds import KnownScores
 from unirel.work import Progress, check_jobs
 
@@ -25,9 +22,9 @@ class _Task(NamedTuple):
     """A piece of work for any process."""
 
     about: str
-    keys: list[Key]
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
+    unit: Key = ()
 
 
 def _perform(task: _Task) -> tuple[_Task, Any, list[str]]:
@@ -87,26 +84,23 @@ class Work:
             return
         splits = {run: split_rows(data.y, self._plan.random_state, run) for run in runs}
         selections, values = self._needed(units)
-        self._find_values(data, splits, values)
-        self._find_selections(data, splits, list(selections))
+        self._find([self._values_task(data, splits, *pair) for pair in values.items()])
+        self._find(self._selection_tasks(data, splits, list(selections)))
         self._find_outcomes(data, splits, units)
 
-    def _find_values(self, data: Dataset, splits: Mapping[int, Split], values: Mapping[Key, Key]) -> None:
-        tasks = []
-        for key, (_, dataset, run, label, name) in values.items():
-            train = splits[run].train
-            seed = seed_of(self._plan.random_state, run, "classifier")
-            trained = None if name is None else self._plan.classifiers[name].estimator(seed)
-            arguments = (data.X[train], data.y[train], self._plan.selectors[label], trained)
-            tasks.append(_Task(f"{dataset}, run {run}, unique relevance for {label}", [key], find_values, arguments))
-        for task, (found, seconds) in self._perform_all(tasks):
-            known = [None if np.isnan(value) else value for value in found.tolist()]
-            self._keep(task.keys[0], {"values": known, "seconds": seconds})
+    def _find(self, tasks: Sequence[_Task]) -> None:
+        """Do tasks that make records."""
+        for _, found in self._perform_all(tasks):
+            for key, record in found.items():
+                self._keep(key, record)
 
-    def _find_selections(self, data: Dataset, splits: Mapping[int, Split], keys: Sequence[Key]) -> None:
-        for _, result in self._perform_all(self._selection_tasks(data, splits, keys)):
-            for found in result:
-                self._keep(found.key, {"betas": found.betas, "orders": found.orders, "seconds": found.seconds})
+    def _values_task(self, data: Dataset, splits: Mapping[int, Split], key: Key, selection: Key) -> _Task:
+        _, dataset, run, label, name = selection
+        train = splits[run].train
+        seed = seed_of(self._plan.random_state, run, "classifier")
+        trained = None if name is None else self._plan.classifiers[name].estimator(seed)
+        arguments = (data.X[train], data.y[train], key, self._plan.selectors[label], trained)
+        return _Task(f"{dataset}, run {run}, unique relevance for {label}", find_values, arguments)
 
     def _selection_tasks(self, data: Dataset, splits: Mapping[int, Split], keys: Sequence[Key]) -> list[_Task]:
         families: dict[Key, list[Ask]] = {}
@@ -121,15 +115,13 @@ class Work:
                 continue
             seed = seed_of(self._plan.random_state, run, "selector")
             classifier = None if name is None else self._plan.classifiers[name]
-            rows = (data.X[train], data.y[train])
-            arguments = (key, selector, *rows, data.max_features, classifier, seed)
-            tasks.append(_Task(f"{dataset}, run {run}, {label}", [key], _find_order, arguments))
+            arguments = (data.X[train], data.y[train], data.max_features, key, selector, classifier, seed)
+            tasks.append(_Task(f"{dataset}, run {run}, {label}", find_order, arguments))
         for (run, *_), asks in families.items():
             train = splits[run].train
             labels = ", ".join(dict.fromkeys(ask.key[3] for ask in asks))
-            shared = (data.X[train], data.y[train], asks, data.max_features)
-            about = f"{data.name}, run {run}, {labels}"
-            tasks.append(_Task(about, [ask.key for ask in asks], find_orders, shared))
+            shared = (data.X[train], data.y[train], data.max_features, asks)
+            tasks.append(_Task(f"{data.name}, run {run}, {labels}", find_orders, shared))
         return tasks
 
     def _ask(self, key: Key, selector: OwnSelector) -> Ask:
@@ -147,7 +139,7 @@ class Work:
             missing = {unit: tried[unit[2], unit[4]].missing(self._asked(unit)) for unit in mine}
             tasks = [self._count_task(data, splits, unit, subsets) for unit, subsets in missing.items()]
             for task, counts in self._perform_all(tasks):
-                unit = task.keys[0]
+                unit = task.unit
                 known = tried[unit[2], unit[4]]
                 for subset, count in zip(missing[unit], counts, strict=True):
                     known.add(subset, count)
@@ -162,41 +154,37 @@ class Work:
         _, dataset, run, label, name = unit
         seed = seed_of(self._plan.random_state, run, "classifier")
         arguments = (self._plan.classifiers[name], data.X, data.y, splits[run], subsets, seed)
-        return _Task(f"{dataset}, run {run}, {label}, {name}", [unit], count_correct, arguments)
+        return _Task(f"{dataset}, run {run}, {label}, {name}", count_correct, arguments, unit)
 
     def _choose(self, split: Split, unit: Key, known: KnownScores[Counts]) -> Outcome:
         """The outcome with the weight of unique relevance that is best on the validation rows."""
         _, dataset, run, label, name = unit
         record = self._records[self._plan.selection_key(unit)]
         settings = self._plan.classifiers[name].settings(len(split.train))
-        best: tuple[tuple[float, float, float], Outcome] | None = None
+        found: list[Outcome] = []
         for beta, (order, grid) in zip(record["betas"], self._asked(unit), strict=True):
             curve = Curve(known.of(order, grid), len(split.validation), len(split.test))
-            place = curve.best
+            best = curve.best
             outcome = Outcome(
                 dataset=dataset,
                 run=run,
                 selector=label,
                 classifier=name,
                 beta=beta,
-                n_features=grid[place],
-                setting=settings[int(curve.settings[place])],
-                validation_accuracy=curve.validation[place],
-                test_accuracy=curve.test[place],
+                n_features=grid[best],
+                setting=settings[int(curve.settings[best])],
+                validation_accuracy=curve.validation[best],
+                test_accuracy=curve.test[best],
                 validation_area=area(curve.validation),
                 test_area=area(curve.test),
-                features=tuple(order[: grid[place]]),
+                features=tuple(order[: grid[best]]),
                 seconds=record["seconds"],
                 grid=tuple(grid),
                 validation_curve=tuple(curve.validation),
                 test_curve=tuple(curve.test),
             )
-            rank = (outcome.validation_accuracy, outcome.validation_area, -(beta or 0.0))
-            if best is None or rank > best[0]:
-                best = (rank, outcome)
-        if best is None:
-            raise ValueError(f"{label!r} made no order of features")
-        return best[1]
+            found.append(outcome)
+        return max(found, key=lambda one: (one.validation_accuracy, one.validation_area, -(one.beta or 0.0)))
 
     def _perform_all(self, tasks: Sequence[_Task]) -> Iterator[tuple[_Task, Any]]:
         """Results of tasks as they come."""
@@ -222,22 +210,3 @@ class Work:
             if (about := f"{dataset}, {what}") not in self._warned:
                 self._warned.add(about)
                 warnings.warn(f"{task.about}: {message}", UnirelWarning, stacklevel=2)
-
-
-def _find_order(
-    key: Key,
-    selector: Wrapper | Peer,
-    X: Values,
-    y: Labels,
-    max_features: int,
-    classifier: Classifier | None,
-    random_state: int,
-) -> list[Found]:
-    """The order of a wrapper or a peer."""
-    started = time.perf_counter()
-    if isinstance(selector, Peer):
-        order = selector.order(X, y, max_features, random_state)
-    else:
-        assert classifier is not None
-        order = selector.order(X, y, max_features, classifier, random_state)
-    return [Found(key, [None], [order], time.perf_counter() - started)]

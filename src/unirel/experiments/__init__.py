@@ -4,25 +4,45 @@ A replay is a file of the name it has in `EXPERIMENTS`, with a function `compute
 ``python -m unirel.experiments NAME`` run it.
 """
 
-import inspect
-from collections.abc import Callable
+from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from unirel.experiments.tables import ReplayTables
+    from unirel.work import Progress
+
+
+class Experiment(NamedTuple):
+    """What a replay is about, and what it takes beside a preset, a folder with data, workers and progress."""
+
+    about: str
+    options: tuple[str, ...] = ()
+
 
 EXPERIMENTS = {
-    "accuracy_clf": "Accuracy of criteria boosted by a classifier's unique relevance, and of three wrappers, beside "
-    "the paper's.",
-    "accuracy_ksg": "Accuracy of five criteria with and without the boost, by three classifiers on six datasets, "
-    "beside the paper's.",
-    "dataset_table": "The six datasets and the share of their features that have unique relevance, beside the paper's.",
-    "genes": "Two genes of Colon that the boost should find, and the ranks of the genes that the paper names.",
-    "redundancy_sonar": "The redundancy rate on Sonar, for five criteria and five weights of unique relevance, beside "
-    "the paper's.",
+    "accuracy_clf": Experiment(
+        "Accuracy of criteria boosted by a classifier's unique relevance, and of three wrappers, beside the paper's.",
+        ("journal", "datasets", "classifiers", "n_runs"),
+    ),
+    "accuracy_ksg": Experiment(
+        "Accuracy of five criteria with and without the boost, by three classifiers on six datasets, "
+        "beside the paper's.",
+        ("journal", "datasets", "classifiers", "n_runs"),
+    ),
+    "dataset_table": Experiment(
+        "The six datasets and the share of their features that have unique relevance, beside the paper's."
+    ),
+    "genes": Experiment(
+        "Two genes of Colon that the boost should find, and the ranks of the genes that the paper names.",
+        ("journal", "classifiers", "n_runs"),
+    ),
+    "redundancy_sonar": Experiment(
+        "The redundancy rate on Sonar, for five criteria and five weights of unique relevance, beside the paper's."
+    ),
 }
 
 
@@ -34,22 +54,34 @@ class PresetName(StrEnum):
     FULL = "full"
 
 
-def run(name: str, *, preset: str = "small", output: str | Path | None = None, **options: Any) -> "ReplayTables":
+@dataclass(frozen=True)
+class Asked:
+    """What is asked of a replay: the parameters of `run`."""
+
+    preset: str = "small"
+    data_home: str | Path | None = None
+    n_jobs: int | None = None
+    progress: "Progress | None" = None
+    journal: str | Path | None = None
+    datasets: Sequence[str] | None = None
+    classifiers: Sequence[str] | None = None
+    n_runs: int | None = None
+
+
+def run(name: str, *, output: str | Path | None = None, **options: Any) -> "ReplayTables":
     """Run a replay.
 
     Parameters
     ----------
     name : str
         One of `EXPERIMENTS`.
-    preset : {"smoke", "small", "full"}
-        What takes seconds, what takes minutes, as published.
     output : path, optional
         Folder to write CSV and Markdown to; nothing is written if None.
     **options
-        ``data_home``, as in `unirel.datasets.load`; ``n_jobs``; ``progress``, called as ``progress(done, total)``.
-        Those that compare selectors also take ``journal``, a path where finished work is kept to go on from, a file
-        for each dataset with its name before the suffix; and ``datasets``, ``classifiers`` and ``n_runs`` instead of
-        those of the preset.
+        ``preset``, "smoke", "small" or "full"; ``data_home``, as in `unirel.datasets.load`; ``n_jobs``; ``progress``,
+        called as ``progress(done, total)``. Those that compare selectors also take ``journal``, a path where finished
+        work is kept to go on from, a file for each dataset with its name before the suffix; and ``datasets``,
+        ``classifiers`` and ``n_runs`` instead of those of the preset.
 
     Returns
     -------
@@ -58,21 +90,13 @@ def run(name: str, *, preset: str = "small", output: str | Path | None = None, *
     from unirel.options import check_choice
 
     check_choice("name", name, EXPERIMENTS)
-    check_choice("preset", preset, [known.value for known in PresetName])
+    known = ("preset", "data_home", "n_jobs", "progress", *EXPERIMENTS[name].options)
     for option in options:
-        if option not in options_of(name):
-            raise ValueError(f"{name} has no option {option}=; it takes {', '.join(options_of(name))}")
-    tables: ReplayTables = _compute(name)(preset, **options)
+        if option not in known:
+            raise ValueError(f"{name} has no option {option}=; it takes output, {', '.join(known)}")
+    asked = Asked(**options)
+    check_choice("preset", asked.preset, [preset.value for preset in PresetName])
+    tables: ReplayTables = import_module(f"unirel.experiments.{name}").compute(asked)
     if output is not None:
         tables.write(output)
     return tables
-
-
-def options_of(name: str) -> list[str]:
-    """Names of the options that a replay takes, beside the preset."""
-    return list(inspect.signature(_compute(name)).parameters)[1:]
-
-
-def _compute(name: str) -> Callable[..., Any]:
-    compute: Callable[..., Any] = import_module(f"unirel.experiments.{name}").compute
-    return compute

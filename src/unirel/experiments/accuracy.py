@@ -9,9 +9,9 @@ import numpy as np
 
 from unirel.datasets import load
 from unirel.evaluation import Evaluation, Outcome, compare, paired_difference
+from unirel.experiments import Asked
 from unirel.experiments.tables import ReplayTables, Row, Rows, read_expected
 from unirel.options import Metric
-from unirel.work import Progress
 
 DATASETS = ("colon", "sonar", "madelon", "leukemia", "isolet", "gas_sensor")
 CLASSIFIERS = ("rf", "knn", "svm")
@@ -22,6 +22,8 @@ TITLES = {"mim": "MIM", "mrmr": "mRMR", "jmi": "JMI", "jmim": "JMIM", "gsa": "GS
 # The table of the paper that has the plain criteria.
 _PLAIN = "accuracy_mrwmr_vs_bur_ksg"
 _SEED = 0
+# One line of a table: the row of the paper if it has one, a classifier and an algorithm.
+Line = tuple[int | None, str, str]
 
 
 @dataclass(frozen=True)
@@ -74,16 +76,10 @@ PRESETS = {
 }
 
 
-def choose_preset(
-    preset: Preset, datasets: Sequence[str] | None, classifiers: Sequence[str] | None, n_runs: int | None
-) -> Preset:
-    """A preset, with parts of it replaced."""
-    return replace(
-        preset,
-        datasets=preset.datasets if datasets is None else tuple(datasets),
-        classifiers=preset.classifiers if classifiers is None else tuple(classifiers),
-        n_runs=preset.n_runs if n_runs is None else n_runs,
-    )
+def choose_preset(presets: Mapping[str, Preset], asked: Asked) -> Preset:
+    """The preset that is asked for, with parts of it replaced."""
+    others: dict[str, Any] = {name: getattr(asked, name) for name in ("datasets", "classifiers", "n_runs")}
+    return replace(presets[asked.preset], **{name: value for name, value in others.items() if value is not None})
 
 
 def metric_of(dataset: str) -> Metric:
@@ -101,29 +97,22 @@ def load_rows(name: str, data_home: Any, max_rows: int | None) -> tuple[str, Any
     return name, X, y
 
 
-def evaluate(
-    preset: Preset,
-    selectors: Callable[[str], Mapping[str, Any]],
-    data_home: Any,
-    journal: str | Path | None,
-    n_jobs: int | None,
-    progress: Progress | None,
-) -> list[Evaluation]:
+def evaluate(preset: Preset, selectors: Callable[[str], Mapping[str, Any]], asked: Asked) -> list[Evaluation]:
     """One comparison for each dataset, each with a journal of its own, until the first that is interrupted."""
     found: list[Evaluation] = []
     for name in preset.datasets:
         found.append(
             compare(
-                load_rows(name, data_home, preset.max_rows),
+                load_rows(name, asked.data_home, preset.max_rows),
                 selectors(name),
                 preset.classifiers,
                 n_runs=preset.n_runs,
                 max_features=preset.max_features,
                 n_grid=preset.n_grid,
                 random_state=_SEED,
-                n_jobs=n_jobs,
-                journal=None if journal is None else journal_of(journal, name),
-                progress=progress,
+                n_jobs=asked.n_jobs,
+                journal=None if asked.journal is None else journal_of(asked.journal, name),
+                progress=asked.progress,
             )
         )
         if not found[-1].complete:
@@ -135,15 +124,6 @@ def journal_of(journal: str | Path, dataset: str) -> Path:
     """The journal of one dataset: ``runs.jsonl`` becomes ``runs.sonar.jsonl``."""
     path = Path(journal)
     return path.with_name(f"{path.stem}.{dataset}{path.suffix}")
-
-
-@dataclass(frozen=True)
-class Line:
-    """One line of a table: an algorithm with a classifier, and the row of the paper if it has one."""
-
-    classifier: str
-    algorithm: str
-    row: int | None = None
 
 
 def against_plain(boost: str) -> list[tuple[str, str]]:
@@ -186,22 +166,11 @@ class AccuracyTable:
     presets: Mapping[str, Preset]
     wrappers: tuple[str, ...] = ()
 
-    def compute(
-        self,
-        preset: str,
-        data_home: str | Path | None = None,
-        journal: str | Path | None = None,
-        n_jobs: int | None = None,
-        progress: Progress | None = None,
-        datasets: Sequence[str] | None = None,
-        classifiers: Sequence[str] | None = None,
-        n_runs: int | None = None,
-    ) -> ReplayTables:
+    def compute(self, asked: Asked) -> ReplayTables:
         """All tables."""
-        chosen = choose_preset(self.presets[preset], datasets, classifiers, n_runs)
-        evaluations = evaluate(
-            chosen, lambda name: self.selectors(name, preset, chosen.classifiers), data_home, journal, n_jobs, progress
-        )
+        preset = asked.preset
+        chosen = choose_preset(self.presets, asked)
+        evaluations = evaluate(chosen, lambda name: self.selectors(name, preset, chosen.classifiers), asked)
         outcomes = Outcomes(evaluations)
         paper = read_expected(self.paper)
         published = [*paper, *(row for row in read_expected(_PLAIN) if row["algorithm"] in TITLES.values())]
@@ -232,11 +201,11 @@ class AccuracyTable:
         suffixes = ("", *(f"-{boost}" for boost in self.boosts))
         algorithms = [f"{title}{suffix}" for title in TITLES.values() for suffix in suffixes]
         lines = [
-            Line(name, algorithm, numbers.get((name, algorithm)))
+            (numbers.get((name, algorithm)), name, algorithm)
             for name in dict.fromkeys([*CLASSIFIERS, *classifiers])
             for algorithm in (*algorithms, *self.wrappers)
         ]
-        return [line for line in lines if line.row is not None or line.algorithm not in self.wrappers]
+        return [line for line in lines if line[0] is not None or line[2] not in self.wrappers]
 
 
 def _by_dataset(cells: Rows) -> Rows:
@@ -297,16 +266,17 @@ def _cell(
     published: Mapping[tuple[str, str, str], Mapping[str, str]],
     baselines: Mapping[str, str],
 ) -> Row:
-    group = list(outcomes.of(dataset, line.classifier, line.algorithm).values())
+    number, classifier, algorithm = line
+    group = list(outcomes.of(dataset, classifier, algorithm).values())
     accuracies = [100 * outcome.test_accuracy for outcome in group]
-    row = published.get((line.classifier, line.algorithm, dataset))
-    base = baselines.get(line.algorithm)
-    base_row = published.get((line.classifier, base or "", dataset))
+    row = published.get((classifier, algorithm, dataset))
+    base = baselines.get(algorithm)
+    base_row = published.get((classifier, base or "", dataset))
     theirs = float(row["accuracy_percent"]) if row else None
     return {
-        "row": line.row,
-        "classifier": line.classifier,
-        "algorithm": line.algorithm,
+        "row": number,
+        "classifier": classifier,
+        "algorithm": algorithm,
         "dataset": dataset,
         "n_runs": len(group),
         "accuracy": _round(np.mean(accuracies)) if group else None,
@@ -317,7 +287,7 @@ def _cell(
         "paper_n_features": int(row["n_features"]) if row else None,
         "difference": _round(np.mean(accuracies) - theirs) if group and theirs is not None else None,
         "baseline": base,
-        **_test(list(outcomes.differences(dataset, line.classifier, (line.algorithm, base)).values()) if base else []),
+        **_test(list(outcomes.differences(dataset, classifier, (algorithm, base)).values()) if base else []),
         "paper_change": _round(theirs - float(base_row["accuracy_percent"])) if theirs and base_row else None,
     }
 

@@ -1,11 +1,11 @@
 """The six datasets and the share of their features that have unique relevance, beside the paper's."""
 
-from pathlib import Path
+from typing import Any
 
 from unirel.datasets import describe
+from unirel.experiments import Asked
 from unirel.experiments.tables import ReplayTables, Row, read_expected
 from unirel.options import Metric
-from unirel.work import Progress
 
 # Those for which unique relevance is estimated.
 _ESTIMATED = {
@@ -19,29 +19,22 @@ The metric auto is chebyshev for continuous columns; for discrete ones it is man
 distances as euclidean does."""
 
 
-def compute(
-    preset: str,
-    data_home: str | Path | None = None,
-    n_jobs: int | None = None,
-    progress: Progress | None = None,
-) -> ReplayTables:
+def compute(asked: Asked) -> ReplayTables:
     """The table; datasets that are not there have no percentages."""
     paper = read_expected("datasets")
     rows = []
     for done, published in enumerate(paper, start=1):
-        rows.append(_row(published, published["dataset"] in _ESTIMATED[preset], data_home, n_jobs))
-        if progress is not None:
-            progress(done, len(paper))
-    settings = f"Settings: preset {preset}; three neighbours, standardised columns."
+        rows.append(_row(published, asked))
+        if asked.progress is not None:
+            asked.progress(done, len(paper))
+    settings = f"Settings: preset {asked.preset}; three neighbours, standardised columns."
     return ReplayTables("dataset_table", "The datasets", [settings, _ABOUT, rows], {"dataset_table": rows})
 
 
-def _row(published: dict[str, str], estimate: bool, data_home: str | Path | None, n_jobs: int | None) -> Row:
+def _row(published: dict[str, str], asked: Asked) -> Row:
     name = published["dataset"]
-    found = {
-        metric: describe(data_home, names=[name], unique_relevance=estimate, metric=metric, n_jobs=n_jobs)[0]
-        for metric in _COMPARED
-    }
+    options: dict[str, Any] = {"names": [name], "unique_relevance": name in _ESTIMATED[asked.preset]}
+    found = {one: describe(asked.data_home, metric=one, n_jobs=asked.n_jobs, **options)[0] for one in _COMPARED}
     facts = found["auto"]
     row: Row = {"dataset": name}
     for ours, theirs in (("n_samples", "n_instances"), ("n_features", "n_features"), ("n_classes", "n_classes")):

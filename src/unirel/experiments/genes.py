@@ -5,7 +5,7 @@ Runs, numbers of features and classifiers are those of `accuracy_ksg`, and its j
 
 import warnings
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,13 +16,12 @@ from unirel.errors import UnirelWarning
 from unirel.evaluation import Outcome
 from unirel.evaluation.plan import seed_of, split_rows
 from unirel.evaluation.scoring import count_correct
-from unirel.experiments import accuracy_ksg
+from unirel.experiments import Asked, accuracy_ksg
 from unirel.experiments.accuracy import PRESETS, TITLES, Outcomes, Preset, choose_preset, evaluate
 from unirel.experiments.tables import ReplayTables, Row, Rows, read_expected
 from unirel.folds import stop_if_interrupted
 from unirel.path import selection_path
 from unirel.unique import unique_relevance
-from unirel.work import Progress
 
 PAIR = ("Hsa.8", "Hsa.1132")
 ALGORITHMS = ("MIM-BUR-KSG", "MIM-BUR-REF", "GSA-BUR-KSG", "GSA-BUR-REF")
@@ -32,24 +31,16 @@ N_RANKS = {"smoke": 10, "small": 30, "full": 500}
 _SEED = 0
 
 
-def compute(
-    preset: str,
-    data_home: str | Path | None = None,
-    journal: str | Path | None = None,
-    n_jobs: int | None = None,
-    progress: Progress | None = None,
-    classifiers: Sequence[str] | None = None,
-    n_runs: int | None = None,
-) -> ReplayTables:
+def compute(asked: Asked) -> ReplayTables:
     """Both tables."""
-    chosen = choose_preset(PRESETS[preset], ("colon",), classifiers, n_runs)
-    evaluations = evaluate(chosen, accuracy_ksg.selectors, data_home, journal, n_jobs, progress)
-    subsets = _subsets(Outcomes(evaluations), chosen, data_home)
+    chosen = choose_preset(PRESETS, replace(asked, datasets=("colon",)))
+    evaluations = evaluate(chosen, accuracy_ksg.selectors, asked)
+    subsets = _subsets(Outcomes(evaluations), chosen, asked.data_home)
     complete = evaluations[-1].complete
     named = ("colon", "leukemia") if complete else ()
-    ranks = [row for name in named for row in _ranks(name, N_RANKS[preset], data_home, n_jobs)]
+    ranks = [row for name in named for row in _ranks(name, N_RANKS[asked.preset], asked.data_home, asked.n_jobs)]
     page: list[str | Rows] = [
-        f"Settings: preset {preset}: {chosen.in_words()} Three neighbours, euclidean distances.",
+        f"Settings: preset {asked.preset}: {chosen.in_words()} Three neighbours, euclidean distances.",
         f"Test accuracy on Colon in percent with the genes that were selected (S), without {' and '.join(PAIR)}, "
         "and with both of them, beside the paper's; and in how many runs, over the classifiers, S has one of them. "
         "BUR-REF is not in the paper.",

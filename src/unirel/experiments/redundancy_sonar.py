@@ -3,12 +3,12 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
 from unirel.datasets import load
+from unirel.experiments import Asked
 from unirel.experiments.tables import ReplayTables, Row, Rows, read_expected
 from unirel.folds import stop_if_interrupted
 from unirel.information.knn import KNN
@@ -18,7 +18,6 @@ from unirel.results import Redundancy
 from unirel.search import select
 from unirel.table import Table
 from unirel.unique import unique_in_metric
-from unirel.work import Progress
 
 
 @dataclass(frozen=True)
@@ -58,16 +57,11 @@ EXTENTS = {
 _STABLE_SETTINGS, _STABLE_BETAS, _SHARE = ("default", "ksg"), (0.0, 0.1), 0.8
 
 
-def compute(
-    preset: str,
-    data_home: str | Path | None = None,
-    n_jobs: int | None = None,
-    progress: Progress | None = None,
-) -> ReplayTables:
+def compute(asked: Asked) -> ReplayTables:
     """All tables."""
-    extent = EXTENTS[preset]
+    extent, progress, n_jobs = EXTENTS[asked.preset], asked.progress, asked.n_jobs
     start = time.perf_counter()
-    sonar = load("sonar", data_home)
+    sonar = load("sonar", asked.data_home)
     X, y = np.asarray(sonar.data, float), np.asarray(sonar.target)
     cells: list[Row] = []
     curve: list[Row] = []

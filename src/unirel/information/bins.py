@@ -92,11 +92,11 @@ class Rule:
     def __init__(
         self, n_bins: int, binning: Binning, labels: NDArray[np.integer] | None, weights: Values | None
     ) -> None:
-        self.n_bins, self.binning, self._labels, self.weights = n_bins, binning, labels, weights
+        self.n_bins, self.binning, self._labels, self._weights = n_bins, binning, labels, weights
         self.weighted, self._rows = weights is not None, None
         if weights is not None:  # A row without weight is as good as not there.
             self._rows = np.flatnonzero(weights)
-            self.weights = weights[self._rows]
+            self._weights = weights[self._rows]
             self._labels = None if labels is None else labels[self._rows]
 
     def edges(self, values: Values) -> tuple[Values, Columns]:
@@ -109,13 +109,13 @@ class Rule:
             return edges, self._describe(values, sizes, edges)
         if self.binning == "width":
             width_edges(values, self.n_bins, edges)
-        elif self.weights is None:
+        elif self._weights is None:
             before = np.arange(values.shape[1] + 1, dtype=np.float64)
             frequency_edges(np.sort(values, axis=1), sizes, before[None], self.n_bins, edges)
         else:
             order = np.argsort(values, axis=1, kind="stable")
             before = np.zeros((len(values), values.shape[1] + 1))
-            np.cumsum(self.weights[order], axis=1, out=before[:, 1:])
+            np.cumsum(self._weights[order], axis=1, out=before[:, 1:])
             frequency_edges(np.take_along_axis(values, order, axis=1), sizes, before, self.n_bins, edges)
         return edges, np.full(len(values), most)
 
@@ -123,7 +123,7 @@ class Rule:
         """Edges of minimum description length; returns how many there are."""
         if self._labels is None:
             raise ValueError("binning='mdl' needs class labels as target; pass binning='frequency' or 'width'")
-        weights = np.ones(values.shape[1]) if self.weights is None else self.weights
+        weights = np.ones(values.shape[1]) if self._weights is None else self._weights
         order = np.argsort(values, axis=1, kind="stable")
         ordered, n_classes = np.take_along_axis(values, order, axis=1), int(self._labels.max(initial=0)) + 1
         known = known_n_log_n(min(int(weights.sum()) + 1, 2**16))
@@ -150,13 +150,7 @@ class Bins:
     @property
     def equal_frequency(self) -> int | None:
         """How many bins, if they are plain bins of equal frequency, which need no look at other columns or weights."""
-        return self._rule.n_bins if self._rule.binning == "frequency" and not self._rule.weighted else None
-
-    @property
-    def equal_frequency(self) -> int | None:
-        """How many bins, if they are plain bins of equal frequency."""
-        plain = self.rule.binning == "frequency" and self.rule.weights is None
-        return self.rule.n_bins if plain else None
+        return self.rule.n_bins if self.rule.binning == "frequency" and not self.rule.weighted else None
 
     def n_levels(self, columns: Columns) -> Columns:
         """Levels of some columns: bins, and one for missing values if there are any."""

@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from unirel.classifiers.losses import design_matrix, smallest_class, split_classes, split_numbers
 from unirel.classifiers.registry import make_estimator, standardise, words_of
-from unirel.folds import score_prefixes, select_rows
+from unirel.folds import read_like, score_prefixes, select_rows
 from unirel.information.base import Columns, Values
 from unirel.options import CLASSIFIER_NAMES, SelectionOptions, check_choice
 from unirel.results import Accuracy, Selection
@@ -86,8 +86,10 @@ def measure_accuracy(
     splits = split_classes(target, n_folds) if discrete else split_numbers(table.n_samples, n_folds)
     steps = Stages(progress, n_folds * (len(selection) + len(sizes) + 1))
     changed: SelectionOptions = {"n_features_to_select": len(selection), "max_seconds": None, "progress": steps.step}
-    trial = _Trial(accuracy, table, target, *_numbers(table), sizes, selection, {**options, **changed}, steps)
     rows = X if hasattr(X, "shape") else np.array(X, dtype=object)
+    # What predicts gets the columns as they are, not their ranks among all rows.
+    plain = read_like(table, rows, y, {**options, "scale": None}) if options["scale"] == "rank" else table
+    trial = _Trial(accuracy, table, target, *_numbers(plain), sizes, selection, {**options, **changed}, steps)
     # On small tables, threads that scikit-learn starts by itself wait for each other more than they work.
     with threadpool_limits(1 if options["n_jobs"] in (None, 1) else None):
         scores = np.array([trial.score(rows, y, train, test) for train, test in splits])
