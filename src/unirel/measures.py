@@ -87,10 +87,7 @@ def relevance(
 
     Parameters
     ----------
-    X : array or frame of shape (n_samples, n_features)
-        The columns.
-    y : array or series of shape (n_samples,)
-        The target: class labels of any type, or numbers.
+    {data}
     clip : bool
         Keep estimates between 0 and the entropy of a discrete target; False gives the raw value.
     {options}
@@ -131,10 +128,7 @@ def conditional_relevance(
 
     Parameters
     ----------
-    X : array or frame of shape (n_samples, n_features)
-        The columns.
-    y : array or series of shape (n_samples,)
-        The target: class labels of any type, or numbers.
+    {data}
     given : name, position or list of them, or array or frame of shape (n_samples, n_conditions)
         What is known: a list names columns of `X`, an array or frame holds columns with the same rows.
     clip : bool
@@ -178,10 +172,7 @@ def irrelevance(
 
     Parameters
     ----------
-    X : array or frame of shape (n_samples, n_features)
-        The columns.
-    y : array or series of shape (n_samples,)
-        The target: class labels of any type, or numbers.
+    {data}
     {options}
 
     Returns

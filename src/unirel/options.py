@@ -450,22 +450,35 @@ def _plain(name: str, value: Any) -> Any:
     return value if value is None or isinstance(value, str | int | float) else repr(value)
 
 
+_DATA = (
+    ("X : array or frame of shape (n_samples, n_features)", "The features, in any form that `Table.from_data` reads."),
+    ("y : array or series of shape (n_samples,)", "The target: class labels of any type, or numbers."),
+)
+
+
 def documented(group: type, *, without: Sequence[str] = ()) -> Callable[[Documented], Documented]:
-    """Write the options of a group into a docstring, in the place of a line that says ``{options}``."""
+    """Write the options of a group into a docstring, in the place of a line that says ``{options}``.
+
+    A line that says ``{data}`` is replaced by what every function says of `X` and `y`.
+    """
 
     def document(target: Documented) -> Documented:
-        if target.__doc__ is None:  # as with python -OO
-            return target
-        line = next(line for line in target.__doc__.splitlines() if line.strip() == "{options}")
-        indent = line[: len(line) - len(line.lstrip())]
-        entries = [
-            f"{indent}{name} : {option.kind}, default={option.default!r}\n{indent}    {option.meaning}"
-            if option.default is not None
-            else f"{indent}{name} : {option.kind}\n{indent}    {option.meaning}"
-            for name, option in options_of(group).items()
-            if name not in without
-        ]
-        target.__doc__ = target.__doc__.replace(line, "\n".join(entries))
+        if target.__doc__ is not None:  # as with python -OO
+            target.__doc__ = "\n".join(map(_expand, target.__doc__.splitlines()))
         return target
 
+    def _expand(line: str) -> str:
+        indent, marker = line[: len(line) - len(line.lstrip())], line.strip()
+        entries = {"{data}": _DATA, "{options}": _entries_of(group, without)}.get(marker)
+        return line if entries is None else "\n".join(f"{indent}{head}\n{indent}    {text}" for head, text in entries)
+
     return document
+
+
+def _entries_of(group: type, without: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """The options of a group as a docstring has them."""
+    kept = {name: option for name, option in options_of(group).items() if name not in without}
+    defaults = {
+        name: "" if option.default is None else f", default={option.default!r}" for name, option in kept.items()
+    }
+    return tuple((f"{name} : {option.kind}{defaults[name]}", option.meaning) for name, option in kept.items())

@@ -29,10 +29,7 @@ def selection_path(
 
     Parameters
     ----------
-    X : array or frame of shape (n_samples, n_features)
-        The features.
-    y : array or series of shape (n_samples,)
-        The target: class labels of any type, or numbers.
+    {data}
     criteria : name, Criterion or list of them
         What to score candidates by: "mim", "mrmr", "jmi", "jmim", "cmim", "gsa", or an instance of your own class.
     betas : float or list of float

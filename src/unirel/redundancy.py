@@ -57,10 +57,7 @@ def redundancy_analysis(
 
     Parameters
     ----------
-    X : array or frame of shape (n_samples, n_features)
-        The features.
-    y : array or series of shape (n_samples,)
-        The target: class labels of any type, or numbers.
+    {data}
     criterion : name or Criterion
         What to select features by, unless `order` is given.
     beta : float

@@ -286,7 +286,7 @@ def _search(
         if limits.out_of_time:
             raise _OutOfTime
         selected = np.array([feature for feature, _ in steps], np.intp)
-        pool = np.concatenate([np.setdiff1d(candidates, selected), probes])
+        pool = np.concatenate([np.setdiff1d(candidates, selected, assume_unique=True), probes])
         if len(steps) < len(include):
             pool = np.array([include[len(steps)]], np.intp)
         best, score = _best(scores, pool, selected, beta, boost, limits, table.n_features)

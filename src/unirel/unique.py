@@ -70,10 +70,7 @@ def unique_relevance(
 
     Parameters
     ----------
-    X : array or frame of shape (n_samples, n_features)
-        All features, Omega.
-    y : array or series of shape (n_samples,)
-        The target: class labels of any type, or numbers.
+    {data}
     method : {"ksg", "reference", "classifier"}
         "ksg": given all other features, by nearest neighbours. "reference": given a small set of features, for its
         members without the member, for all others by adding them. "classifier": cross-entropy of a classifier that is
