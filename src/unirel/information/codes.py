@@ -40,12 +40,12 @@ class Rest:
 
     @cached_property
     def sets(self) -> Sets:
-        """Its levels as bit sets, the last one left out."""
+        """Its levels, few enough for a byte where bits are counted, as bit sets; the last one is left out."""
         n_words = -(-len(self.codes) // 64)
         zero = np.zeros(1, np.intp)
         words, sizes = np.empty((self.n_levels - 1) * n_words, np.uint64), np.zeros((1, self.n_levels), np.int64)
         sets = Sets(words, zero, np.array([self.n_levels - 1]), sizes)
-        pack_sets(self.codes[None], zero, zero, sets)
+        pack_sets(self.codes[None].astype(np.uint8), zero, zero, sets)
         sizes[0, -1] = len(self.codes) - sizes.sum()
         return sets
 
@@ -148,7 +148,8 @@ class CodeMatrix:
         if self._weights is not None or len(candidates) < _FEWEST_CANDIDATES:
             return np.zeros(len(candidates), bool)
         n_levels = self.n_levels[candidates]
-        return (n_levels <= MOST_LEVELS) & ((n_levels - 1) * (rest.n_levels - 1) <= MOST_PAIRS)
+        n_pairs = np.maximum(n_levels - 1, 1) * (rest.n_levels - 1)
+        return (n_levels <= MOST_LEVELS) & (n_pairs <= MOST_PAIRS)
 
     def _empty_tables(self, candidates: Columns, rest: Rest) -> tuple[Counts, Columns]:
         ends = np.cumsum(self.n_levels[candidates] * rest.n_levels)

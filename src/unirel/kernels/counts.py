@@ -57,13 +57,10 @@ def count_weighted_tables(
             table[np.uint64(column[row]) * n_cells + np.uint64(cells[row])] += own[row]
 
 
-@kernel
 def known_n_log_n(size: int) -> Floats:
     """N log n of the whole numbers below `size`, to be looked up."""
-    known = np.zeros(size)
-    for number in range(2, size):
-        known[number] = number * np.log(number)
-    return known
+    numbers = np.arange(size)
+    return numbers * np.log(np.maximum(numbers, 1))
 
 
 @kernel
@@ -101,7 +98,8 @@ def sum_tables(
         in_one, in_fixed, in_other, in_all = 0, 0, 0, 0
         for _ in range(n_levels[place]):
             level = tables.dtype.type(0)
-            with_other[:] = 0
+            for other in range(n_other):
+                with_other[other] = 0
             for _ in range(n_fixed):
                 with_fixed = tables.dtype.type(0)
                 for other in range(n_other):
