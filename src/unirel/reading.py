@@ -30,8 +30,8 @@ Positions = NDArray[np.intp]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 CONTINUOUS, DISCRETE, IGNORED, UNKNOWN = range(4)
 # What frames call the types that columns without missing values share with arrays.
-_PLAIN = {nw.Boolean(): np.dtype(bool)} | {
-    getattr(nw, name)(): np.dtype(name.lower())
+_PLAIN: dict[type, np.dtype[Any]] = {nw.Boolean: np.dtype(bool)} | {
+    getattr(nw, name): np.dtype(name.lower())
     for name in ("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64", "Float32", "Float64")
 }
 
@@ -306,7 +306,7 @@ def _open_frame(frame: nw.DataFrame[Any], parameter: str) -> Source:
         raise ValueError(_duplicate_names(parameter, names))
     positions: dict[np.dtype[Any] | None, list[int]] = {}
     for position, dtype in enumerate(frame.schema.values()):
-        positions.setdefault(_PLAIN.get(dtype), []).append(position)
+        positions.setdefault(_PLAIN.get(type(dtype)), []).append(position)
     others = positions.pop(None, [])
     # Arrow has its columns apart, and a frame of some of them takes long if there are many.
     data = frame.to_native().columns if frame.implementation.is_pyarrow() else frame
