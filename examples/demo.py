@@ -5,8 +5,7 @@ from time import perf_counter
 
 from sklearn.datasets import load_breast_cancer
 
-from unirel.report import Report
-from unirel.report.summarize import Origin
+from unirel.report import Origin, Report
 
 BUILD = Path(__file__).resolve().parents[1] / "build"
 READING = (

@@ -7,44 +7,42 @@ changes. Every picture is drawn from a result; nothing is computed for it.
 """
 
 # %%
-# One call selects features for several weights of unique relevance.
+# A report selects features for several weights of unique relevance and compares them. Here it is not printed as a page:
+# its results are drawn one by one.
 
 import matplotlib.pyplot as plt
 from sklearn.datasets import load_breast_cancer
 
-import unirel
+from unirel import BURSelector
 from unirel.plotting import AccuracyDisplay, BetaPathDisplay, HeatmapDisplay, RelevanceDisplay, SelectionDisplay
+from unirel.report import Report
 
 X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-path = unirel.selection_path(X, y, criteria="jmi", betas=[0, 0.1, 0.2, 0.3, 0.5, 0.7, 1], n_features_to_select=12)
-selection = path.selection("jmi", 0.1)
+report = Report.from_data(X, y, criterion="jmi", beta=0.1, n_features_to_select=12)
 
 # %%
 # The score of each feature when it was selected, beside its relevance. JMI judges pairs, so a weak feature can score
 # high in good company: "worst smoothness" comes second.
 
-SelectionDisplay(selection).plot()
+SelectionDisplay(report.selection).plot()
 plt.show()
 
 # %%
 # What a feature tells by itself against what only it tells.
 
-RelevanceDisplay(selection).plot()
+RelevanceDisplay(report.selection).plot()
 plt.show()
 
 # %%
 # How much every two of them have in common. Radius, perimeter and area are one thing measured three times.
 
-from unirel.report.analysis import analyse  # noqa: E402
-from unirel.table import Table  # noqa: E402
-
-HeatmapDisplay.from_analysis(analyse(Table.from_data(X, y), selection.order, {}))
+HeatmapDisplay.from_analysis(report.analysis)
 plt.show()
 
 # %%
 # The more unique relevance weighs, the further the redundant ones fall.
 
-BetaPathDisplay(path).plot()
+BetaPathDisplay(report.path).plot()
 plt.show()
 
 # %%
@@ -52,7 +50,11 @@ plt.show()
 
 from unirel.evaluation import compare  # noqa: E402
 
-selectors = {"mim": "mim", "mim boosted": unirel.BURSelector("mim", beta=0.3), "jmi": "jmi"}
+selectors = {
+    "mim": BURSelector("mim", beta=0),
+    "mim boosted": BURSelector("mim", beta=0.3),
+    "jmi": BURSelector("jmi", beta=0),
+}
 evaluation = compare([("breast_cancer", X.to_numpy(), y.to_numpy())], selectors, ["knn"], n_runs=5, max_features=12)
 AccuracyDisplay.from_evaluation(evaluation).plot()
 plt.show()

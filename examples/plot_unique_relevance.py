@@ -32,11 +32,11 @@ for name, alone, beside, deviation in zip(names, relevance, unique, error, stric
 # Whoever picks two features by relevance takes the strong one and its copy, and knows little more than from one.
 # Beside the strong feature the weak one is the better choice, and unique relevance says so.
 
-places = np.arange(3)
+positions = np.arange(3)
 figure, ax = plt.subplots(figsize=(6, 3.5), layout="constrained")
-ax.bar(places - 0.2, relevance, 0.38, color="0.75", label="relevance")
-ax.bar(places + 0.2, unique, 0.38, color="tab:orange", yerr=error, ecolor="0.3", label="unique relevance")
-ax.set_xticks(places, names)
+ax.bar(positions - 0.2, relevance, 0.38, color="0.75", label="relevance")
+ax.bar(positions + 0.2, unique, 0.38, color="tab:orange", yerr=error, ecolor="0.3", label="unique relevance")
+ax.set_xticks(positions, names)
 ax.set_ylabel("nats")
 ax.legend()
 plt.show()

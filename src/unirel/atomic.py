@@ -9,7 +9,7 @@ from pathlib import Path
 
 @contextmanager
 def atomic_path(path: Path) -> Iterator[Path]:
-    """A path to write to, in the same folder, which takes the place of `path` once all has gone well."""
+    """A path to write to, in the same folder, which replaces `path` once all has gone well."""
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     os.close(handle)
     try:

@@ -126,7 +126,8 @@ class Clock:
         if 0 < early < late:
             growth = min(1.0, math.log(late / early) / math.log((middle + done) / (first + middle)))
         typical = (middle + done) / 2  # the step that took `late`
-        return late / typical**growth * (total ** (growth + 1) - done ** (growth + 1)) / (growth + 1)
+        rest: float = late / typical**growth * (total ** (growth + 1) - done ** (growth + 1)) / (growth + 1)
+        return rest
 
 
 def _duration(seconds: float) -> str:

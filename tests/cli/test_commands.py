@@ -253,7 +253,8 @@ def test_help_imports_nothing_heavy():
         "print(*{name.split('.')[0] for name in sys.modules}, file=sys.stderr)"
     )
     loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stderr.split()
-    assert not {"numpy", "numba", "sklearn", "pyarrow", "pandas", "polars", "matplotlib", "altair"} & set(loaded)
+    heavy = {"numpy", "numba", "sklearn", "joblib", "pyarrow", "pandas", "polars", "matplotlib", "altair"}
+    assert not heavy & set(loaded)
 
 
 def test_the_command_is_installed():
@@ -270,6 +271,22 @@ def test_an_unexpected_error_is_one_line(unirel, table, monkeypatch):
     done = unirel("select", table, "-t", "class")
     assert done.code == 1
     assert "failed: ZeroDivisionError" in done.error
+
+
+def test_warnings_are_one_line_or_nothing(unirel, monkeypatch):
+    import warnings
+
+    from unirel import UnirelWarning, datasets
+
+    def describe():
+        warnings.warn("n_neighbors=3 is\nmuch", UnirelWarning, stacklevel=1)
+        warnings.warn("something about code", UserWarning, stacklevel=1)
+        return []
+
+    monkeypatch.setattr(datasets, "describe", describe)
+    before = warnings.showwarning
+    assert unirel("datasets").err == "unirel: --neighbors 3 is much\n"
+    assert warnings.showwarning is before
 
 
 def test_a_closed_pipe_is_no_error(table):

@@ -89,6 +89,37 @@ def test_names_for_an_array():
             Report.from_data(X, X[:, 0] > 0, feature_names=wrong, n_features_to_select=2)
 
 
+def test_every_option_of_the_selector_is_taken():
+    from sklearn.datasets import load_iris
+
+    X, y = load_iris(return_X_y=True)
+    given = {
+        "target_kind": "continuous",
+        "scale": "rank",
+        "missing": "error",
+        "kinds": {0: "ignored"},
+        "n_neighbors": 4,
+    }
+    options = {name: option.default for name, option in options_of(SelectorOptions).items()} | given
+    report = Report.from_data(X, y, **options)
+    assert report.table.classes is None
+    assert {name: report.selection.settings[name] for name in given} == {**given, "kinds": {"0": "ignored"}}
+    with pytest.raises(TypeError, match=r"Report.from_data\(\) has no option targetkind=; did you mean target_kind="):
+        Report.from_data(X, y, targetkind="continuous")
+
+
+def test_the_snippet_names_what_is_not_the_default():
+    from sklearn.ensemble import RandomForestClassifier
+
+    snippet = make_report(scale="rank", exclude=["noise"]).to_dict()["snippet"]
+    arguments = [line.strip() for line in snippet.splitlines() if line.startswith("    ")]
+    assert arguments[2:4] == ["criteria='jmi',", "betas=0.1,"]
+    assert set(arguments[4:]) == {"scale='rank',", "exclude=['noise'],", "n_features_to_select=3,"}
+    forest = RandomForestClassifier(3, random_state=0)
+    snippet = make_report(unique_relevance="classifier", classifier=forest, cv=2).to_dict()["snippet"]
+    assert f"classifier=...,  # {forest!r}" in snippet
+
+
 def test_kept_scripts_change_nothing(tmp_path, page):
     report = make_report()
     assert report.to_html(tmp_path / "kept") == page

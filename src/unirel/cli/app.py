@@ -1,4 +1,4 @@
-"""The application: its commands, and one place that turns every error into one line and an exit code."""
+"""The application: its commands, and what turns every error into one line and an exit code."""
 
 import os
 import sys

@@ -55,14 +55,17 @@ def clean(table: Any, keep: Collection[str], target: str) -> Cleaned:
 
 def _tell(cleaned: Cleaned) -> None:
     """One note for each reason, however many columns it concerns."""
-    for reason in dict.fromkeys(cleaned.ignored.values()):
-        names = [name for name, why in cleaned.ignored.items() if why == reason]
+    for reason, names in _by_value(cleaned.ignored):
         word = "column" if len(names) == 1 else "columns"
         cleaned.notes.append(f"ignored {word} {listed(names)} ({reason}); use --kinds or --drop")
-    for mark in dict.fromkeys(cleaned.marks.values()):
-        names = [name for name, own in cleaned.marks.items() if own == mark]
+    for mark, names in _by_value(cleaned.marks):
         how = "1,234.5 is 1234.5" if mark == "." else "1.234,5 is 1234.5"
         cleaned.notes.append(f"read {listed(names)} as numbers with separators ({how}); --kinds takes them as they are")
+
+
+def _by_value(names: dict[str, str]) -> list[tuple[str, list[str]]]:
+    """Values, each once, and the names that have them."""
+    return [(value, [name for name in names if names[name] == value]) for value in dict.fromkeys(names.values())]
 
 
 def _clean_text(cleaned: Cleaned, position: int, name: str, keep: Collection[str], target: str) -> None:
@@ -94,13 +97,8 @@ def _some_start_with_zero(texts: list[str | None]) -> bool:
 
 
 def _all_match(pattern: re.Pattern[str], texts: list[str | None]) -> bool:
-    present = False
-    for text in texts:
-        if text is not None:
-            if not pattern.fullmatch(text.strip()):
-                return False
-            present = True
-    return present
+    present = [text for text in texts if text is not None]
+    return bool(present) and all(pattern.fullmatch(text.strip()) for text in present)
 
 
 def _number(text: str, mark: str) -> float:

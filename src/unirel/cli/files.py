@@ -1,4 +1,4 @@
-"""Tables from files and to files: what a file is, its first bytes say, not its name; nothing is ever unpickled."""
+"""Tables from files: what a file is, its first bytes say, not its name; nothing is ever unpickled."""
 
 import codecs
 import re
@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from unirel.cli.exits import BadInput
-from unirel.cli.options import DATA
+from unirel.cli.options import DATA, flag
 
 _DELIMITERS = (",", ";", "\t", "|")
 # Enough for the names of some hundred thousand columns.
@@ -25,7 +25,7 @@ _COMPRESSED = {
     b"\x04\x22\x4d\x18": "lz4",
 }
 _FORMATS = {b"PAR1": "parquet", b"ARROW1": "arrow", b"FEA1": "arrow", b"\xff\xff\xff\xff": "arrow stream"}
-_SUFFIXES = {".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow"}
+SUFFIXES = {".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow"}
 _REFUSED = {
     b"PK\x03\x04": "a zip archive or a workbook",
     b"\x89HDF": "an HDF5 file",
@@ -34,7 +34,7 @@ _REFUSED = {
 }
 _MISSING = ["", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "?"]
 
-
+_FOUND = "found if not given"
 DataFile = Annotated[
     str,
     typer.Argument(
@@ -45,20 +45,16 @@ DataFile = Annotated[
 ]
 
 
-def _found(flag: str, metavar: str, what: str) -> Any:
-    return typer.Option(flag, metavar=metavar, help=f"{what}; found if not given.", rich_help_panel=DATA)
-
-
 @dataclass(frozen=True)
 class TextFormat:
     """How a text file is written; None is found out."""
 
-    delimiter: Annotated[str | None, _found("--delimiter", "CHAR", "What separates the fields of a text file")] = None
-    encoding: Annotated[str | None, _found("--encoding", "NAME", "Encoding of a text file")] = None
-    decimal: Annotated[str | None, _found("--decimal", "CHAR", "Decimal mark of a text file, . or ,")] = None
+    delimiter: Annotated[str | None, flag(DATA, f"Field separator; {_FOUND}.", "--delimiter", metavar="CHAR")] = None
+    encoding: Annotated[str | None, flag(DATA, f"Encoding of text; {_FOUND}.", "--encoding", metavar="NAME")] = None
+    decimal: Annotated[str | None, flag(DATA, f"Decimal mark, . or , ; {_FOUND}.", "--decimal", metavar="CHAR")] = None
 
     def __post_init__(self) -> None:
-        if self.delimiter is not None and len(self.delimiter.replace("\\t", "\t")) != 1:
+        if self.delimiter is not None and len(self.separator) != 1:
             raise BadInput(f"--delimiter {self.delimiter!r} must be one character, or \\t for a tab")
         if self.decimal not in (None, ".", ","):
             raise BadInput(f"--decimal {self.decimal!r} must be . or ,")
@@ -67,6 +63,11 @@ class TextFormat:
                 codecs.lookup(self.encoding)
             except LookupError:
                 raise BadInput(f"--encoding {self.encoding!r} is not known; try utf-8, cp1252 or utf-16") from None
+
+    @property
+    def separator(self) -> str:
+        """The delimiter, a tab if it is spelt out; empty if it is not given."""
+        return (self.delimiter or "").replace("\\t", "\t")
 
 
 class MissingColumns(BadInput):
@@ -89,8 +90,8 @@ def read_table(source: str, text: TextFormat, columns: Sequence[str] | None = No
     import pyarrow as pa
 
     label = "standard input" if source == "-" else f"'{source}'"
-    opened = _opener(source, label)
     try:
+        opened = _opener(source, label)
         head = _head(opened)
         kind = _kind(head, "" if source == "-" else Path(source).name, label)
         if kind == "text":
@@ -104,24 +105,14 @@ def _opener(source: str, label: str) -> Callable[[], Any]:
     """A function that opens the source from its start, decompressed."""
     import pyarrow as pa
 
-    if source == "-":
-        content = sys.stdin.buffer.read()
+    content = sys.stdin.buffer.read() if source == "-" else b""
+    if source != "-" and not Path(source).is_file():
+        raise BadInput(f"{label} is a folder; name a file" if Path(source).is_dir() else f"there is no file {label}")
 
-        def plain() -> Any:
-            return pa.BufferReader(content)
-    else:
-        if not Path(source).is_file():
-            raise BadInput(
-                f"{label} is a folder; name a file" if Path(source).is_dir() else f"there is no file {label}"
-            )
+    def plain() -> Any:
+        return pa.BufferReader(content) if source == "-" else pa.OSFile(source)
 
-        def plain() -> Any:
-            return pa.OSFile(source)
-
-    try:
-        start = plain().read(8)
-    except OSError as error:
-        raise BadInput(f"{label} cannot be read: {_shorten(error)}") from None
+    start = plain().read(8)
     for magic, compression in _COMPRESSED.items():
         if start.startswith(magic):
             return lambda: pa.CompressedInputStream(plain(), compression)
@@ -141,7 +132,7 @@ def _kind(head: bytes, name: str, label: str) -> str:
     if not head.strip():
         raise BadInput(f"{label} is empty")
     suffixes = Path(name.lower()).suffixes
-    promised = next((_SUFFIXES[suffix] for suffix in reversed(suffixes) if suffix in _SUFFIXES), None)
+    promised = next((SUFFIXES[suffix] for suffix in reversed(suffixes) if suffix in SUFFIXES), None)
     for magic, kind in _FORMATS.items():
         if head.startswith(magic):
             return kind
@@ -200,24 +191,26 @@ def _read_text(
     """Read CSV, in the encoding that fits."""
     import pyarrow as pa
 
-    found = text.encoding or ("utf-16" if head.startswith((b"\xff\xfe", b"\xfe\xff")) else None)
-    error: Exception | None = None
-    for encoding in [found] if found else ["utf-8", "cp1252", "latin-1"]:
-        delimiter = (text.delimiter or "").replace("\\t", "\t") or find_delimiter(head.decode(encoding, "replace"))
+    known = text.encoding or ("utf-16" if head.startswith((b"\xff\xfe", b"\xfe\xff")) else None)
+    for encoding in [known] if known else ["utf-8", "cp1252", "latin-1"]:
+        delimiter = text.separator or find_delimiter(head.decode(encoding, "replace"))
         try:
             names = _header(head, encoding, delimiter, label)
             table = _parse_csv(opened(), delimiter, encoding, text.decimal, names, columns, as_text)
         except UnicodeError as problem:
-            error = problem
+            if known:
+                raise BadInput(
+                    f"{label} cannot be decoded as {known}: {_shorten(problem)}; choose with --encoding"
+                ) from None
             continue
         except pa.ArrowInvalid as problem:
-            if not found and not _decodes(opened(), encoding):
+            if not known and not _decodes(opened(), encoding):
                 continue
             raise BadInput(f"{label} is no well-formed text table: {_explain(problem)}") from None
-        guessed = encoding not in ("utf-8", text.encoding) and not head.startswith((b"\xff\xfe", b"\xfe\xff"))
+        guessed = not known and encoding != "utf-8"
         notes = [f"{label} is not UTF-8, read as {encoding}; choose with --encoding"] if guessed else []
         return FileTable(table, "text", delimiter, encoding, notes)
-    raise BadInput(f"{label} cannot be decoded as {found}: {_shorten(error)}; choose with --encoding")
+    raise BadInput(f"{label} cannot be decoded; choose with --encoding")
 
 
 def _decodes(stream: Any, encoding: str) -> bool:

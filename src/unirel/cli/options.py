@@ -20,6 +20,11 @@ from unirel.options import ColumnNames, Kinds, Option, ReadingOptions, SelectorO
 DATA, METHOD, OUTPUT = "Data", "Method", "Output"
 
 
+def flag(panel: str, words: str, *names: str, metavar: str | None = None, **more: Any) -> Any:
+    """A flag of a command itself."""
+    return typer.Option(*names, metavar=metavar, help=words, rich_help_panel=panel, **more)
+
+
 class _NoOptions(TypedDict):
     """The group of a command that takes none of the library's options."""
 
@@ -111,17 +116,12 @@ def _flags_of(group: type, without: Collection[str], defaults: Mapping[str, Any]
     for name, option in reversed(options_of(group).items()):
         if option.flags and name not in without:
             panel = DATA if name in options_of(ReadingOptions) else METHOD
-            form = _form(name, option, hints[name])
-            flag = typer.Option(
-                *option.flags,
-                metavar=form.metavar,
-                help=_help(option.meaning),
-                rich_help_panel=panel if name in options_of(SelectorOptions) else OUTPUT,
-                callback=None if option.choices else _checking(name, option),
-            )
+            panel = panel if name in options_of(SelectorOptions) else OUTPUT
+            form, check = _form(name, option, hints[name]), None if option.choices else _checking(name, option)
+            own = flag(panel, _help(option.meaning), *option.flags, metavar=form.metavar, callback=check)
             default = defaults.get(name, option.default)
             shown = None if default is None or default == () else form.type(default) if form.type else default
-            yield _keyword(name, Annotated[form.annotation, flag], shown)
+            yield _keyword(name, Annotated[form.annotation, own], shown)
 
 
 def _help(meaning: str) -> str:

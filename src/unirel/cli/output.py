@@ -8,22 +8,20 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any
 
-import typer
-
 from unirel.cli.documents import to_json
 from unirel.cli.exits import BadInput
 from unirel.cli.messages import Messages, printable
-from unirel.cli.options import OUTPUT
+from unirel.cli.options import OUTPUT, flag
 
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No messages and no progress.", rich_help_panel=OUTPUT)]
+Quiet = Annotated[bool, flag(OUTPUT, "No messages and no progress.", "--quiet", "-q")]
 
 
 @dataclass(frozen=True)
 class Printing:
     """How a result is printed, and whether anything is said beside it."""
 
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.", rich_help_panel=OUTPUT)] = False
-    as_csv: Annotated[bool, typer.Option("--csv", help="Print the table as CSV.", rich_help_panel=OUTPUT)] = False
+    as_json: Annotated[bool, flag(OUTPUT, "Print JSON for programs.", "--json")] = False
+    as_csv: Annotated[bool, flag(OUTPUT, "Print the table as CSV.", "--csv")] = False
     quiet: Quiet = False
 
     def __post_init__(self) -> None:

@@ -5,14 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from unirel.cli.cleaning import clean
 from unirel.cli.exits import BadInput, Failed
 from unirel.cli.files import DataFile, FileTable, TextFormat, check_names, read_table
 from unirel.cli.messages import Messages, listed
 from unirel.cli.naming import find_kinds, find_name, find_names
-from unirel.cli.options import DATA, read_options
+from unirel.cli.options import DATA, flag, read_options
 from unirel.options import ReadingOptions, part_of
 from unirel.report.origin import Origin
 
@@ -43,21 +41,14 @@ class Request:
     data: DataFile
     target: Annotated[
         str | None,
-        typer.Option(
-            "--target",
-            "-t",
-            metavar="COL",
-            help="The column to explain. Needed for files; datasets know theirs.",
-            rich_help_panel=DATA,
-        ),
+        flag(DATA, "The column to explain. Needed for files; datasets know theirs.", "--target", "-t", metavar="COL"),
     ] = None
-    drop_missing_target: Annotated[
-        bool, typer.Option("--drop-missing-target", help="Leave out rows without a target.", rich_help_panel=DATA)
-    ] = False
-    drop: Annotated[
-        list[str] | None,
-        typer.Option("--drop", metavar="COL,...", help="Columns to leave out altogether.", rich_help_panel=DATA),
-    ] = None
+    drop_missing_target: Annotated[bool, flag(DATA, "Leave out rows without a target.", "--drop-missing-target")] = (
+        False
+    )
+    drop: Annotated[list[str] | None, flag(DATA, "Columns to leave out altogether.", "--drop", metavar="COL,...")] = (
+        None
+    )
     text: TextFormat
 
     def open(self, options: Mapping[str, Any], messages: Messages) -> Input:

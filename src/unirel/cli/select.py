@@ -5,12 +5,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from unirel.cli.documents import to_json
 from unirel.cli.exits import BadInput, Exit
 from unirel.cli.messages import Messages
-from unirel.cli.options import OUTPUT, takes
+from unirel.cli.options import OUTPUT, flag, takes
 from unirel.cli.output import Printing
 from unirel.cli.request import Input, Request
 from unirel.cli.writing import check_path, write_text
@@ -54,19 +52,10 @@ class Files:
     """What is written; checked before the work begins."""
 
     save: Annotated[
-        Path | None,
-        typer.Option(
-            "--save",
-            metavar="FILE.json",
-            help="Write the selection to a file for `unirel apply`.",
-            rich_help_panel=OUTPUT,
-        ),
+        Path | None, flag(OUTPUT, "Write the selection to a file for `unirel apply`.", "--save", metavar="FILE.json")
     ] = None
     report: Annotated[
-        Path | None,
-        typer.Option(
-            "--report", metavar="FILE.html", help="Write a page to look at and to send.", rich_help_panel=OUTPUT
-        ),
+        Path | None, flag(OUTPUT, "Write a page to look at and to send.", "--report", metavar="FILE.html")
     ] = None
 
     def __post_init__(self) -> None:

@@ -1,22 +1,16 @@
 """Files that commands write."""
 
-from collections.abc import Callable, Iterator
+import csv
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from unirel.atomic import atomic_path
 from unirel.cli.exits import BadInput, Failed
+from unirel.cli.files import SUFFIXES
 
-_WRITERS: dict[str, str] = {
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-    ".ipc": "arrow",
-}
+_FORMATS = {".csv": "csv", ".tsv": "tsv", **SUFFIXES}
 
 
 def check_path(path: Path) -> None:
@@ -46,9 +40,9 @@ def write_text(path: Path, text: str) -> None:
 
 def table_format(path: Path) -> str:
     """Format that the name of a file asks for."""
-    kind = _WRITERS.get(path.suffix.lower())
+    kind = _FORMATS.get(path.suffix.lower())
     if kind is None:
-        raise BadInput(f"'{path}' has no known ending; end it with {', '.join(_WRITERS)}")
+        raise BadInput(f"'{path}' has no known ending; end it with {', '.join(_FORMATS)}")
     return kind
 
 
@@ -57,22 +51,19 @@ def write_table(path: Path, table: Any) -> None:
     import pyarrow.feather
     import pyarrow.parquet
 
-    writers: dict[str, Callable[[Any, str], None]] = {
-        "csv": lambda table, name: _write_text_table(table, name, ","),
-        "tsv": lambda table, name: _write_text_table(table, name, "\t"),
-        "parquet": lambda table, name: pyarrow.parquet.write_table(table, name),
-        "arrow": lambda table, name: pyarrow.feather.write_feather(table, name, compression="zstd"),
-    }
     kind = table_format(path)
     with replacing(path) as temporary:
-        writers[kind](table, str(temporary))
+        if kind == "parquet":
+            pyarrow.parquet.write_table(table, temporary)
+        elif kind == "arrow":
+            pyarrow.feather.write_feather(table, str(temporary), compression="zstd")
+        else:
+            _write_text_table(table, temporary, "," if kind == "csv" else "\t")
 
 
-def _write_text_table(table: Any, name: str, delimiter: str) -> None:
+def _write_text_table(table: Any, path: Path, delimiter: str) -> None:
     """Write text with quotes only where they are needed; pyarrow would put them around every text."""
-    import csv
-
-    with open(name, "w", encoding="utf-8", newline="") as stream:
+    with path.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream, delimiter=delimiter, lineterminator="\n")
         writer.writerow(table.column_names)
         for batch in table.to_batches(max_chunksize=10_000):

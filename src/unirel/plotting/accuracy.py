@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -73,8 +74,8 @@ class AccuracyDisplay(Display):
     def plot(self, ax: Any = None) -> Self:
         """Draw one curve per selector on `ax` or on a new figure, and return itself."""
         ax = self._start(ax, 7, 4.5)
-        for place, (name, values) in enumerate(self.curves.items()):
-            color, line = _COLORS[place % len(_COLORS)], _LINES[place // len(_COLORS) % len(_LINES)]
+        styles = cycle((line, color) for line in _LINES for color in _COLORS)
+        for (name, values), (line, color) in zip(self.curves.items(), styles, strict=False):
             mean = values.mean(axis=0)
             ax.plot(self.sizes, mean, line, color=color, label=name, linewidth=1.8)
             if len(values) > 1:

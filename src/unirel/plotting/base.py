@@ -18,7 +18,7 @@ class Display:
     figure_: Any
 
     def _start(self, ax: Any, width: float, height: float) -> Any:
-        """The axes to draw on, those of a new figure of so many inches if None."""
+        """The axes to draw on, those of a new figure of this size in inches if None."""
         if ax is None:
             from matplotlib import pyplot
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import cycle
 from typing import Any, Self
 
 import numpy as np
@@ -11,7 +12,7 @@ from unirel.results import SelectionPath
 
 
 class BetaPathDisplay(Display):
-    """One line per feature: its place in the selection for every weight of unique relevance.
+    """One line per feature: its rank in the selection for every weight of unique relevance.
 
     Parameters
     ----------
@@ -60,12 +61,12 @@ class BetaPathDisplay(Display):
         ax.set_xticks(betas, [f"{beta:g}" for beta in betas])
         ax.margins(x=0.3)
         ax.set_xlabel("weight of unique relevance (beta)")
-        ax.set_title(f"{self.criterion}: place of every feature, first selected on top", fontsize="medium")
+        ax.set_title(f"{self.criterion}: rank of every feature, first selected on top", fontsize="medium")
         ax.spines[["top", "right", "left"]].set_visible(False)
         return self
 
     def _ranks(self) -> dict[int, list[float]]:
-        """Place of every feature for every weight; NaN where it is not selected."""
+        """Rank of every feature for every weight; NaN where it is not selected."""
         ranks: dict[int, list[float]] = {}
         for position, selection in enumerate(self.selections):
             for rank, feature in enumerate(selection.order.tolist(), start=1):
@@ -76,6 +77,5 @@ class BetaPathDisplay(Display):
         """Colours for the features selected at the first weight; later arrivals are grey."""
         from matplotlib import colormaps
 
-        palette = [colormaps["tab10"](place) for place in range(10) if place != 7]
-        order = self.selections[0].order.tolist()
-        return {feature: palette[place % len(palette)] for place, feature in enumerate(order)}
+        palette = cycle(colormaps["tab10"](number) for number in range(10) if number != 7)  # 7 is grey
+        return dict(zip(self.selections[0].order.tolist(), palette, strict=False))

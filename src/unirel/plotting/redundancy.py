@@ -63,7 +63,6 @@ class RedundancyDisplay(Display):
     def _title(self) -> str:
         result = self.result
         bound = "" if result.exact else "at least "
+        mark = "" if result.complete else ", incomplete"
         counts = f"{len(result.redundant)} of {len(result.saturated)}"
-        return f"redundancy rate {bound}{100 * result.rate:.3g} % ({counts})" + (
-            "" if result.complete else ", incomplete"
-        )
+        return f"redundancy rate {bound}{100 * result.rate:.3g} % ({counts}){mark}"

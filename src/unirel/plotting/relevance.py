@@ -47,7 +47,7 @@ class RelevanceDisplay(Display):
         ax : matplotlib Axes, optional
             Where to draw; a new figure if None.
         max_labels : int
-            So many of the features selected first are named.
+            How many of the features selected first are named.
 
         Returns
         -------
@@ -75,11 +75,11 @@ class RelevanceDisplay(Display):
         wide, high = np.nanmax(x) - np.nanmin(x) or 1.0, np.nanmax(y) - np.nanmin(y) or 1.0
         taken: list[tuple[float, float]] = []
         for feature in features:
-            place = ((x[feature] - np.nanmin(x)) / wide, (y[feature] - np.nanmin(y)) / high)
+            across, up = (x[feature] - np.nanmin(x)) / wide, (y[feature] - np.nanmin(y)) / high
             above = 4.0
-            while any(abs(place[0] - a) < 0.22 and abs(place[1] + above / 300 - b) < 0.035 for a, b in taken):
+            while any(abs(across - a) < 0.22 and abs(up + above / 300 - b) < 0.035 for a, b in taken):
                 above += 11
-            taken.append((place[0], place[1] + above / 300))
+            taken.append((across, up + above / 300))
             name = shorten(self.selection.names[feature], 22)
             leader = {"arrowstyle": "-", "color": "0.7", "linewidth": 0.7} if above > 4 else None
             ax.annotate(

@@ -16,16 +16,14 @@ class SelectionDisplay(Display):
     Parameters
     ----------
     selection : Selection
-        One of those that `selection_path` returns.
+        One of those that `selection_path` returns, or that of a fitted selector.
 
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from unirel import selection_path
+    >>> from unirel import BURSelector
     >>> from unirel.plotting import SelectionDisplay
-    >>> path = selection_path(*load_iris(return_X_y=True), criteria="jmi", betas=0.1, n_features_to_select=3)
-    >>> display = SelectionDisplay(path.selection("jmi", 0.1)).plot()
-    >>> display.ax_.get_xlabel()
+    >>> SelectionDisplay.from_selector(BURSelector("jmi", 3).fit(*load_iris(return_X_y=True))).ax_.get_xlabel()
     'nats'
     """
 
@@ -49,13 +47,9 @@ class SelectionDisplay(Display):
         ax.set_yticks(steps, [f"{shorten(name)}  {step + 1}" for step, name in enumerate(selection.selected_names)])
         ax.invert_yaxis()
         ax.set_xlabel("nats")
-        ax.set_title(f"{selection.criterion}, beta {selection.beta:g}" + _mark(selection), fontsize="medium")
-        ax.legend(
-            frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.12 if len(selection) > 8 else -0.2), ncols=2
-        )
+        mark = "" if selection.complete else ", incomplete"
+        ax.set_title(f"{selection.criterion}, beta {selection.beta:g}{mark}", fontsize="medium")
+        below = (0.5, -0.12 if len(selection) > 8 else -0.2)
+        ax.legend(frameon=False, loc="upper center", bbox_to_anchor=below, ncols=2)
         ax.spines[["top", "right"]].set_visible(False)
         return self
-
-
-def _mark(selection: Selection) -> str:
-    return "" if selection.complete else ", incomplete"

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import altair as alt
+
 # Colours that are told apart on light and dark ground, also by people who see few of them.
 _MAIN, _OTHER, _MARK = "#3b82c4", "#d97b1f", "#b03a5b"
 _NEUTRAL = "#8a8f98"
@@ -28,8 +30,6 @@ def make_charts(summary: dict[str, Any]) -> dict[str, Any]:
 
 
 def _order(rows: list[dict[str, Any]], beta: float) -> Any:
-    import altair as alt
-
     betas = sorted({row["beta"] for row in rows})
     fine = any(round(value * 10, 9) % 1 for value in betas)
     bind = alt.binding_range(min=0, max=1, step=0.01 if fine else 0.1, name="weight of unique relevance, beta ")
@@ -62,99 +62,76 @@ def _order(rows: list[dict[str, Any]], beta: float) -> Any:
 
 
 def _numbers(*fields: str) -> list[Any]:
-    import altair as alt
-
     titles = {"unique": "unique relevance", "joint": "information together"}
     return [alt.Tooltip(f"{field}:Q", title=titles.get(field, field), format=".4f") for field in fields]
 
 
-def _size(last: int, slider: bool = True) -> Any:
-    import altair as alt
-
-    bind = alt.binding_range(min=1, max=last, step=1, name="number of features ")
-    return alt.param(name="size", value=last, bind=bind) if slider else alt.param(name="size", value=last)
-
-
-def _size_axis(last: int) -> Any:
-    import altair as alt
-
-    scale = alt.Scale(domain=[0.5, last + 0.5], nice=False)
-    return alt.X("n:Q", title="number of features", axis=alt.Axis(tickMinStep=1), scale=scale)
-
-
 def _curve(rows: list[dict[str, Any]], entropy: float | None, last: int) -> Any:
-    import altair as alt
-
-    base = alt.Chart(alt.InlineData(values=_until_next(rows)), width="container", height=260).encode(
-        x=_size_axis(last),
-        tooltip=[alt.Tooltip("n:Q"), alt.Tooltip("name:N", title="feature added"), *_numbers("joint")],
-    )
     # Above the line of all there is to know there is room for its name.
     top = 1.12 * max(row["joint"] for row in [*rows, {"joint": entropy or 0.0}])
     scale = alt.Scale(domain=[0, top], nice=False) if entropy else alt.Undefined
     y = alt.Y("joint:Q", title="information together (nats)", scale=scale)
-    line = base.mark_line(color=_MAIN, strokeWidth=2).encode(y=y)
-    points = base.mark_circle(size=60, opacity=1).encode(
-        y=y, color=alt.condition("datum.n <= size", alt.value(_MAIN), alt.value(_NEUTRAL))
-    )
-    chosen = base.transform_filter("datum.n <= size && size < datum.next")
-    rule = chosen.mark_rule(color=_MARK, strokeDash=[4, 3])
+    tooltip = [alt.Tooltip("n:Q"), alt.Tooltip("name:N", title="feature added"), *_numbers("joint")]
     words = "'first ' + datum.n + ': ' + format(datum.joint, '.2f') + ' nats, last added ' + datum.name"
-    text = chosen.transform_calculate(words=words).mark_text(align="left", baseline="top", fontSize=13, limit=300)
-    layers = [line, points, rule, text.encode(text="words:N", x=alt.value(0), y=alt.value(-20))]
+    layers = _layers_by_size(rows, y, tooltip, words, last)
     if entropy is not None:
         limit = alt.Chart(alt.InlineData(values=[{"joint": entropy, "words": "all there is to know"}]))
+        name = limit.mark_text(align="right", baseline="bottom", dy=-3)
         layers.append(limit.mark_rule(color=_NEUTRAL).encode(y="joint:Q"))
-        layers.append(
-            limit.mark_text(align="right", baseline="bottom", dy=-3).encode(
-                y="joint:Q", x=alt.value("width"), text="words:N"
-            )
-        )
-    chart = alt.layer(*layers).add_params(_size(last))
-    return chart.properties(description="Line chart of what the first features tell together about the target")
+        layers.append(name.encode(y="joint:Q", x=alt.value("width"), text="words:N"))
+    return _by_size(layers, last, True, "Line chart of what the first features tell together about the target")
 
 
 def _accuracy(accuracy: dict[str, Any], last: int, slider: bool) -> Any:
-    import altair as alt
-
     classes = accuracy["measure"] == "accuracy"
     form, title = (".1%", "correct predictions") if classes else (".2f", "variance explained (R²)")
-    base = alt.Chart(alt.InlineData(values=_with_band(accuracy["curve"])), width="container", height=260).encode(
-        x=_size_axis(last),
-        tooltip=[
-            alt.Tooltip("n:Q"),
-            alt.Tooltip("mean:Q", title="mean over the folds", format=form),
-            alt.Tooltip("deviation:Q", title="standard deviation", format=form),
-        ],
-    )
     axis = alt.Axis(format=".0%") if classes else alt.Axis()
     y = alt.Y("mean:Q", title=title, axis=axis, scale=alt.Scale(zero=False))
-    band = base.mark_area(color=_MAIN, opacity=0.2).encode(y=alt.Y("low:Q", title=title, axis=axis), y2="high:Q")
-    line = base.mark_line(color=_MAIN, strokeWidth=2).encode(y=y)
-    points = base.mark_circle(size=60, opacity=1).encode(
-        y=y, color=alt.condition("datum.n <= size", alt.value(_MAIN), alt.value(_NEUTRAL))
-    )
-    chosen = base.transform_filter("datum.n <= size && size < datum.next")
-    rule = chosen.mark_rule(color=_MARK, strokeDash=[4, 3])
-    plain = f"': ' + format(datum.mean, '{form}') + ' ± ' + format(datum.deviation, '{form}')"
-    every = f"dashed: all {accuracy['n_features']:,}, {accuracy['all_mean']:{form}}"
-    text = chosen.transform_calculate(words=f"'first ' + datum.n + {plain} + '; {every}'")
-    words = text.mark_text(align="left", baseline="top", fontSize=12, limit=340)
-    limit = alt.Chart(alt.InlineData(values=[{"mean": accuracy["all_mean"]}])).mark_rule(
-        color=_OTHER, strokeDash=[8, 4], strokeWidth=2
-    )
-    layers = [band, limit.encode(y="mean:Q"), line, points, rule]
-    layers.append(words.encode(text="words:N", x=alt.value(0), y=alt.value(-20)))
-    chart = alt.layer(*layers).add_params(_size(last, slider))
-    return chart.properties(description="Line chart of how well the first features predict the target")
-
-
-def _with_band(curve: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Points with the ends of the band."""
-    return [
-        {**row, "low": row["mean"] - row["deviation"], "high": min(1.0, row["mean"] + row["deviation"])}
-        for row in _until_next(curve)
+    tooltip = [
+        alt.Tooltip("n:Q"),
+        alt.Tooltip("mean:Q", title="mean over the folds", format=form),
+        alt.Tooltip("deviation:Q", title="standard deviation", format=form),
     ]
+    found = f"': ' + format(datum.mean, '{form}') + ' ± ' + format(datum.deviation, '{form}')"
+    words = f"'first ' + datum.n + {found} + '; dashed: all {accuracy['n_features']:,}, {accuracy['all_mean']:{form}}'"
+    rows = [
+        {**row, "low": row["mean"] - row["deviation"], "high": min(1.0, row["mean"] + row["deviation"])}
+        for row in accuracy["curve"]
+    ]
+    base = alt.Chart(alt.InlineData(values=rows)).encode(x=_size_axis(last))
+    band = base.mark_area(color=_MAIN, opacity=0.2).encode(y=alt.Y("low:Q", title=title, axis=axis), y2="high:Q")
+    limit = alt.Chart(alt.InlineData(values=[{"mean": accuracy["all_mean"]}]))
+    line = limit.mark_rule(color=_OTHER, strokeDash=[8, 4], strokeWidth=2).encode(y="mean:Q")
+    layers = [band, line, *_layers_by_size(rows, y, tooltip, words, last)]
+    return _by_size(layers, last, slider, "Line chart of how well the first features predict the target")
+
+
+def _layers_by_size(
+    rows: list[dict[str, Any]], y: alt.Y, tooltip: list[alt.Tooltip], words: str, last: int
+) -> list[Any]:
+    """A curve over the number of features, with words about the number that the slider is at."""
+    base = alt.Chart(alt.InlineData(values=_until_next(rows))).encode(x=_size_axis(last), tooltip=tooltip)
+    reached = alt.condition("datum.n <= size", alt.value(_MAIN), alt.value(_NEUTRAL))
+    chosen = base.transform_filter("datum.n <= size && size < datum.next")
+    text = chosen.transform_calculate(words=words).mark_text(align="left", baseline="top", fontSize=12, limit=340)
+    return [
+        base.mark_line(color=_MAIN, strokeWidth=2).encode(y=y),
+        base.mark_circle(size=60, opacity=1).encode(y=y, color=reached),
+        chosen.mark_rule(color=_MARK, strokeDash=[4, 3]),
+        text.encode(text="words:N", x=alt.value(0), y=alt.value(-20)),
+    ]
+
+
+def _size_axis(last: int) -> alt.X:
+    scale = alt.Scale(domain=[0.5, last + 0.5], nice=False)
+    return alt.X("n:Q", title="number of features", axis=alt.Axis(tickMinStep=1), scale=scale)
+
+
+def _by_size(layers: list[Any], last: int, slider: bool, description: str) -> Any:
+    """One chart of some layers, with or without a slider of its own."""
+    bind = alt.binding_range(min=1, max=last, step=1, name="number of features ") if slider else alt.Undefined
+    chart = alt.layer(*layers).add_params(alt.param(name="size", value=last, bind=bind))
+    return chart.properties(description=description, width="container", height=260)
 
 
 def _until_next(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -164,8 +141,6 @@ def _until_next(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _points(rows: list[dict[str, Any]]) -> Any:
-    import altair as alt
-
     sides = _label_sides(rows)
     shown = [
         {**row, "selected": "no" if row["step"] is None else "yes", "label": side}
@@ -188,38 +163,33 @@ def _points(rows: list[dict[str, Any]]) -> Any:
         ),
     )
     layers = []
-    places: list[tuple[str, Any, int]] = [("left", "right", -7), ("right", "left", 7)]
-    for side, align, dx in places:
-        if side not in sides:
-            continue
-        labels = base.transform_filter(f"datum.label == '{side}'").mark_text(align=align, dx=dx, dy=-3, limit=130)
-        layers.append(labels.encode(text="name:N"))
+    sides_of_text: list[tuple[str, Any, int]] = [("left", "right", -7), ("right", "left", 7)]
+    for side, align, dx in sides_of_text:
+        if side in sides:
+            labels = base.transform_filter(f"datum.label == '{side}'").mark_text(align=align, dx=dx, dy=-3, limit=130)
+            layers.append(labels.encode(text="name:N"))
     chart = alt.layer(*layers, dots)  # names must not cover points
     return chart.properties(description="Scatter chart of relevance against unique relevance of the features")
 
 
 def _label_sides(rows: list[dict[str, Any]]) -> list[str | None]:
     """On which side of its point the name of a selected feature has room; None where it would hide another."""
-    widest, (low, high) = max(row["relevance"] or 0.0 for row in rows) or 1.0, _range([row["unique"] for row in rows])
+    widest, uniques = max(row["relevance"] or 0.0 for row in rows) or 1.0, [row["unique"] for row in rows]
+    lowest, height = min(uniques), max(uniques) - min(uniques) or 1.0
     sides: list[str | None] = []
     taken: list[tuple[float, float]] = []
     for row in rows:
-        place = ((row["relevance"] or 0.0) / widest, (row["unique"] - low) / (high - low or 1.0))
-        side = "right" if place[0] < 0.5 else "left"
-        free = all(abs(place[1] - y) > 0.06 or abs(place[0] - x) > 0.45 for x, y in taken)
-        sides.append(side if row["step"] is not None and free else None)
-        if sides[-1]:
-            taken.append(place)
+        x, y = (row["relevance"] or 0.0) / widest, (row["unique"] - lowest) / height
+        free = all(abs(y - other_y) > 0.06 or abs(x - other_x) > 0.45 for other_x, other_y in taken)
+        if row["step"] is not None and free:
+            sides.append("right" if x < 0.5 else "left")
+            taken.append((x, y))
+        else:
+            sides.append(None)
     return sides
 
 
-def _range(values: list[float]) -> tuple[float, float]:
-    return min(values), max(values)
-
-
 def _heat(heat: dict[str, Any]) -> Any:
-    import altair as alt
-
     names, step = heat["names"], max(14, min(28, 560 // len(heat["names"])))
     return (
         alt.Chart(alt.InlineData(values=heat["cells"]), width="container", height=step * len(names))

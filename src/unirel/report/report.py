@@ -30,6 +30,9 @@ from unirel.table import Table
 class Report:
     """A selection to look at and to send: one page with words, a table and interactive charts.
 
+    The page holds its own scripts and works offline. It has no time stamp and no random names: the same input gives the
+    same bytes. All texts from the data are escaped.
+
     Parameters
     ----------
     table : Table
@@ -48,11 +51,6 @@ class Report:
     See Also
     --------
     Report.from_data : Select features and report on it in one call.
-
-    Notes
-    -----
-    The page holds its own scripts and works offline. It has no time stamp and no random names: the same input gives the
-    same bytes. All texts from the data are escaped.
 
     Examples
     --------
@@ -86,10 +84,8 @@ class Report:
 
         Parameters
         ----------
-        X : array or frame of shape (n_samples, n_features)
-            The features.
-        y : array or series of shape (n_samples,)
-            The target.
+        X, y : array or frame, array or series
+            The features and the target, as in `BURSelector.fit`.
         feature_names : list of str, optional
             Names of the columns of an array.
         origin : Origin, optional
@@ -110,12 +106,13 @@ class Report:
             table = _rename(table, feature_names)
             # In a fold the columns of an array have no names.
             chosen["include"], chosen["exclude"] = (table.positions(chosen[name]) for name in ("include", "exclude"))
-        if accuracy is None:
-            return cls.from_table(table, chosen, origin or Origin())
-        from unirel.report.accuracy import check_accuracy, measure_accuracy  # scikit-learn is slow to import
+        if accuracy is not None:
+            from unirel.report.accuracy import check_accuracy, measure_accuracy  # scikit-learn is slow to import
 
-        check_accuracy(accuracy, table, chosen["unique_relevance"])
+            check_accuracy(accuracy, table, chosen["unique_relevance"])
         report = cls.from_table(table, chosen, origin or Origin())
+        if accuracy is None or report.interrupted:
+            return report
         return replace(report, accuracy=measure_accuracy(accuracy, X, y, table, report.selection, chosen))
 
     @classmethod
@@ -168,7 +165,8 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything the page says, as plain lists, numbers and strings."""
-        return {**summarize(self.table, self.path, self.analysis, self.origin, self.accuracy), "words": self.words}
+        summary = summarize(self.table, self.path, self.analysis, self.origin, self.accuracy)
+        return {**summary, "words": self.words}
 
     def to_html(self, scripts: str | os.PathLike[str] | None = None) -> str:
         """The page.

@@ -72,7 +72,8 @@ def _together(selection: Selection, table: Table, analysis: Analysis) -> str:
 
 def _is_credible(selection: Selection, analysis: Analysis) -> bool:
     """Whether features together are estimated to tell at least what the best of them tells alone."""
-    return analysis.together is not None and analysis.together[1] >= np.nanmax(selection.relevance[selection.order])
+    best = float(np.nanmax(selection.relevance[selection.order]))
+    return analysis.together is not None and analysis.together[1] >= best
 
 
 def _unique(selection: Selection) -> str:
@@ -101,16 +102,14 @@ def _alike(selection: Selection, analysis: Analysis) -> str:
 def _can_go(pair: tuple[int, int], selection: Selection, analysis: Analysis) -> str:
     """What the others tell about the target without one of two features, if that can be estimated."""
     less = min(pair, key=lambda position: analysis.lost[position])
-    lost = max(0.0, float(analysis.lost[less]))
-    if analysis.together is None or np.isnan(lost) or not _is_credible(selection, analysis):
+    if np.isnan(analysis.lost[less]) or analysis.together is None or not _is_credible(selection, analysis):
         return ""
-    n_together, joint = analysis.together
-    if n_together < len(selection):
-        return ""
+    joint, lost = analysis.together[1], max(0.0, float(analysis.lost[less]))
     left = f"{joint - lost:.2f} of {joint:.2f} nats about the target"
+    others, tell = ("the other", "tells") if len(selection) == 2 else ("the others", "tell")
     if lost <= _LITTLE * joint:
-        return f"; without '{analysis.names[less]}' the others still tell {left}, so one of the two may do"
-    return f"; but without '{analysis.names[less]}' the others tell only {left}"
+        return f"; without '{analysis.names[less]}' {others} still {tell} {left}, so one of the two may do"
+    return f"; but without '{analysis.names[less]}' {others} {tell} only {left}"
 
 
 def _mostly_missing(selection: Selection, table: Table) -> str:
