@@ -103,7 +103,7 @@ def test_classifier_kind_is_stretched(data, table, monkeypatch):
         asked.append((classifier, options["cv"], options["n_jobs"]))
         return losses
 
-    monkeypatch.setattr("unirel.classifiers.losses.losses_without_each", losses_without_each)
+    monkeypatch.setattr("unirel.classifier.losses_without_each", losses_without_each)
     boost = find_boost(table, BoostOptions("classifier", classifier="rf", cv=3), None, n_jobs=2)
     assert asked == [("rf", 3, 2)]
     assert not boost.rescale

@@ -96,7 +96,7 @@ def assert_equals_twin(case, info, path, boost_of, **options):
 
 @pytest.fixture
 def classifier_of_random_losses(monkeypatch):
-    monkeypatch.setattr("unirel.classifiers.losses.losses_without_each", lambda table, *_, **__: losses(table.n_features))
+    monkeypatch.setattr("unirel.classifier.losses_without_each", lambda table, *_, **__: losses(table.n_features))
 
 
 any_table = pytest.mark.parametrize("styles", STYLES)
