@@ -29,7 +29,7 @@ _BLOCK = 2**22
 
 
 class Classifier(ABC):
-    """A classifier and the settings it is tuned over.
+    """A classifier and the settings it is tuned over; its `repr` says all that decides what it predicts.
 
     Attributes
     ----------
@@ -51,23 +51,20 @@ class Classifier(ABC):
     def estimator(self, random_state: int, light: bool = False) -> Any:
         """An unfitted scikit-learn estimator with a usual setting, for wrappers; `light` is the quicker one."""
 
-    @abstractmethod
-    def description(self) -> str:
-        """What a journal holds to recognise it by."""
-
     def predict_quickly(self, X: Values, y: Labels, rows: Values, random_state: int) -> Labels:
         """Predictions for `rows` of the quick estimator, for searches that need very many."""
         labels: Labels = self.estimator(random_state, light=True).fit(X, y).predict(rows)
         return labels
 
 
+@dataclass(frozen=True)
 class Forest(Classifier):
     """Random forest of 10, 15, ..., 100 trees.
 
     A forest of fewer trees consists of the first trees of a larger one with the same seed, so one fit serves all sizes.
     """
 
-    sizes = tuple(range(10, 101, 5))
+    sizes: tuple[int, ...] = tuple(range(10, 101, 5))
 
     def settings(self, n_train: int) -> Sequence[int]:
         """Numbers of trees."""
@@ -93,11 +90,8 @@ class Forest(Classifier):
         """A forest of 100 trees, or of 10."""
         return RandomForestClassifier(10 if light else 100, random_state=random_state, n_jobs=1)
 
-    def description(self) -> str:
-        """Kind and grid."""
-        return f"random forest, trees {list(self.sizes)}"
 
-
+@dataclass(frozen=True)
 class Neighbors(Classifier):
     """Nearest neighbours, 3, 5, ..., 49 of them but no more than there are training rows.
 
@@ -105,8 +99,8 @@ class Neighbors(Classifier):
     scikit-learn's choice depends on the number, so it is asked for each number separately.
     """
 
-    scaled = True
-    numbers = tuple(range(3, 50, 2))
+    numbers: tuple[int, ...] = tuple(range(3, 50, 2))
+    scaled: bool = True
 
     def settings(self, n_train: int) -> Sequence[int]:
         """Numbers of neighbours."""
@@ -121,16 +115,10 @@ class Neighbors(Classifier):
             squares, found = _nearest(rows, X, min(len(y), numbers[-1] + 1))
             labels = y[found]
             votes = np.cumsum(labels[:, :, None] == np.arange(y.max() + 1), axis=1)
-            results.append(
-                np.array(
-                    [
-                        KNeighborsClassifier(number).fit(X, y).predict(rows)
-                        if _tie_may_matter(squares, labels, number, len(y), tolerance)
-                        else np.argmax(votes[:, number - 1], axis=1)
-                        for number in numbers
-                    ]
-                )
-            )
+            results.append(np.array([np.argmax(votes[:, number - 1], axis=1) for number in numbers]))
+            for position, number in enumerate(numbers):
+                if _tie_may_matter(squares, labels, number, len(y), tolerance):
+                    results[-1][position] = KNeighborsClassifier(number).fit(X, y).predict(rows)
         return results
 
     def estimator(self, random_state: int, light: bool = False) -> Any:
@@ -143,10 +131,6 @@ class Neighbors(Classifier):
         votes = (y[found][:, :, None] == np.arange(y.max() + 1)).sum(axis=1)
         labels: Labels = np.argmax(votes, axis=1)
         return labels
-
-    def description(self) -> str:
-        """Kind and grid."""
-        return f"nearest neighbours of standardised columns, numbers {list(self.numbers)}"
 
 
 def _nearest(rows: Values, X: Values, n_nearest: int) -> tuple[Values, NDArray[np.intp]]:
@@ -232,12 +216,6 @@ class Tuned(Classifier):
         if estimator.get_params().get("random_state", 0) is None:
             estimator.set_params(random_state=random_state)
         return estimator
-
-    def description(self) -> str:
-        """Kind and grid."""
-        columns = "standardised columns" if self.scaled else "columns as they are"
-        tuned = f", {self.parameter} {list(self.values)}" if self.parameter else ""
-        return f"{type(self.base).__name__} {self.base.get_params()!r} of {columns}{tuned}"
 
 
 class Named(NamedTuple):

@@ -63,16 +63,9 @@ def describe(
 
 def _facts(entry: Entry, here: bool) -> dict[str, Any]:
     source = "scikit-learn" if entry.builtin else "file" if here else "OpenML" if entry.openml else "nowhere"
-    facts: dict[str, Any] = {
-        "name": entry.name,
-        "title": entry.title,
-        "n_samples": entry.n_samples,
-        "n_features": entry.n_features,
-        "n_classes": entry.n_classes,
-        "kind": entry.kind,
-        "source": source,
-        "openml": entry.openml.id if entry.openml else None,
-    }
+    own = ("name", "title", "n_samples", "n_features", "n_classes", "kind")
+    facts: dict[str, Any] = {fact: getattr(entry, fact) for fact in own}
+    facts |= {"source": source, "openml": entry.openml.id if entry.openml else None}
     for fact in ("n_samples", "n_features", "n_classes", "unique_relevance"):
         facts[f"paper_{fact}"] = getattr(entry.paper, fact) if entry.paper else None
     return {**facts, "unique_relevance": None}

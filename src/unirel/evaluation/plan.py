@@ -11,7 +11,7 @@ from sklearn.model_selection import train_test_split
 
 from unirel.classifiers.registry import Classifier, Labels, Values, make_tuned
 from unirel.datasets import load
-from unirel.evaluation.selection import AnySelector, Key, OwnSelector, describe_selector, make_selectors
+from unirel.evaluation.selection import AnySelector, Key, OwnSelector, identify, identify_selector, make_selectors
 from unirel.evaluation.wrappers import Wrapper
 from unirel.options import CLASSIFIER_NAMES, check_whole_number
 
@@ -64,8 +64,8 @@ class Plan:
         """What decides the results, as JSON holds it."""
         return {
             "datasets": {dataset.name: _fingerprint(dataset) for dataset in self.datasets},
-            "selectors": {label: describe_selector(selector) for label, selector in self.selectors.items()},
-            "classifiers": {name: classifier.description() for name, classifier in self.classifiers.items()},
+            "selectors": {label: identify_selector(selector) for label, selector in self.selectors.items()},
+            "classifiers": {name: identify(classifier) for name, classifier in self.classifiers.items()},
             "max_features": {dataset.name: dataset.max_features for dataset in self.datasets},
             "n_grid": self.n_grid,
             "random_state": self.random_state,

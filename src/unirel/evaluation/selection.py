@@ -103,7 +103,7 @@ class OwnSelector:
 
     def description(self) -> dict[str, Any]:
         """What a journal holds to recognise it by."""
-        known = {name: describe(value) for name, value in self.options.items() if name not in _SILENT}
+        known = {name: identify(value) for name, value in self.options.items() if name not in _SILENT}
         betas = [float(beta) for beta in self.betas]
         return {"kind": "BURSelector", **known, "beta": betas[0] if len(betas) == 1 else betas}
 
@@ -113,7 +113,7 @@ class OwnSelector:
         return unique if isinstance(unique, str) else "given values"
 
     def _text(self, names: Any) -> str:
-        return json.dumps({name: describe(self.options[name]) for name in names})  # type: ignore[literal-required]
+        return json.dumps({name: identify(self.options[name]) for name in names})  # type: ignore[literal-required]
 
 
 @dataclass(frozen=True)
@@ -173,23 +173,23 @@ def _make_own(selector: BURSelector, betas: Sequence[float]) -> OwnSelector:
     return OwnSelector({**options, "verbose": False}, tuple(betas))
 
 
-def describe_selector(selector: AnySelector) -> Any:
+def identify_selector(selector: AnySelector) -> Any:
     """What a journal holds to recognise a selector by."""
     if isinstance(selector, OwnSelector):
         return selector.description()
-    return describe(selector.selector) if isinstance(selector, Peer) else {"kind": "Wrapper", **asdict(selector)}
+    return identify(selector.selector) if isinstance(selector, Peer) else {"kind": "Wrapper", **asdict(selector)}
 
 
-def describe(value: Any) -> Any:
+def identify(value: Any) -> Any:
     """What JSON can hold and is the same in every session: without addresses, with the names of functions."""
     if value is None or isinstance(value, str | int | float):
         return value
-    if isinstance(value, np.ndarray | np.generic):
-        return f"array {value.shape} {hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()}"
+    if hasattr(value, "__array__"):
+        return f"array of sha256 {hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()}"
     if isinstance(value, Mapping):
-        return {str(key): describe(one) for key, one in value.items()}
+        return {str(key): identify(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
-        return [describe(one) for one in value]
+        return [identify(one) for one in value]
     if isinstance(value, Criterion):
         return f"{type(value).__module__}.{type(value).__qualname__} {vars(value)!r}"
     if hasattr(value, "__qualname__"):

@@ -1,11 +1,10 @@
 """Wrappers: orders of features that a classifier itself makes."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.feature_selection import RFE
 from sklearn.model_selection import StratifiedKFold
@@ -14,8 +13,8 @@ from unirel.classifiers.registry import Classifier, Labels, Neighbors, Values, s
 from unirel.measures import relevance
 from unirel.options import check_choice, check_whole_number
 
-Columns = NDArray[np.intp]
-Folds = Sequence[tuple[Columns, Columns]]
+# Correct predictions with some columns.
+Count = Callable[[Sequence[int]], int]
 
 
 @dataclass(frozen=True)
@@ -78,45 +77,34 @@ class Wrapper:
         candidates = np.argsort(-relevance(X, y, target_kind="discrete"), kind="stable")[: self.n_candidates]
         n_folds = min(self.cv, int(np.bincount(y)[np.unique(y)].min()))
         folds = list(StratifiedKFold(max(2, n_folds), shuffle=True, random_state=random_state).split(X, y))
-        search = _Accuracy(X, y, folds, classifier, random_state)
-        forward = self.method == "ffs"
-        return (_select_forward if forward else _eliminate_backward)(search, candidates.tolist(), max_features)
+
+        def count(columns: Sequence[int]) -> int:
+            """Correct predictions of the classifier, out of fold."""
+            inputs, correct = X[:, columns], 0
+            for train, test in folds:
+                labels = classifier.predict_quickly(inputs[train], y[train], inputs[test], random_state)
+                correct += int((labels == y[test]).sum())
+            return correct
+
+        search = _select_forward if self.method == "ffs" else _eliminate_backward
+        return search(count, candidates.tolist(), max_features)
 
 
-class _Accuracy:
-    """Accuracy of a classifier in cross-validation."""
-
-    def __init__(self, X: Values, y: Labels, folds: Folds, classifier: Classifier, random_state: int) -> None:
-        self._X, self._y, self._folds = X, y, folds
-        self._classifier, self._random_state = classifier, random_state
-
-    def __call__(self, columns: Sequence[int]) -> int:
-        """Correct predictions, out of fold."""
-        inputs, correct = self._X[:, columns], 0
-        for train, test in self._folds:
-            rows = (inputs[train], self._y[train], inputs[test])
-            labels = self._classifier.predict_quickly(*rows, self._random_state)
-            correct += int((labels == self._y[test]).sum())
-        return correct
-
-
-def _select_forward(accuracy: _Accuracy, candidates: list[int], max_features: int) -> list[int]:
+def _select_forward(n_correct: Count, candidates: list[int], max_features: int) -> list[int]:
     order: list[int] = []
     left = list(candidates)
     while left and len(order) < max_features:
-        if len(left) > 1:
-            best = int(np.argmax([accuracy([*order, candidate]) for candidate in left]))
-        else:
-            best = 0
+        # The last one needs no comparison.
+        best = int(np.argmax([n_correct([*order, candidate]) for candidate in left])) if len(left) > 1 else 0
         order.append(left.pop(best))
     return order
 
 
-def _eliminate_backward(accuracy: _Accuracy, candidates: list[int], max_features: int) -> list[int]:
+def _eliminate_backward(n_correct: Count, candidates: list[int], max_features: int) -> list[int]:
     left, dropped = list(candidates), []
     while len(left) > 1:
         # Candidates come by relevance, so looking from the end drops the least relevant of equals.
-        without = [accuracy(left[:place] + left[place + 1 :]) for place in range(len(left))]
+        without = [n_correct(left[:position] + left[position + 1 :]) for position in range(len(left))]
         dropped.append(left.pop(len(left) - 1 - int(np.argmax(without[::-1]))))
     return [*left, *dropped[::-1]][:max_features]
 

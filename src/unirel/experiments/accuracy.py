@@ -347,21 +347,13 @@ def _test(changes: Sequence[float]) -> Row:
 
 def make_runs(outcomes: Outcomes) -> list[Row]:
     """Every run, in plain numbers."""
-    return [
-        {
-            "dataset": outcome.dataset,
-            "run": outcome.run,
-            "classifier": outcome.classifier,
-            "algorithm": outcome.selector,
-            "beta": outcome.beta,
-            "n_features": outcome.n_features,
-            "setting": outcome.setting,
-            "validation_accuracy": _round(100 * outcome.validation_accuracy, 4),
-            "test_accuracy": _round(100 * outcome.test_accuracy, 4),
-            "test_area": _round(100 * outcome.test_area, 4),
-        }
-        for outcome in outcomes.all
-    ]
+    rows = []
+    for one in outcomes.all:
+        row: Row = {"dataset": one.dataset, "run": one.run, "classifier": one.classifier, "algorithm": one.selector}
+        row |= {"beta": one.beta, "n_features": one.n_features, "setting": one.setting}
+        measured = ("validation_accuracy", "test_accuracy", "test_area")
+        rows.append(row | {name: _round(100 * getattr(one, name), 4) for name in measured})
+    return rows
 
 
 def _round(value: Any, digits: int = 2) -> float:
