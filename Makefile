@@ -11,7 +11,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 SOURCES := src tests benchmarks examples docs
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench docs format clean-kernels clean distclean
+.PHONY: help demo test check bench quality docs format clean-kernels clean distclean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -30,6 +30,9 @@ check: $(STAMPS)/lint $(STAMPS)/test $(STAMPS)/browser  ## format, lint, types, 
 
 bench: $(STAMPS)/package  ## time the library beside its peers and print a table
 	@$(BIN)/python -m benchmarks
+
+quality: $(STAMPS)/quality  ## compare the accuracy that selectors lead to; hours, resumable, set UNIREL_DATA for the paper's datasets
+	@$(BIN)/python -m benchmarks.quality $(QUALITY_ARGS)
 
 docs: $(STAMPS)/docs  ## build the documentation into docs/_build/html; a warning is an error
 	@MPLBACKEND=agg MPLCONFIGDIR=$(CURDIR)/docs/_build/matplotlib \
@@ -80,7 +83,7 @@ $(STAMPS)/browser: | $(STAMPS)/venv
 		|| echo "There is no Chromium: tests that need a browser will be skipped."
 	@touch $@
 
-$(STAMPS)/test $(STAMPS)/lint $(STAMPS)/docs: $(STAMPS)/%: $(STAMPS)/package
+$(STAMPS)/test $(STAMPS)/lint $(STAMPS)/docs $(STAMPS)/quality: $(STAMPS)/%: $(STAMPS)/package
 	@echo "Installing what '$*' needs into .venv"
 	@$(PIP) install --group $*
 	@touch $@
