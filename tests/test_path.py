@@ -50,7 +50,8 @@ def test_defaults():
     path = selection_path(*load_iris(return_X_y=True), n_features_to_select=2)
     assert path.criteria == ["mim", "mrmr", "jmi", "jmim", "cmim"]
     assert path.betas == list(DEFAULT_BETAS) == [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1]
-    assert path.selections[0].settings["unique_relevance"] == "reference"
+    settings = path.selections[0].settings
+    assert (settings["unique_relevance"], settings["estimator"], settings["n_bins"]) == ("both", "binned", 8)
 
 
 def test_array_of_betas(data):
@@ -420,7 +421,7 @@ def test_a_misspelt_option_is_named(data):
 def test_only_the_most_relevant_columns_are_searched(rng):
     X = rng.normal(size=(60, 30))
     y = X[:, 3] + X[:, 20] > 0
-    relevance = unirel.relevance(X, y)
+    relevance = unirel.relevance(X, y, estimator="binned")
     path = selection_path(X, y, criteria=["jmi", "jmim"], betas=[0, 0.3], max_candidates=5, n_features_to_select=5)
     best = set(np.argsort(-relevance, kind="stable")[:5].tolist())
     for selection in path:

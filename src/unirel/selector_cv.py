@@ -184,6 +184,7 @@ class BURSelectorCV(BaseSelector):
         inner = get_tags(self.estimator).input_tags
         tags.input_tags.allow_nan &= inner.allow_nan
         tags.input_tags.string = inner.string
+        tags.input_tags.sparse &= inner.sparse
         return tags
 
     def _route(self, params: Mapping[str, Any]) -> Any:

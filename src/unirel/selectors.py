@@ -106,7 +106,7 @@ class BaseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         tags.target_tags.required = True
         tags.input_tags.allow_nan = self._searcher().missing != "error"
         tags.input_tags.string = True
-        tags.input_tags.sparse = True
+        tags.input_tags.sparse = self._searcher().takes_sparse
         return tags
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
@@ -327,6 +327,13 @@ class BURSelector(BaseSelector):
         """
         given = {name: getattr(self, name) for name in options_of(SelectorOptions) if name != "progress"}
         return complete(SelectorOptions, given, "BURSelector")
+
+    @property
+    def takes_sparse(self) -> bool:
+        """Whether a sparse `X` will do: all that is asked of it can be counted, or estimated from a few columns."""
+        unique = self.unique_relevance
+        boost = self.beta == 0 or not isinstance(unique, str) or unique not in ("ksg", "classifier")
+        return self.estimator != "knn" and boost
 
     def _searcher(self) -> "BURSelector":
         return self
