@@ -404,6 +404,15 @@ def test_an_interrupted_piece_of_work_is_never_recorded(monkeypatch, tmp_path, s
     assert without_times(again) == without_times(compare("wine", {"a": selector}, QUICK, n_runs=1, max_features=6))
 
 
+def test_an_interruption_in_another_process_ends_the_comparison():
+    def interrupt(X, y, max_features):
+        raise KeyboardInterrupt
+
+    evaluation = compare("iris", {"a": interrupt}, QUICK, n_runs=2, n_jobs=2)
+    assert not evaluation.complete
+    assert len(evaluation) == 0
+
+
 def test_an_interrupted_unique_relevance_is_never_recorded(monkeypatch, tmp_path):
     def interrupt(*_):
         raise KeyboardInterrupt

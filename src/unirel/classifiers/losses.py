@@ -78,8 +78,8 @@ def losses_without_each(
     """
     estimator = make_estimator(classifier, table.classes is not None)
     target = _Numbers(table) if table.classes is None else _Classes(table)
-    matrix, places = design_matrix(table)
-    task = _Task(matrix, [places[feature] for feature in table.features], target, _make_splits(cv, matrix, target))
+    matrix, columns_of = design_matrix(table)
+    task = _Task(matrix, [columns_of[feature] for feature in table.features], target, _make_splits(cv, matrix, target))
     counter = _Counter(len(table.features), progress)
     neighbors = plain_neighbors(estimator)
     try:
@@ -107,7 +107,7 @@ def design_matrix(table: Table) -> tuple[Values, list[Rows]]:
     matrix : ndarray of shape (n_samples, n_numbers)
         Continuous features as scaled in the table, with the mean for a missing value and a further column that marks
         it; discrete ones as one column for each level, or one in all for two levels and none for a constant.
-    places : list of ndarray
+    columns_of : list of ndarray
         Columns of the matrix that belong to each feature of the table, none for an ignored one.
     """
     blocks = [np.empty((0, table.n_samples))] * table.n_features
@@ -216,7 +216,7 @@ class _Task(NamedTuple):
     """Everything but the estimator."""
 
     matrix: Values
-    places: list[Rows]
+    columns_of: list[Rows]
     target: Target
     splits: list[Split]
 
@@ -296,12 +296,12 @@ def _costs_by_fits(task: _Task, estimator: Any, n_jobs: int | None, counter: _Co
             total += float(target.costs(predictions, test).sum())
         return total
 
-    return np.array(map_tasks(work, task.places, n_jobs, counter))
+    return np.array(map_tasks(work, task.columns_of, n_jobs, counter))
 
 
 def _costs_by_neighbors(task: _Task, neighbors: tuple[int, int], n_jobs: int | None, counter: _Counter) -> Values:
     """The same for nearest neighbours, which are never fitted again."""
-    nearest = NeighborVotes(task.matrix, task.places, task.target.outcomes, *neighbors)
+    nearest = NeighborVotes(task.matrix, task.columns_of, task.target.outcomes, *neighbors)
 
     def work(block: Split) -> Values:
         train, test = block

@@ -41,7 +41,7 @@ class NeighborVotes:
     ----------
     matrix : ndarray of shape (n_samples, n_numbers)
         What distances are measured in.
-    places : sequence of ndarray
+    columns_of : sequence of ndarray
         Columns of the matrix that belong to each feature.
     outcomes : ndarray of shape (n_samples, n_outcomes)
         What is averaged over neighbours.
@@ -49,12 +49,14 @@ class NeighborVotes:
         As `plain_neighbors` gives them.
     """
 
-    def __init__(self, matrix: Values, places: Sequence[Rows], outcomes: Values, n_neighbors: int, power: int) -> None:
+    def __init__(
+        self, matrix: Values, columns_of: Sequence[Rows], outcomes: Values, n_neighbors: int, power: int
+    ) -> None:
         self._columns = np.ascontiguousarray(matrix.T)
-        self._places, self._outcomes = places, outcomes
+        self._columns_of, self._outcomes = columns_of, outcomes
         self._n_neighbors, self._power = n_neighbors, power
         peaks = np.ptp(self._columns, axis=1) ** power
-        self._dominant = [peaks[own].sum() > _DOMINANT * np.delete(peaks, own).sum() for own in places]
+        self._dominant = [peaks[own].sum() > _DOMINANT * np.delete(peaks, own).sum() for own in columns_of]
 
     def votes(self, train: Rows, test: Rows) -> Iterator[Values]:
         """Predictions for the test rows without each feature, one after the other.
@@ -67,7 +69,7 @@ class NeighborVotes:
         whole = _distances(left, right, self._power)
         noise = whole * _NOISE
         limit = np.partition(whole, n_nearest - 1)[:, n_nearest - 1, None] * (1 + _TIE) + noise
-        for own, dominant in zip(self._places, self._dominant, strict=True):
+        for own, dominant in zip(self._columns_of, self._dominant, strict=True):
             if dominant:
                 rest = _distances(np.delete(left, own, axis=0), np.delete(right, own, axis=0), self._power)
             else:

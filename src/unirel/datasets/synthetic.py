@@ -67,7 +67,7 @@ def make_planted(
     names += [f"copy_{i}_of_{original}" for i, original in enumerate(originals)]
     names += [f"noise_{i}" for i in range(n_noise)]
     shuffled = rng.permutation(len(names))
-    place = np.argsort(shuffled)
+    positions = np.argsort(shuffled)
     return Bunch(
         data=np.ascontiguousarray(np.hstack([informative, copies, noise])[:, shuffled]),
         target=(score > np.median(score)).astype(np.int64),
@@ -75,8 +75,8 @@ def make_planted(
         target_names=["0", "1"],
         name="planted",
         DESCR=f"Synthetic: {n_informative} informative features, {n_copies} copies, {n_noise} of noise",
-        informative=place[:n_informative],
-        copies=place[n_informative : n_informative + n_copies],
-        copied=place[originals],
-        noise=place[n_informative + n_copies :],
+        informative=positions[:n_informative],
+        copies=positions[n_informative : n_informative + n_copies],
+        copied=positions[originals],
+        noise=positions[n_informative + n_copies :],
     )

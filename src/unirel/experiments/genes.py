@@ -67,9 +67,9 @@ def _subsets(outcomes: Outcomes, preset: Preset, data_home: Any) -> list[Row]:
         chosen = [outcome for group in groups.values() for outcome in group]
         row: Row = {"algorithm": algorithm, "n_runs": preset.n_runs}
         row["selected either"] = f"{sum(bool(set(pair) & set(one.features)) for one in chosen)} of {len(chosen)}"
-        for place, subset in enumerate(("S", "S without both", "S with both")):
-            published = paper.get((algorithm, place == 1)) if place < 2 else None
-            rows.append({**row, "subset": subset, **_beside(found, place, published)})
+        for position, subset in enumerate(("S", "S without both", "S with both")):
+            published = paper.get((algorithm, position == 1)) if position < 2 else None
+            rows.append({**row, "subset": subset, **_beside(found, position, published)})
     return rows
 
 
@@ -94,10 +94,10 @@ def _tuned(counts: Any, n_test: int) -> float:
     return float(counts[np.argmax(counts[:, 0]), 1] / n_test)
 
 
-def _beside(found: Mapping[str, Values], place: int, published: Mapping[str, str] | None) -> Row:
+def _beside(found: Mapping[str, Values], position: int, published: Mapping[str, str] | None) -> Row:
     cells: Row = {}
     for name in ("knn", "svm", "rf"):
-        ours = float(found[name][:, place].mean()) if name in found and len(found[name]) else None
+        ours = float(found[name][:, position].mean()) if name in found and len(found[name]) else None
         paper = float(published[f"{name}_percent"]) if published else None
         cells[name] = None if ours is None else round(ours, 1)
         cells[f"{name} paper"] = paper
@@ -131,16 +131,16 @@ def _ranks(dataset: str, n_ranks: int, data_home: Any, n_jobs: int | None) -> li
                 stop_if_interrupted(path)
                 orders[criterion, "plain"] = list(path.order(criterion, 0.0))
                 orders[criterion, boost] = list(path.order(criterion, accuracy_ksg.BETA))
-    order_by_unique = [int(place) for place in np.argsort(-unique, kind="stable") if unique[place] > 0]
+    order_by_unique = [int(position) for position in np.argsort(-unique, kind="stable") if unique[position] > 0]
     rows = []
     for gene in [row["feature"] for row in read_expected("interpretable_features") if row["dataset"] == dataset]:
-        place = names.index(gene)
+        position = names.index(gene)
         for criterion, title in TITLES.items():
             row: Row = {"dataset": dataset, "gene": gene, "features": len(names), "criterion": title}
-            row["UR"] = _rank(order_by_unique, place) if place in order_by_unique else "none"
-            rows.append(row | {name: _rank(orders[criterion, name], place) for name in ("plain", *BOOSTS)})
+            row["UR"] = _rank(order_by_unique, position) if position in order_by_unique else "none"
+            rows.append(row | {name: _rank(orders[criterion, name], position) for name in ("plain", *BOOSTS)})
     return rows
 
 
-def _rank(order: Sequence[int], place: int) -> str:
-    return str(order.index(place) + 1) if place in order else f"> {len(order)}"
+def _rank(order: Sequence[int], position: int) -> str:
+    return str(order.index(position) + 1) if position in order else f"> {len(order)}"
