@@ -56,7 +56,7 @@ LAYERS = {
         "unirel.unique",
     ],
     "path": ["numpy", "unirel.options", "unirel.results", "unirel.table", "unirel.criteria", "unirel.search"],
-    "analysis": ["numpy", "unirel.options", "unirel.results", "unirel.table", "unirel.information"],
+    "analysis": ["numpy", "unirel.options", "unirel.results", "unirel.table", "unirel.information", "unirel.unique"],
     "redundancy": [
         "numpy",
         "unirel.errors",

@@ -7,15 +7,18 @@ from numpy.typing import NDArray
 
 from unirel.information.base import Information, Memo, make_information
 from unirel.information.knn import KNN
-from unirel.options import EstimationOptions, for_search
+from unirel.options import EstimationOptions
 from unirel.results import Analysis
 from unirel.table import Table
+from unirel.unique import choose_by_class
 
 Values = NDArray[np.float64]
 Columns = NDArray[np.intp]
 
 # Pairs of columns times rows, and squared rows times columns, up to which an answer takes seconds.
 _PAIR_WORK = 7e6
+# Of more rows a seeded sample is taken, by class.
+_MOST_ROWS = 3000
 _JOINT_WORK = 2e10
 
 
@@ -23,6 +26,8 @@ def analyse(
     table: Table, order: Sequence[int] | Columns, options: EstimationOptions, *, curve: bool = True
 ) -> Analysis:
     """Compare the selected features of a table, as many of the first as can be done in seconds.
+
+    Of a large table some thousand rows are compared.
 
     Parameters
     ----------
@@ -36,9 +41,13 @@ def analyse(
         Find what the first n tell together for every n; otherwise for all of them only.
     """
     columns = np.asarray(order, np.intp)
-    information = make_information(table, for_search(options))
-    entropy = information.entropy(table.target) if table.discrete[table.target] else None
     names = tuple(table.names[column] for column in columns)
+    if len(columns) and (table.n_samples > _MOST_ROWS or table.is_sparse):
+        # What is said around an answer must not take longer than the answer.
+        rows = choose_by_class(table, np.arange(table.n_samples), _MOST_ROWS, np.random.default_rng(0))
+        table, columns = table.take(columns, rows), np.arange(len(columns))
+    information = make_information(table, options)
+    entropy = information.entropy(table.target) if table.discrete[table.target] else None
     return Analysis(names, _shared(information, columns), *_about_target(table, columns, options, curve), entropy)
 
 

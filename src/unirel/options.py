@@ -191,9 +191,8 @@ class EstimationOptions(WorkOptions, total=False):
         Option(
             "auto",
             "{" + ", ".join(f'"{name}"' for name in ("auto", *ESTIMATORS)) + "}",
-            "Nearest neighbours, frequencies of discrete columns, or frequencies after binning. A selection counts, "
-            "since bins choose as well as neighbours at a hundredth of the cost, and a measure takes neighbours, if it "
-            'is "auto".',
+            "Nearest neighbours, frequencies of discrete columns, or frequencies after binning; "
+            '"auto" is "binned" for a selection and "knn" for a measure.',
             _one_of("auto", *ESTIMATORS),
             ("--estimator",),
             ("auto", *ESTIMATORS),
@@ -387,6 +386,9 @@ class SelectorOptions(SelectionOptions, total=False):
         ),
     ]
 
+
+# The estimates of the paper, on all rows and columns.
+PUBLISHED: dict[str, Any] = {"estimator": "knn", "max_candidates": None, "unique_samples": None}
 
 Group = TypeVar("Group", bound=Mapping[str, Any])
 Documented = TypeVar("Documented")

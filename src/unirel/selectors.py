@@ -19,6 +19,7 @@ from unirel.criteria.base import Criterion
 from unirel.errors import UnirelWarning
 from unirel.options import (
     DEFAULT_N_FEATURES,
+    PUBLISHED,
     Kinds,
     ReadingOptions,
     SelectorOptions,
@@ -291,8 +292,7 @@ class BURSelector(BaseSelector):
         BURSelector(beta=0.1, criterion='mrmr', estimator='knn', max_candidates=None,
                     unique_relevance='ksg', unique_samples=None)
         """
-        published = {"beta": 0.1, "unique_relevance": "ksg", "estimator": "knn"}
-        return cls(criterion, **{**published, "max_candidates": None, "unique_samples": None, **parameters})
+        return cls(criterion, **{**PUBLISHED, "beta": 0.1, "unique_relevance": "ksg", **parameters})
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Select features.

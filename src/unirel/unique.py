@@ -225,7 +225,7 @@ class Sample:
         most, self._positions = options["unique_samples"], np.arange(len(table.columns))
         if table.is_sparse or sample_weight is not None or (most is not None and most < table.n_samples):
             rng = np.random.default_rng(options["random_state"])
-            rows = _choose_by_class(table, _repeat(table.n_samples, sample_weight, rng), most, rng)
+            rows = choose_by_class(table, _repeat(table.n_samples, sample_weight, rng), most, rng)
             self._positions[columns] = np.arange(len(columns))
             table = table.take(columns, rows)
         self.credit = _credit(table)
@@ -253,7 +253,7 @@ def _repeat(n_samples: int, sample_weight: Values | None, rng: np.random.Generat
     return np.repeat(rows, (whole + (rng.random(n_samples) < sample_weight - whole)).astype(np.intp))
 
 
-def _choose_by_class(table: Table, rows: Columns, most: int | None, rng: np.random.Generator) -> Columns:
+def choose_by_class(table: Table, rows: Columns, most: int | None, rng: np.random.Generator) -> Columns:
     """Some of the rows in ascending order: of each class its share, but enough for a ball if it has them."""
     if most is None or most >= len(rows):
         return rows

@@ -105,7 +105,7 @@ def test_include_exclude_and_drop(unirel, table):
 def test_every_kind_of_unique_relevance(unirel, table, method):
     done = unirel("select", table, "-t", "class", "-u", method, "--json")
     content = json.loads(done.out)
-    assert content["beta"] == (0 if method == "none" else 0.1)
+    assert content["beta"] == (0 if method == "none" else 0.5)
     assert (content["features"][0]["unique_relevance"] is None) == (method == "none")
 
 
@@ -117,7 +117,7 @@ def test_kinds(unirel, table):
 def test_flags_are_those_of_the_library(unirel, monkeypatch):
     from unirel.options import SelectorOptions, options_of
 
-    monkeypatch.setenv("COLUMNS", "300")
+    monkeypatch.setenv("COLUMNS", "1000")
     lines = unirel("select", "--help").out.splitlines()
     for name, option in options_of(SelectorOptions).items():
         for flag in option.flags:

@@ -382,7 +382,9 @@ def test_a_selector_of_ones_own_is_fitted_by_its_own_fit():
     assert found[0].features[0] != found[1].features[0]
 
 
-@pytest.mark.parametrize("selector", [BURSelector("jmi", beta=0), BURSelectorCV(LinearSVC(dual=False), max_features=4)])
+@pytest.mark.parametrize(
+    "selector", [BURSelector.paper(beta=0), BURSelectorCV(LinearSVC(dual=False), BURSelector.paper(), max_features=4)]
+)
 def test_an_interrupted_piece_of_work_is_never_recorded(monkeypatch, tmp_path, selector):
     """A search keeps what it has after Ctrl-C; here that must not pass for a finished selection."""
     calls = []

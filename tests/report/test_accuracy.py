@@ -10,7 +10,7 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from unirel import BURSelector, UnirelWarning
+from unirel import BURSelector
 from unirel.options import CLASSIFIER_NAMES, ReadingOptions, SelectionOptions, complete, part_of
 from unirel.report import Report
 from unirel.report.accuracy import check_accuracy, measure_accuracy
@@ -46,7 +46,7 @@ def test_options_of_the_selection_count_in_every_fold():
     options = {"scale": "rank", "include": [4], "exclude": [0], "estimator": "binned"}
     measured = measure(X, y, **options)
     folds = StratifiedKFold(5, shuffle=True, random_state=0)
-    selector = BURSelector("jmi", 3, **options)
+    selector = BURSelector("jmi", 3, beta=0.1, **options)
     model = make_pipeline(selector, StandardScaler(), KNeighborsClassifier())
     assert measured.scores[:, 2] == pytest.approx(cross_val_score(model, X, y, cv=folds))
 
@@ -102,8 +102,7 @@ def test_rows_as_lists():
 def test_rare_classes_lower_the_number_of_folds():
     rng = np.random.default_rng(0)
     y = np.repeat(["many", "few", "single"], [40, 3, 1])
-    with pytest.warns(UnirelWarning, match="lower n_neighbors or merge some"):
-        measured = measure(rng.standard_normal((44, 3)), y, n_features=2)
+    measured = measure(rng.standard_normal((44, 3)), y, n_features=2)
     assert measured.n_folds == 3
     assert "3 folds (no more, because class 'few' has only 3 rows)" in accuracy_in_words(measured)[0]
 

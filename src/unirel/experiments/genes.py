@@ -20,6 +20,7 @@ from unirel.experiments import Asked, accuracy_ksg
 from unirel.experiments.accuracy import PRESETS, TITLES, Outcomes, Preset, choose_preset, evaluate
 from unirel.experiments.tables import ReplayTables, Row, Rows, read_expected
 from unirel.folds import stop_if_interrupted
+from unirel.options import PUBLISHED
 from unirel.path import selection_path
 from unirel.unique import unique_relevance
 
@@ -121,6 +122,7 @@ def _ranks(dataset: str, n_ranks: int, data_home: Any, n_jobs: int | None) -> li
                 path = selection_path(
                     X,
                     y,
+                    **PUBLISHED,
                     criteria=criterion,
                     betas=(0.0, accuracy_ksg.BETA),
                     n_features_to_select=limit,

@@ -12,7 +12,7 @@ from unirel.experiments import Asked
 from unirel.experiments.tables import ReplayTables, Row, Rows, read_expected
 from unirel.folds import stop_if_interrupted
 from unirel.information.knn import KNN
-from unirel.options import EstimationOptions, ReadingOptions, SelectionOptions, complete, part_of
+from unirel.options import PUBLISHED, EstimationOptions, ReadingOptions, SelectionOptions, complete, part_of
 from unirel.redundancy import find_redundancy
 from unirel.results import Redundancy
 from unirel.search import select
@@ -140,7 +140,7 @@ def _analyses(
         "n_neighbors": setting.n_neighbors,
         "n_jobs": n_jobs,
     }
-    options = complete(SelectionOptions, given, "redundancy_sonar")
+    options = complete(SelectionOptions, {**PUBLISHED, **given}, "redundancy_sonar")
     table = Table.from_data(X, y, **part_of(ReadingOptions, options))
     path = select(table, criteria, betas, options)
     stop_if_interrupted(path)
