@@ -18,7 +18,7 @@ Columns = NDArray[np.intp]
 # Pairs of columns times rows, and squared rows times columns, up to which an answer takes seconds.
 _PAIR_WORK = 7e6
 # Of more rows a seeded sample is taken, by class.
-_MOST_ROWS = 3000
+_MOST_ROWS = 5000
 _JOINT_WORK = 2e10
 
 

@@ -114,7 +114,8 @@ def test_the_snippet_names_what_is_not_the_default():
     snippet = make_report(scale="rank", exclude=["noise"]).to_dict()["snippet"]
     arguments = [line.strip() for line in snippet.splitlines() if line.startswith("    ")]
     assert arguments[2:4] == ["criteria='jmim',", "betas=0.5,"]
-    assert set(arguments[4:]) == {"scale='rank',", "exclude=['noise'],", "n_features_to_select=3,"}
+    resolved = "estimator='binned',"  # what "auto" has meant
+    assert set(arguments[4:]) == {"scale='rank',", "exclude=['noise'],", "n_features_to_select=3,", resolved}
     forest = RandomForestClassifier(3, random_state=0)
     snippet = make_report(unique_relevance="classifier", classifier=forest, cv=2).to_dict()["snippet"]
     assert f"classifier=...,  # {forest!r}" in snippet
