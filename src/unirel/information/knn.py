@@ -213,7 +213,9 @@ class KNN(Information):
         if of_column:
             return self._labels(column).on_line(candidates)
         if of_candidates:
-            parts = map_tasks(lambda one: self._labels(one).on_line([column]), candidates.tolist(), self.options["n_jobs"])
+            parts = map_tasks(
+                lambda one: self._labels(one).on_line([column]), candidates.tolist(), self.options["n_jobs"]
+            )
             return np.concatenate(parts)
         return self._ksg.in_plane(candidates, column)
 
