@@ -113,8 +113,20 @@ def kth_smallest(row, k):
 # Neighbours
 
 
+def digamma_of_position(before, tied, marked, wanted):
+    """Mean of psi at the position of the wanted-th marked point, over all orders of the tied ones behind `before`."""
+    orders = math.comb(tied, marked)
+    positions = range(wanted, tied - marked + wanted + 1)
+    chances = [math.comb(p - 1, wanted - 1) * math.comb(tied - p, marked - wanted) / orders for p in positions]
+    return sum(chance * digamma(before + p) for chance, p in zip(chances, positions, strict=True))
+
+
 def ross_terms(distance, classes, n_neighbors, tolerance=TOLERANCE):
-    """psi(N) + psi(kt_i) - psi(N_i) - psi(m_i) of each row, NaN for a row that is alone in its class."""
+    """psi(N) + psi(k_i) - psi(N_i) - psi(m_i) of each row, NaN for a row that is alone in its class.
+
+    m_i is where the k_i-th neighbour of the own class stands among the neighbours of all classes, in the mean over all
+    orders of those that tie with it.
+    """
     sizes = Counter(classes)
     codes = {label: code for code, label in enumerate(sizes)}
     kept = np.array([row for row, label in enumerate(classes) if sizes[label] > 1], dtype=int)
@@ -125,64 +137,85 @@ def ross_terms(distance, classes, n_neighbors, tolerance=TOLERANCE):
         to_all = distance[row, others]
         to_class = to_all[labels[others] == labels[row]]
         size = to_class.size + 1
-        radius = kth_smallest(to_class, min(n_neighbors, size - 1))
-        in_class = np.sum(within(to_class, radius, tolerance))
-        in_all = np.sum(within(to_all, radius, tolerance))
-        terms[row] = digamma(kept.size) + digamma(in_class) - digamma(size) - digamma(in_all)
+        k = min(n_neighbors, size - 1)
+        radius = kth_smallest(to_class, k)
+        before, reached = (np.sum(ball(to_class, radius, tolerance)) for ball in (inside, within))
+        all_before, all_reached = (np.sum(ball(to_all, radius, tolerance)) for ball in (inside, within))
+        position = digamma_of_position(all_before, all_reached - all_before, reached - before, k - before)
+        terms[row] = digamma(kept.size) + digamma(k) - digamma(size) - position
     return terms
 
 
 def ross(distance, classes, n_neighbors, tolerance=TOLERANCE):
-    """I(X;Y) of a discrete Y: psi(N) + mean(psi(kt_i) - psi(N_i) - psi(m_i))."""
+    """I(X;Y) of a discrete Y: psi(N) + mean(psi(k_i) - psi(N_i) - psi(m_i))."""
     terms = ross_terms(distance, classes, n_neighbors, tolerance)
     return 0.0 if np.isnan(terms).all() else float(np.nanmean(terms))
 
 
+def ksg_term(sides, margins, n_neighbors, tolerance):
+    """psi(k) -+ psi at where the k-th joint neighbour stands in each margin, from the distances of one row.
+
+    `sides` are distances to all others in each block, the block that is given first; `margins` are pairs of a sign and
+    the blocks of a margin. One neighbour at the radius in all of them is KSG-1. Otherwise one block after the other is
+    taken as a trifle shorter than the next: its ties come before theirs. What is given comes first; the other two take
+    turns, and the mean of both counts.
+    """
+    joint = np.max(sides, axis=0)
+    radius = kth_smallest(joint, n_neighbors)
+    inner = [inside(side, radius, tolerance) for side in sides]
+    outer = [within(side, radius, tolerance) for side in sides]
+
+    def count(blocks, closed=()):
+        """How many are inside in some blocks, and within in those that are closed."""
+        return int(np.sum(np.all([outer[block] if block in closed else inner[block] for block in blocks], axis=0)))
+
+    every = range(len(sides))
+    tied = [count(blocks, blocks) - count(blocks) for blocks in [every, *(blocks for _, blocks in margins)]]
+    if max(tied) == 1:
+        return digamma(n_neighbors) + sum(sign * digamma(count(blocks) + 1) for sign, blocks in margins)
+    *given, a, b = every
+    halves = []
+    for order in ([*given, a, b], [*given, b, a]):
+        n_closed = next(n for n in every if count(every, order[: n + 1]) >= n_neighbors)
+        before, last = order[:n_closed], order[n_closed]
+        wanted = n_neighbors - count(every, before)
+        marked = count(every, [*before, last]) - count(every, before)
+        term = digamma(n_neighbors)
+        for sign, blocks in margins:
+            n_before = count(blocks, before)
+            n_tied = count(blocks, [*before, last]) - n_before
+            position = digamma(n_before + 1)
+            if last in blocks:
+                position = digamma_of_position(n_before, n_tied, marked, wanted)
+            term += sign * position
+        halves.append(term)
+    return sum(halves) / 2
+
+
 def ksg_terms(distance_x, distance_y, n_neighbors, tolerance=TOLERANCE):
-    """psi(N) + psi(k) - psi(nx+1) - psi(ny+1) of each row, closed balls where k ties."""
+    """psi(N) + psi(k) - psi(x) - psi(y) of each row."""
     n_samples = len(distance_x)
     k = min(n_neighbors, n_samples - 1)
-    local = []
-    for row in range(n_samples):
-        others = np.arange(n_samples) != row
-        to_x, to_y = distance_x[row, others], distance_y[row, others]
-        joint = np.maximum(to_x, to_y)
-        radius = kth_smallest(joint, k)
-        reached = np.sum(within(joint, radius, tolerance))
-        if reached == k:
-            n_x, n_y = (np.sum(inside(side, radius, tolerance)) for side in (to_x, to_y))
-            local.append(digamma(k) - digamma(n_x + 1) - digamma(n_y + 1))
-        else:
-            n_x, n_y = (np.sum(within(side, radius, tolerance)) for side in (to_x, to_y))
-            local.append(digamma(reached) - digamma(n_x) - digamma(n_y))
-    return digamma(n_samples) + np.array(local)
+    margins = [(-1, [0]), (-1, [1])]
+    others = ~np.eye(n_samples, dtype=bool)
+    sides = [[distance_x[row, others[row]], distance_y[row, others[row]]] for row in range(n_samples)]
+    return digamma(n_samples) + np.array([ksg_term(side, margins, k, tolerance) for side in sides])
 
 
 def ksg(distance_x, distance_y, n_neighbors, tolerance=TOLERANCE):
-    """I(X;Y) in the maximum norm: psi(N) + mean(psi(k) - psi(nx+1) - psi(ny+1)), closed balls where k ties."""
+    """I(X;Y) in the maximum norm: psi(N) + mean(psi(k) - psi(x) - psi(y))."""
     return float(np.mean(ksg_terms(distance_x, distance_y, n_neighbors, tolerance)))
 
 
 def ksg_conditional(distance_x, distance_y, distance_z, n_neighbors, tolerance=TOLERANCE):
-    """I(X;Y|Z) in the maximum norm: mean(psi(k) - psi(nxz+1) - psi(nyz+1) + psi(nz+1)), closed balls where k ties."""
+    """I(X;Y|Z) in the maximum norm: mean(psi(k) - psi(xz) - psi(yz) + psi(z))."""
     n_samples = len(distance_x)
     k = min(n_neighbors, n_samples - 1)
-    local = []
-    for row in range(n_samples):
-        others = np.arange(n_samples) != row
-        to_z = distance_z[row, others]
-        to_xz = np.maximum(distance_x[row, others], to_z)
-        to_yz = np.maximum(distance_y[row, others], to_z)
-        joint = np.maximum(to_xz, to_yz)
-        radius = kth_smallest(joint, k)
-        reached = np.sum(within(joint, radius, tolerance))
-        if reached == k:
-            n_xz, n_yz, n_z = (np.sum(inside(side, radius, tolerance)) for side in (to_xz, to_yz, to_z))
-            local.append(digamma(k) - digamma(n_xz + 1) - digamma(n_yz + 1) + digamma(n_z + 1))
-        else:
-            n_xz, n_yz, n_z = (np.sum(within(side, radius, tolerance)) for side in (to_xz, to_yz, to_z))
-            local.append(digamma(reached) - digamma(n_xz) - digamma(n_yz) + digamma(n_z))
-    return float(np.mean(local))
+    margins = [(-1, [0, 1]), (-1, [0, 2]), (1, [0])]
+    others = ~np.eye(n_samples, dtype=bool)
+    blocks = (distance_z, distance_x, distance_y)
+    sides = [[distance[row, others[row]] for distance in blocks] for row in range(n_samples)]
+    return float(np.mean([ksg_term(side, margins, k, tolerance) for side in sides]))
 
 
 def kozachenko_leonenko(values, n_neighbors, tolerance=TOLERANCE):
@@ -460,6 +493,9 @@ def encoded_columns(rng, n_rows, dtype=np.float64):
         numbers,
     ]
     return np.array(columns, dtype=dtype)
+
+
+MISMATCH = {"chebyshev": FAR, "manhattan": 1.125, "euclidean": 1.5}
 
 
 def encoded_distances(block, metric="chebyshev", mismatch=FAR):

@@ -4,16 +4,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from reference import FAR, count_within, encoded_columns, encoded_distances, kozachenko_leonenko, ross
+from scipy.special import digamma
 
-from unirel.kernels.line import (
-    count_around,
-    count_on_line,
-    differential_entropy,
-    end_within,
-    first_within,
-    ross_on_line,
-)
-from unirel.kernels.special import digamma_table
+from unirel.information.geometry import digamma_table
+from unirel.kernels.line import count_around, differential_entropy, end_within, first_within, ross_on_line
 
 LINES = {
     "normal": lambda rng: np.sort(rng.normal(size=50)),
@@ -38,50 +32,39 @@ def test_first_and_end_within(name, limit, rng):
             assert end_within(line, start, stop, center, limit) == (start + above[-1] + 1 if above.size else start)
 
 
-@pytest.mark.parametrize("limit", [-1.0, *LIMITS, FAR])
+@pytest.mark.parametrize("inner", [-1.0, *LIMITS])
+@pytest.mark.parametrize("outer", [*LIMITS, FAR])
 @pytest.mark.parametrize("name", LINES)
-def test_count_around(name, limit, rng):
+def test_count_around(name, inner, outer, rng):
     line = LINES[name](rng)
-    expected = count_within(encoded_distances(line[None]), np.full(len(line), limit))
-    assert_array_equal([count_around(line, place, limit, FAR) for place in range(len(line))], expected)
+    inner = min(inner, outer, FAR / 2)
+    expected = [count_within(encoded_distances(line[None]), np.full(len(line), limit)) for limit in (inner, outer)]
+    ours = [count_around(line, position, (inner, outer), FAR) for position in range(len(line))]
+    assert_array_equal(np.transpose(ours), expected)
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("n_rows", [2, 3, 60])
-def test_count_on_line(n_rows, dtype, rng):
-    for values in encoded_columns(rng, n_rows, dtype):
-        limits = rng.choice([-1.0, 0.0, 0.5, 1.0, 2.0, FAR], size=n_rows)
-        counts = np.empty(n_rows, np.int32)
-        count_on_line(values, np.argsort(values), limits, FAR, counts)
-        assert_array_equal(counts, count_within(encoded_distances(values[None]), limits))
+def information(sums, labels):
+    """I(X;Y) from sums of Ross's terms."""
+    sizes = np.bincount(labels)
+    return digamma(len(labels)) - (sizes * digamma(sizes)).sum() / len(labels) + np.asarray(sums) / len(labels)
 
 
 @pytest.mark.parametrize("n_classes", [1, 2, 5])
 @pytest.mark.parametrize("n_rows", [12, 80])
 @pytest.mark.parametrize("n_neighbors", [1, 3, 50])
-def test_ross_on_line(n_neighbors, n_rows, n_classes, rng):
+def test_ross_on_line(n_neighbors, n_rows, n_classes, rng, make_ball, make_classes):
     columns = encoded_columns(rng, n_rows)
-    labels = rng.permutation(np.arange(n_rows) % n_classes).astype(np.int32)
-    ours = ross_on_line(
-        columns,
-        np.argsort(columns, axis=1),
-        labels,
-        np.bincount(labels),
-        n_neighbors,
-        FAR,
-        1e-9,
-        digamma_table(n_rows),
-    )
+    labels = rng.permutation(np.arange(n_rows) % n_classes)
+    ball = make_ball(n_rows, n_neighbors)
+    sums = ross_on_line(columns, np.argsort(columns, axis=1), make_classes(labels), ball)
     twin = [ross(encoded_distances(column[None]), labels.tolist(), n_neighbors) for column in columns]
-    assert_allclose(ours, twin, rtol=0, atol=1e-12)
+    assert_allclose(information(sums, labels), twin, rtol=0, atol=1e-12)
 
 
-def test_ross_on_line_of_two_rows():
+def test_ross_on_line_of_two_rows(make_ball, make_classes):
     columns = np.array([[0.0, 1.0], [1.0, 1.0], [0.0, 2 * FAR]])
-    ours = ross_on_line(
-        columns, np.argsort(columns, axis=1), np.zeros(2, np.int32), np.array([2]), 3, FAR, 1e-9, digamma_table(2)
-    )
-    assert_allclose(ours, 0, rtol=0, atol=1e-12)
+    sums = ross_on_line(columns, np.argsort(columns, axis=1), make_classes([0, 0]), make_ball(2, 3))
+    assert_allclose(sums, 0, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("n_neighbors", [1, 3, 7])

@@ -7,10 +7,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import digamma
 
 from unirel.information.base import Block, Changes, Values
-from unirel.kernels.space import CHEBYSHEV, EUCLIDEAN, MANHATTAN
-from unirel.kernels.special import digamma_table
+from unirel.kernels.add_one import LANES
+from unirel.kernels.line import Line
+from unirel.kernels.metric import CHEBYSHEV, EUCLIDEAN, MANHATTAN, Ball
+from unirel.kernels.plane import Strips, cut_strips
+from unirel.kernels.space import Sorted
 from unirel.table import Table
 from unirel.work import Progress, map_tasks
 
@@ -56,20 +60,17 @@ class Geometry:
         """Whether each column has two different values."""
         return np.array(self.values.min(axis=1) < self.values.max(axis=1))
 
-    def mismatch(self, metric: str) -> Any:
-        """What two different levels, or a missing and a present value, cost in a metric."""
-        return self.far if metric == "chebyshev" else self.far.dtype.type(_TYPICAL_DIFFERENCE[metric] * self._unit)
+    def ball(self, metric: str = "chebyshev", n_neighbors: int | None = None) -> Ball:
+        """What kernels need to know of a metric; different levels, missing ones among them, cost a mismatch."""
+        mismatch = self.far if metric == "chebyshev" else self.far.dtype.type(_TYPICAL_DIFFERENCE[metric] * self._unit)
+        size = self.n_neighbors if n_neighbors is None else n_neighbors
+        return Ball(size, METRICS[metric], self.far, mismatch, self.tolerance, self.psi)
 
-    def anchor_first(self, block: Block) -> tuple[list[int], bool]:
-        """The columns of a block with one that orders the rows in front, and whether there is such a column."""
-        columns = list(block)
-        suitable = np.flatnonzero(self.plain[columns] & self.varies[columns])
-        if len(suitable) == 0:
-            return columns, False
+    def anchor_of(self, block: Block) -> int | None:
+        """The column of a block that orders the rows best, if there is any that does."""
+        suitable = [column for column in block if self.plain[column] and self.varies[column]]
         # A column with many equal values orders little. Of many columns any will do: no anchor helps much there.
-        distinct = [len(np.unique(self.values[columns[place]])) for place in suitable[:8]]
-        columns.insert(0, columns.pop(int(suitable[np.argmax(distinct)])))
-        return columns, True
+        return max(suitable[:8], key=lambda column: len(np.unique(self.values[column])), default=None)
 
     def each_part(self, work: Callable[[Rows], Values], candidates: Block) -> Values:
         """Do `work` on parts of the candidates so small that a thread needs the memory of a few columns."""
@@ -78,13 +79,13 @@ class Geometry:
         tasks = [candidates[start : start + size] for start in range(0, len(candidates), size)]
         return np.concatenate(map_tasks(work, tasks, self.n_jobs)) if tasks else np.empty(0)
 
-    def each_range(self, work: Callable[[tuple[int, int]], None], n_rows: int) -> None:
-        """Do `work` on ranges of rows."""
-        map_tasks(work, _ranges(n_rows), self.n_jobs)
+    def each_range(self, work: Callable[[int, int], Any], n_rows: int) -> list[Any]:
+        """Do `work` on ranges of rows, from a first to a last one."""
+        return map_tasks(lambda bounds: work(*bounds), _ranges(n_rows), self.n_jobs)
 
     def changes(
         self,
-        work: Callable[[Rows, Values, Values], float],
+        work: Callable[[Rows, Values], float],
         n_columns: int,
         centers: Rows,
         constant: float,
@@ -92,14 +93,50 @@ class Geometry:
     ) -> Changes:
         """Means and standard errors of what `work` adds up for ranges of rows, in a fixed order."""
 
-        def sums_of(bounds: tuple[int, int]) -> tuple[float, Values, Values]:
-            sums, squares = np.zeros(n_columns), np.zeros(n_columns)
-            return work(centers[slice(*bounds)], sums, squares), sums, squares
+        def sums_of(bounds: tuple[int, int]) -> tuple[float, Values]:
+            sums = np.zeros((2, n_columns))
+            return work(centers[slice(*bounds)], sums), sums
 
         parts = map_tasks(sums_of, _ranges(len(centers)), self.n_jobs, progress)
-        total, change, square = (np.sum(part, axis=0) for part in zip(*parts, strict=True))
+        total, (change, square) = (np.sum(part, axis=0) for part in zip(*parts, strict=True))
         before = constant + float(total) / len(centers)
         return Changes(before, change / len(centers), _standard_error(change, square, len(centers)))
+
+
+def digamma_table(largest: int) -> NDArray[np.float64]:
+    """psi(0), psi(1), ..., psi(largest), with 0 at the pole at 0."""
+    return np.concatenate([[0.0], digamma(np.arange(1, largest + 1))])
+
+
+def line_of(values: Columns) -> Line:
+    """A column in ascending order."""
+    order = np.argsort(values, kind="stable")
+    return Line(values, values[order], order, np.argsort(order))
+
+
+def sorted_by(columns: Columns, anchor: Columns | None, order: Rows) -> Sorted:
+    """Columns in an order of the rows, along an anchor that is sorted by it, if there is one."""
+    return Sorted(np.take(columns, order, axis=1), columns[0, :0] if anchor is None else anchor[order])
+
+
+def make_strips(fixed: Columns, labels: NDArray[np.int32], n_groups: int, n_neighbors: int) -> Strips:
+    """Cut the rows of every group into strips along `fixed`."""
+    order = np.lexsort((fixed, labels)) if n_groups > 1 else np.argsort(fixed, kind="stable")
+    group_starts = np.zeros(n_groups + 1, np.int64)
+    group_starts[1:] = np.cumsum(np.bincount(labels, minlength=n_groups))
+    values = fixed[order]
+    starts, firsts = cut_strips(values, group_starts, n_neighbors)
+    strip_of = np.empty(len(fixed), np.int32)
+    strip_of[order] = np.repeat(np.arange(len(starts) - 1, dtype=np.int32), np.diff(starts))
+    return Strips(strip_of, starts, values[starts[:-1]], values[starts[1:] - 1], firsts)
+
+
+def side_by_side(columns: Columns) -> Columns:
+    """Columns of an array with a row for every row of the data, filled up with zeros to whole lanes."""
+    n_columns, n_samples = columns.shape
+    result = np.zeros((n_samples, -(-n_columns // LANES) * LANES), columns.dtype)
+    result[:, :n_columns] = columns.T
+    return result
 
 
 def _standard_error(change: Values, square: Values, n_rows: int) -> Values:

@@ -4,108 +4,128 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unirel.information.base import Block, Changes, Values
-from unirel.information.geometry import Columns, Geometry, Rows
-from unirel.kernels.add_one import add_one_to_line, side_by_side
+from unirel.information.geometry import Columns, Geometry, Rows, line_of, make_strips, side_by_side, sorted_by
+from unirel.kernels.add_one import add_one_to_line
 from unirel.kernels.drop_one import drop_one_from_line
-from unirel.kernels.plane import ksg_in_plane, make_strips, marginal_limits
-from unirel.kernels.space import CHEBYSHEV, count_neighbors, find_neighbors
-from unirel.kernels.special import mean_digamma
+from unirel.kernels.plane import ksg_in_plane
+from unirel.kernels.space import Sorted, count_by_side, count_in_balls, find_balls, ksg_sum
 from unirel.work import Progress
+
+Counts = NDArray[np.int64]
 
 
 class KSG:
-    """I(a; b) and I(a; b | given) in the maximum norm, with closed balls where a distance ties (Mesner and Shalizi)."""
+    """I(a; b) and I(a; b | given) in the maximum norm: KSG-1, as its mean over all orders of distances that tie."""
 
     def __init__(self, geometry: Geometry) -> None:
         self._geometry = geometry
-        self._n_neighbors = min(geometry.n_neighbors, geometry.n_samples - 1)
+        self._ball = geometry.ball(n_neighbors=min(geometry.n_neighbors, geometry.n_samples - 1))
 
     def in_plane(self, candidates: Block, fixed: int) -> Values:
         """I(candidate; fixed) of every candidate."""
         geometry = self._geometry
-        along = geometry.values[fixed]
-        whole = make_strips(along, np.zeros(len(along), np.int32), 1, self._n_neighbors)
-        along_order = np.argsort(along)
+        along = line_of(geometry.values[fixed])
+        whole = make_strips(along.values, np.zeros(geometry.n_samples, np.int32), 1, self._ball.n_neighbors)
 
         def work(part: Rows) -> Values:
             columns = geometry.values[part]
-            return ksg_in_plane(
-                columns, np.argsort(columns, axis=1), along, along_order, whole,
-                self._n_neighbors, geometry.far, geometry.tolerance, geometry.psi,
-            )  # fmt: skip
+            return ksg_in_plane(columns, np.argsort(columns, axis=1), along, whole, self._ball)
 
-        return geometry.each_part(work, candidates)
+        sums = geometry.each_part(work, candidates)
+        return np.asarray(geometry.psi[geometry.n_samples] + sums / geometry.n_samples)
 
     def in_space(self, a: Block, b: Block, given: Block = ()) -> float:
         """I(a; b | given) of three blocks, I(a; b) if nothing is given."""
         geometry = self._geometry
-        radius, joint = self._search([*a, *b, *given])
-        limits = marginal_limits(radius, joint, self._n_neighbors, geometry.tolerance)
-        open_ball = (joint == self._n_neighbors).astype(np.int32)
-
-        def term(block: Block) -> float:
-            return mean_digamma(self._count(block, limits) + open_ball, geometry.psi)
-
-        whole = term(given) if len(given) else geometry.psi[geometry.n_samples]
-        return float(mean_digamma(joint, geometry.psi) - term([*a, *given]) - term([*b, *given]) + whole)
+        n_samples = geometry.n_samples
+        radius = np.empty(n_samples)
+        joint = self._count([*a, *b, *given], radius, search=True)
+        x, y = self._count([*a, *given], radius), self._count([*b, *given], radius)
+        z = self._count(given, radius) if len(given) else np.full((n_samples, 2), n_samples - 1, np.int64)
+        counts = _close_one_by_one(radius, joint, x, y, z)
+        # Where more than one side ties, how the ties fall together has to be counted.
+        rows = _find_crossed(radius, joint, x, y, z)
+        if len(rows):
+            counts[0][rows] = self._count_by_side((given, a, b), radius, rows)
+        if len(rows) and len(given):
+            counts[1][rows] = self._count_by_side((given, a, ()), radius, rows)[:, [0, 1, 4]]
+            counts[2][rows] = self._count_by_side((given, (), b), radius, rows)[:, [0, 1, 4]]
+        return float(ksg_sum(*counts, z, self._ball) / n_samples)
 
     def changes(
         self, block: Columns, candidates: Columns | None, target: int, rows: Rows | None, progress: Progress | None
     ) -> Changes:
         """Changes of I(block; target) without each of its columns or, if there are candidates, with each of them."""
         geometry = self._geometry
-        numbers = geometry.values[target]
-        order = np.argsort(numbers, kind="stable")
-        line, places = numbers[order], np.argsort(order)
+        line = line_of(geometry.values[target])
         added = None if candidates is None else side_by_side(candidates)
 
-        def work(part: Rows, sums: Values, squares: Values) -> float:
-            rest = (
-                numbers, line, places, part, self._n_neighbors, geometry.far, geometry.tolerance, geometry.psi, sums,
-                squares,
-            )  # fmt: skip
-            return drop_one_from_line(block, *rest) if added is None else add_one_to_line(block, added, *rest)
+        def work(part: Rows, sums: Values) -> float:
+            if added is None:
+                return drop_one_from_line(block, line, part, self._ball, sums)
+            return add_one_to_line(block, added, line, part, self._ball, sums)
 
         centers = np.arange(geometry.n_samples) if rows is None else rows
         n_columns = len(block) if candidates is None else len(candidates)
         return geometry.changes(work, n_columns, centers, float(geometry.psi[geometry.n_samples]), progress)
 
-    def _search(self, block: Block) -> tuple[Values, NDArray[np.int32]]:
-        """Distance of every row to its last neighbour in the joint space, and how many rows lie within it."""
-        geometry = self._geometry
-        columns, order, anchored = self._sorted(block)
-        n_samples = geometry.n_samples
-        starts = np.array([0, n_samples])
-        radius = np.empty(n_samples)
-        joint, everyone = np.empty(n_samples, np.int32), np.empty(n_samples, np.int32)
+    def _count(self, block: Block, radius: Values, search: bool = False) -> Counts:
+        """How many rows are inside the ball of every row and how many within it; finds the balls first if asked to."""
+        points, order = self._sorted(block)
+        n_samples = len(order)
+        counts, sorted_radius = np.empty((n_samples, 2), np.int64), radius[order]
+        kernel = find_balls if search else count_in_balls
 
-        def work(bounds: tuple[int, int]) -> None:
-            distances = np.empty(n_samples, columns.dtype)
-            find_neighbors(
-                columns, starts, *bounds, anchored, self._n_neighbors, CHEBYSHEV, geometry.far, geometry.far,
-                geometry.tolerance, distances, radius, joint, everyone,
-            )  # fmt: skip
+        def work(first: int, last: int) -> None:
+            distances = np.empty(n_samples, points.columns.dtype)
+            kernel(points, first, last, self._ball, distances, sorted_radius, counts)
 
-        geometry.each_range(work, n_samples)
-        inverse = np.argsort(order)
-        return radius[inverse], joint[inverse]
-
-    def _count(self, block: Block, limits: Values) -> NDArray[np.int32]:
-        """How many other rows lie within the limit of every row."""
-        geometry = self._geometry
-        columns, order, anchored = self._sorted(block)
-        sorted_limits = limits[order]
-        counts = np.empty(len(order), np.int32)
-
-        def work(bounds: tuple[int, int]) -> None:
-            distances = np.empty(len(order), columns.dtype)
-            count_neighbors(columns, sorted_limits, *bounds, anchored, geometry.far, distances, counts)
-
-        geometry.each_range(work, len(order))
+        self._geometry.each_range(work, n_samples)
+        radius[order] = sorted_radius
         return counts[np.argsort(order)]
 
-    def _sorted(self, block: Block) -> tuple[Columns, Rows, bool]:
-        """The columns of a block in the order of an anchor, that order, and whether there is an anchor."""
-        columns, anchored = self._geometry.anchor_first(block)
-        order = np.argsort(self._geometry.values[columns[0]])
-        return np.take(self._geometry.values[columns], order, axis=1), order, anchored
+    def _count_by_side(self, sides: tuple[Block, Block, Block], radius: Values, rows: Rows) -> Counts:
+        """What is in the balls of some rows as the sides are closed: none, given, given and a, given and b, all."""
+        block = [*sides[0], *sides[1], *sides[2]]
+        points, order = self._sorted(block)
+        given, a, b = (np.take(self._geometry.values[list(side)], order, axis=1) for side in sides)
+        centers = np.argsort(order)[rows]
+        ordered, counts = radius[order], np.empty((len(order), 5), np.int64)
+
+        def work(first: int, last: int) -> None:
+            distances = np.empty((3, len(order)), points.columns.dtype)
+            count_by_side((given, a, b), points.anchor, centers[first:last], self._ball, distances, ordered, counts)
+
+        self._geometry.each_range(work, len(rows))
+        return counts[centers]
+
+    def _sorted(self, block: Block) -> tuple[Sorted, Rows]:
+        """The columns of a block in the order of an anchor, and that order."""
+        values, column = self._geometry.values, self._geometry.anchor_of(block)
+        anchor = None if column is None else values[column]
+        order = np.arange(self._geometry.n_samples) if anchor is None else np.argsort(anchor)
+        return sorted_by(values[list(block)], anchor, order), order
+
+
+def _close_one_by_one(radius: Values, joint: Counts, x: Counts, y: Counts, z: Counts) -> tuple[Counts, Counts, Counts]:
+    """What is in the balls as one side after the other is closed, where at most one side ties or all do at radius 0.
+
+    In the joint space: nothing closed, given, given and a, given and b, all; on either side: nothing, given, both.
+    """
+    given = (z[:, 1] > z[:, 0]) & (radius > 0)  # at radius 0 a ball is empty until its last side is closed
+    apart = ~given & (radius > 0)
+
+    def pick(counts: Counts, *closed: NDArray[np.bool_]) -> Counts:
+        steps = [np.where(step, counts[:, 1], counts[:, 0]) for step in closed]
+        return np.column_stack([counts[:, 0], *steps, counts[:, 1]])
+
+    in_joint = pick(joint, given, given | (apart & (x[:, 1] > x[:, 0])), given | (apart & (y[:, 1] > y[:, 0])))
+    return in_joint, pick(x, given), pick(y, given)
+
+
+def _find_crossed(radius: Values, joint: Counts, x: Counts, y: Counts, z: Counts) -> Rows:
+    """Rows where ties of more than one side could fall together, other than one point that is at the radius."""
+    in_joint, in_x, in_y, in_z = (counts[:, 1] - counts[:, 0] for counts in (joint, x, y, z))
+    several = np.maximum(np.maximum(in_joint, in_x), np.maximum(in_y, in_z)) > 1
+    crossed = (in_z > 0) | ((in_x > 0) & (in_y > 0))
+    return np.flatnonzero(crossed & several & (radius > 0))

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 import numba
+import numpy as np
 from numpy.typing import NDArray
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -17,3 +18,9 @@ def kernel(function: Function) -> Function:
     ``fastmath`` stays off: neighbour counts hang on exact comparisons and on infinities.
     """
     return cast(Function, numba.njit(nogil=True, cache=True, error_model="numpy")(function))
+
+
+@kernel
+def zero() -> int:
+    """0 like any other number. A plain 0 is a type of its own, and a kernel that is given one is compiled once more."""
+    return int(np.int64(0))

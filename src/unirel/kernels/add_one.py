@@ -5,11 +5,15 @@ the block, and candidates walk along that order until the block alone is farther
 candidates walk together, side by side in one row of the array, so that every inner loop is plain vector code.
 """
 
-import numpy as np
+from typing import NamedTuple
 
-from unirel.kernels._jit import Floats, Integers, kernel
-from unirel.kernels.line import count_around
-from unirel.kernels.space import CHEBYSHEV, EUCLIDEAN, measure
+import numpy as np
+from numpy.typing import NDArray
+
+from unirel.kernels._jit import Floats, Integers, kernel, zero
+from unirel.kernels.line import Classes, Line, count_around
+from unirel.kernels.metric import CHEBYSHEV, Ball, cost, larger, measure, smaller
+from unirel.kernels.ties import crossed, ksg_term, limits_of, not_crossed, ross_term
 
 # Candidates that walk together: few enough to stay in the nearest cache, many enough for long inner loops.
 LANES = 64
@@ -19,22 +23,33 @@ _SHIFT = 46
 _N_BUCKETS = 2048
 
 
-def side_by_side(columns: Floats) -> Floats:
-    """Floats as columns of an array with a row for every row of the data, filled up with zeros to whole lanes."""
-    n_columns, n_samples = columns.shape
-    result = np.zeros((n_samples, -(-n_columns // LANES) * LANES), columns.dtype)
-    result[:, :n_columns] = columns.T
-    return result
+class Order(NamedTuple):
+    """Points roughly in the order of their distance, the distances, and floors that no later distance is below."""
+
+    points: NDArray[np.int32]
+    near: NDArray[np.float64]
+    floors: NDArray[np.float64]
+
+
+class Lanes(NamedTuple):
+    """What the candidates that walk together have found, one column each."""
+
+    nearest: NDArray[np.float64]  # the smallest distances in ascending rows; one more than asked for
+    limits: NDArray[np.float64]  # the largest distance inside the ball and within it
+    counts: NDArray[np.float64]  # how many points of an order are inside and within
+    extended: NDArray[np.float64]  # the distance of one point with each candidate
 
 
 @kernel
-def _order_by_distance(distances: Floats, chosen: Integers, points: Integers, near: Floats, floors: Floats) -> None:
-    """Put the chosen rows roughly in the order of their distance, that is into buckets.
+def _make_lanes(n_neighbors: int) -> Lanes:
+    return Lanes(np.empty((n_neighbors + 1, LANES)), np.empty((2, LANES)), np.empty((2, LANES)), np.empty(LANES))
 
-    Writes the rows, their distances, and floors that no distance from there on is below.
-    """
+
+@kernel
+def _order_by_distance(distances: Floats, chosen: Integers, order: Order) -> None:
+    """Put the chosen rows roughly in the order of their distance, that is into buckets."""
     bits = distances.view(np.int64)  # the bits of positive numbers are in the order of the numbers
-    floor_bits = floors.view(np.int64)
+    floor_bits = order.floors.view(np.int64)
     highest = 0
     for point in range(distances.shape[0]):
         step = bits[point] >> _SHIFT if chosen[point] else 0
@@ -49,33 +64,18 @@ def _order_by_distance(distances: Floats, chosen: Integers, points: Integers, ne
     for point in range(distances.shape[0]):
         if chosen[point]:
             bucket = max(0, (bits[point] >> _SHIFT) - base)
-            place = starts[bucket]
-            starts[bucket] = place + 1
-            points[place] = point
-            near[place] = distances[point]
-            floor_bits[place] = (base + bucket) << _SHIFT if bucket > 0 else 0
+            slot = starts[bucket]
+            starts[bucket] = slot + 1
+            order.points[slot] = point
+            order.near[slot] = distances[point]
+            floor_bits[slot] = (base + bucket) << _SHIFT if bucket > 0 else 0
 
 
 @kernel
-def _extend(
-    distance: float, values: Floats, centers: Floats, metric: int, far: float, mismatch: float, extended: Floats
-) -> None:
-    """The distance after one more column, for each candidate."""
-    if metric == CHEBYSHEV:
-        for lane in range(LANES):
-            difference = np.float64(abs(values[lane] - centers[lane]))
-            cost = difference if difference < far else mismatch
-            extended[lane] = cost if cost > distance else distance
-    elif metric == EUCLIDEAN:
-        for lane in range(LANES):
-            difference = np.float64(abs(values[lane] - centers[lane]))
-            cost = difference if difference < far else mismatch
-            extended[lane] = distance + cost * cost
-    else:
-        for lane in range(LANES):
-            difference = np.float64(abs(values[lane] - centers[lane]))
-            cost = difference if difference < far else mismatch
-            extended[lane] = distance + cost
+def _extended(distance: float, value: float, center: float, ball: Ball) -> float:
+    """A distance after one more column."""
+    added = cost(value, center, ball)
+    return larger(added, distance) if ball.metric == CHEBYSHEV else distance + added
 
 
 @kernel
@@ -91,106 +91,98 @@ def _sort_in(nearest: Floats, extended: Floats) -> None:
             for slot in range(nearest.shape[0]):
                 kept = nearest[slot, lane : lane + 4]
                 old_a, old_b, old_c, old_d = kept[0], kept[1], kept[2], kept[3]
-                kept[0] = old_a if old_a < a else a
-                kept[1] = old_b if old_b < b else b
-                kept[2] = old_c if old_c < c else c
-                kept[3] = old_d if old_d < d else d
-                a = a if old_a < a else old_a
-                b = b if old_b < b else old_b
-                c = c if old_c < c else old_c
-                d = d if old_d < d else old_d
+                kept[0], kept[1] = smaller(old_a, a), smaller(old_b, b)
+                kept[2], kept[3] = smaller(old_c, c), smaller(old_d, d)
+                a, b, c, d = larger(a, old_a), larger(b, old_b), larger(c, old_c), larger(d, old_d)
 
 
 @kernel
 def _largest(values: Floats) -> float:
     largest = values[0]
     for lane in range(1, LANES):
-        largest = values[lane] if values[lane] > largest else largest
+        largest = larger(values[lane], largest)
     return largest
 
 
 @kernel
-def _find_nearest(
-    points: Integers,
-    near: Floats,
-    floors: Floats,
-    start: int,
-    stop: int,
-    candidates: Floats,
-    first: int,
-    centers: Floats,
-    metric: int,
-    far: float,
-    mismatch: float,
-    tolerance: float,
-    nearest: Floats,
-    extended: Floats,
-) -> None:
-    """Keep the smallest extended distances along an order, in ascending rows of `nearest`, one column a candidate.
-
-    All but the last row hold the neighbours, and the last one tells whether there is a tie.
-    """
+def _find_nearest(order: Order, candidates: Floats, first: int, row: int, ball: Ball, lanes: Lanes) -> None:
+    """Keep the smallest extended distances along an order, and the limits of the balls that reach them."""
+    centers = candidates[row, first : first + LANES]
+    nearest = lanes.nearest
     nearest[:] = np.inf
     reach = np.inf
-    for place in range(start, stop):
-        if floors[place] > reach:
+    for step in range(order.points.shape[0]):
+        if order.floors[step] > reach:
             break
-        values = candidates[points[place], first : first + LANES]
-        _extend(near[place], values, centers, metric, far, mismatch, extended)
-        _sort_in(nearest[: min(place - start + 1, nearest.shape[0])], extended)  # what is below is still infinite
-        if (place - start) % 4 == 3:
-            reach = _largest(nearest[nearest.shape[0] - 2]) * (1.0 + tolerance)
+        values = candidates[order.points[step], first : first + LANES]
+        for lane in range(LANES):
+            lanes.extended[lane] = _extended(order.near[step], values[lane], centers[lane], ball)
+        _sort_in(nearest[: min(step + 1, nearest.shape[0])], lanes.extended)  # what is below is still infinite
+        if step % 4 == 3:
+            reach = _largest(nearest[nearest.shape[0] - 2]) * (1.0 + ball.tolerance)
+    for lane in range(LANES):
+        lanes.limits[0, lane], lanes.limits[1, lane] = limits_of(nearest[-2, lane], ball.tolerance)
 
 
 @kernel
-def _count_within(
-    points: Integers,
-    near: Floats,
-    floors: Floats,
-    start: int,
-    stop: int,
-    candidates: Floats,
-    first: int,
-    centers: Floats,
-    metric: int,
-    far: float,
-    mismatch: float,
-    limits: Floats,
-    extended: Floats,
-    counts: Floats,
-) -> None:
-    """How many extended distances along an order are within the limit of each candidate."""
-    counts[:] = 0.0
-    largest = _largest(limits)
-    for place in range(start, stop):
-        if floors[place] > largest:
+def _count_along(order: Order, candidates: Floats, first: int, row: int, ball: Ball, lanes: Lanes) -> None:
+    """How many extended distances along an order are inside the ball of each candidate, and how many within it."""
+    centers = candidates[row, first : first + LANES]
+    inner, outer = lanes.limits[0], lanes.limits[1]
+    inside, within = lanes.counts[0], lanes.counts[1]
+    inside[:] = 0.0
+    within[:] = 0.0
+    reach = _largest(outer)
+    for step in range(order.points.shape[0]):
+        if order.floors[step] > reach:
             break
-        values = candidates[points[place], first : first + LANES]
-        _extend(near[place], values, centers, metric, far, mismatch, extended)
+        values = candidates[order.points[step], first : first + LANES]
+        # Counted in floating point: comparisons of this width then need no conversion.
         for lane in range(LANES):
-            counts[lane] += 1.0 if extended[lane] <= limits[lane] else 0.0
+            distance = _extended(order.near[step], values[lane], centers[lane], ball)
+            inside[lane] += 1.0 if distance <= inner[lane] else 0.0
+            within[lane] += 1.0 if distance <= outer[lane] else 0.0
+
+
+@kernel
+def _copy(counts: Floats, kept: Floats) -> None:
+    """Do ``kept[:] = counts``, which would compile the text of an error for shapes that do not fit."""
+    for lane in range(LANES):
+        kept[0, lane] = counts[0, lane]
+        kept[1, lane] = counts[1, lane]
+
+
+@kernel
+def _is_alone(lanes: Lanes) -> bool:
+    """Whether the last neighbour of every candidate is nearer than the next point and farther than the one before."""
+    tied = False
+    n_neighbors = lanes.nearest.shape[0] - 1
+    for lane in range(LANES):
+        tied |= lanes.nearest[n_neighbors, lane] <= lanes.limits[1, lane]
+    if n_neighbors > 1:
+        for lane in range(LANES):
+            tied |= lanes.nearest[n_neighbors - 2, lane] > lanes.limits[0, lane]
+    return not tied
+
+
+@kernel
+def _add(changes: Floats, first: int, before: float, terms: Floats) -> None:
+    """Add the changes, and their squares, of the candidates that there are; what fills up the lanes is left out."""
+    for lane in range(min(LANES, changes.shape[1] - first)):
+        change = terms[lane] - before
+        changes[0, first + lane] += change
+        changes[1, first + lane] += change * change
 
 
 @kernel
 def add_one_to_classes(
-    block: Floats,
-    candidates: Floats,
-    labels: Integers,
-    sizes: Integers,
-    rows: Integers,
-    n_neighbors: int,
-    metric: int,
-    far: float,
-    mismatch: float,
-    tolerance: float,
-    psi: Floats,
-    sums: Floats,
-    squares: Floats,
+    block: Floats, candidates: Floats, classes: Classes, rows: Integers, ball: Ball, changes: Floats
 ) -> float:
-    """Ross's local terms of `rows` in a block: their sum, and how it changes with each candidate.
+    """Sum of Ross's terms of `rows` in a block, and how it changes with each candidate.
 
-    Adds, for every candidate, the changes to `sums` and their squares to `squares`. `candidates` has a row for every
-    row of the data, and columns for the candidates and some zeros, a multiple of `LANES` in all.
+    Block and candidates are sorted by class. `candidates` has a row for every row of the data and columns for the
+    candidates and some zeros, a multiple of `LANES` in all. Adds, for every candidate, the changes and their squares
+    to the rows of `changes`.
     """
     n_samples = block.shape[1]
     distances = np.empty(n_samples)
@@ -199,132 +191,112 @@ def add_one_to_classes(
     points = np.empty(n_samples - 1, np.int32)
     near = np.empty(n_samples - 1)
     floors = np.empty(n_samples - 1)
-    same = np.empty(LANES)
-    others = np.empty(LANES)
-    extended = np.empty(LANES)
-    limits = np.empty(LANES)
-    buffer = np.empty((n_neighbors + 1, LANES))
+    whole = _make_lanes(ball.n_neighbors)
+    same = np.empty((2, LANES))
+    terms = np.empty(LANES)
     nothing = np.zeros((n_samples, LANES), candidates.dtype)
     total = 0.0
     for row in rows:
-        n_own = sizes[labels[row]] - 1
-        nearest = buffer[: min(n_neighbors, n_own) + 1]
-        measure(block, row, 0, n_samples, metric, far, mismatch, distances)
+        begin, end = classes.starts[classes.labels[row]], classes.starts[classes.labels[row] + 1]
+        n_own = end - begin - 1
+        n_neighbors = min(ball.n_neighbors, n_own)
+        lanes = Lanes(whole.nearest[: n_neighbors + 1], whole.limits, whole.counts, whole.extended)
+        own = Order(points[:n_own], near[:n_own], floors[:n_own])
+        others = Order(points[n_own:], near[n_own:], floors[n_own:])
+        measure(block, row, zero(), n_samples, ball, distances)
         for point in range(n_samples):
-            chosen[point] = labels[point] == labels[row] and point != row
-        _order_by_distance(distances, chosen, points[:n_own], near[:n_own], floors[:n_own])
+            chosen[point] = begin <= point < end and point != row
+        _order_by_distance(distances, chosen, own)
         for point in range(n_samples):
-            chosen[point] = labels[point] != labels[row]
-        _order_by_distance(distances, chosen, points[n_own:], near[n_own:], floors[n_own:])
+            chosen[point] = not begin <= point < end
+        _order_by_distance(distances, chosen, others)
         before = 0.0
         for first in range(-LANES, candidates.shape[1], LANES):
             alone = first < 0  # the block without any candidate comes first
             values = nothing if alone else candidates
-            place = 0 if alone else first
-            centers = values[row, place : place + LANES]
-            _find_nearest(
-                points, near, floors, 0, n_own, values, place, centers, metric, far, mismatch, tolerance,
-                nearest, extended,
-            )  # fmt: skip
-            tied = False
-            for lane in range(LANES):
-                limits[lane] = nearest[-2, lane] * (1.0 + tolerance)
-                tied |= nearest[-1, lane] <= limits[lane]
-            same[:] = nearest.shape[0] - 1
-            if tied:
-                _count_within(
-                    points, near, floors, 0, n_own, values, place, centers, metric, far, mismatch, limits,
-                    extended, same,
-                )  # fmt: skip
-            _count_within(
-                points, near, floors, n_own, n_samples - 1, values, place, centers, metric, far, mismatch, limits,
-                extended, others,
-            )  # fmt: skip
+            _find_nearest(own, values, max(first, 0), row, ball, lanes)
+            if _is_alone(lanes):
+                for lane in range(LANES):
+                    same[0, lane], same[1, lane] = n_neighbors - 1, n_neighbors
+            else:
+                _count_along(own, values, max(first, 0), row, ball, lanes)
+                _copy(lanes.counts, same)
+            _count_along(others, values, max(first, 0), row, ball, lanes)
+            for lane in range(1 if alone else min(LANES, changes.shape[1] - first)):
+                in_class = (int(same[0, lane]), int(same[1, lane]))
+                everyone = (int(same[0, lane] + lanes.counts[0, lane]), int(same[1, lane] + lanes.counts[1, lane]))
+                terms[lane] = ross_term(n_neighbors, in_class, everyone, ball.psi)
             if alone:
-                before = psi[int(same[0])] - psi[int(same[0] + others[0])]
+                before = terms[0]
                 total += before
-                continue
-            for lane in range(min(LANES, sums.shape[0] - first)):
-                change = psi[int(same[lane])] - psi[int(same[lane] + others[lane])] - before
-                sums[first + lane] += change
-                squares[first + lane] += change * change
+            else:
+                _add(changes, first, before, terms)
     return total
 
 
 @kernel
-def add_one_to_line(
-    block: Floats,
-    candidates: Floats,
-    target: Floats,
-    line: Floats,
-    places: Integers,
-    rows: Integers,
-    n_neighbors: int,
-    far: float,
-    tolerance: float,
-    psi: Floats,
-    sums: Floats,
-    squares: Floats,
-) -> float:
-    """KSG's local terms of `rows` against a continuous target, and how they change with each candidate.
+def _count_by_side(
+    order: Order, gaps: Floats, values: Floats, row: int, ball: Ball, limits: tuple[float, float]
+) -> tuple[int, int]:
+    """How many points are within in the block and one candidate and inside in the target, and the other way round."""
+    in_block = 0
+    in_target = 0
+    for step in range(order.points.shape[0]):
+        if order.floors[step] > limits[1]:
+            break
+        distance = larger(order.near[step], cost(values[order.points[step]], values[row], ball))
+        gap = gaps[order.points[step]]
+        in_block += (distance <= limits[1]) & (gap <= limits[0])
+        in_target += (distance <= limits[0]) & (gap <= limits[1])
+    return in_block, in_target
 
-    `line` is the sorted target, and `places` says where every row stands on it; `candidates` as for classes.
-    """
+
+@kernel
+def add_one_to_line(
+    block: Floats, candidates: Floats, target: Line, rows: Integers, ball: Ball, changes: Floats
+) -> float:
+    """Sum of KSG's terms of `rows` against a continuous target, and how it changes with each candidate."""
     n_samples = block.shape[1]
-    n_others = n_samples - 1
     distances = np.empty(n_samples)
+    gaps = np.empty(n_samples)
     chosen = np.empty(n_samples, np.bool_)
-    points = np.empty(n_others, np.int32)
-    near = np.empty(n_others)
-    joint = np.empty(n_others)
-    floors = np.empty(n_others)
-    within = np.empty(LANES)
-    beside = np.empty(LANES)
-    extended = np.empty(LANES)
-    limits = np.empty(LANES)
-    nearest = np.empty((n_neighbors + 1, LANES))
+    order = Order(np.empty(n_samples - 1, np.int32), np.empty(n_samples - 1), np.empty(n_samples - 1))
+    joint = Order(order.points, np.empty(n_samples - 1), order.floors)
+    lanes = _make_lanes(ball.n_neighbors)
+    in_joint = np.empty((2, LANES))
+    terms = np.empty(LANES)
     nothing = np.zeros((n_samples, LANES), candidates.dtype)
     total = 0.0
     for row in rows:
-        measure(block, row, 0, n_samples, CHEBYSHEV, far, far, distances)
+        measure(block, row, zero(), n_samples, ball, distances)
         chosen[:] = True
         chosen[row] = False
-        _order_by_distance(distances, chosen, points, near, floors)
-        for other in range(n_others):
-            joint[other] = max(near[other], min(abs(target[points[other]] - target[row]), far))
+        _order_by_distance(distances, chosen, order)
+        for point in range(n_samples):
+            gaps[point] = smaller(abs(target.values[point] - target.values[row]), ball.far)
+        for step in range(n_samples - 1):
+            joint.near[step] = larger(order.near[step], gaps[order.points[step]])
         before = 0.0
         for first in range(-LANES, candidates.shape[1], LANES):
             alone = first < 0
             values = nothing if alone else candidates
-            place = 0 if alone else first
-            centers = values[row, place : place + LANES]
-            _find_nearest(
-                points, joint, floors, 0, n_others, values, place, centers, CHEBYSHEV, far, far, tolerance,
-                nearest, extended,
-            )  # fmt: skip
-            for lane in range(LANES):
-                limits[lane] = nearest[-2, lane] * (1.0 + tolerance)
-            _count_within(
-                points, joint, floors, 0, n_others, values, place, centers, CHEBYSHEV, far, far, limits,
-                extended, within,
-            )  # fmt: skip
-            for lane in range(LANES):
-                if within[lane] == n_neighbors:
-                    radius = nearest[-2, lane]
-                    limits[lane] = np.nextafter(radius * (1.0 - tolerance), 0.0) if radius > 0.0 else -1.0
-            _count_within(
-                points, near, floors, 0, n_others, values, place, centers, CHEBYSHEV, far, far, limits,
-                extended, beside,
-            )  # fmt: skip
-            for lane in range(LANES):
-                unique = within[lane] == n_neighbors
-                n_apart = count_around(line, places[row], limits[lane], far)
-                term = psi[int(within[lane])] - psi[int(beside[lane]) + unique] - psi[n_apart + unique]
-                if alone:
-                    before = term
-                    total += term
-                    break
-                if first + lane < sums.shape[0]:
-                    sums[first + lane] += term - before
-                    squares[first + lane] += (term - before) ** 2
+            _find_nearest(joint, values, max(first, 0), row, ball, lanes)
+            _count_along(joint, values, max(first, 0), row, ball, lanes)
+            _copy(lanes.counts, in_joint)
+            _count_along(order, values, max(first, 0), row, ball, lanes)
+            for lane in range(1 if alone else min(LANES, changes.shape[1] - first)):
+                limits = (lanes.limits[0, lane], lanes.limits[1, lane])
+                inside, within = int(in_joint[0, lane]), int(in_joint[1, lane])
+                x = (int(lanes.counts[0, lane]), int(lanes.counts[1, lane]))
+                y = count_around(target.ascending, target.positions[row], limits, ball.far)
+                counts = not_crossed(limits, inside, within, y)
+                if crossed(limits, within - inside, x, y):
+                    in_x, in_y = _count_by_side(order, gaps, values[:, max(first, 0) + lane], row, ball, limits)
+                    counts = (inside, in_x, in_y, within)
+                terms[lane] = ksg_term(ball.n_neighbors, counts, x, y, ball.psi)
+            if alone:
+                before = terms[0]
+                total += before
+            else:
+                _add(changes, first, before, terms)
     return total

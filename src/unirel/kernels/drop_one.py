@@ -6,359 +6,267 @@ of it without their most distant column, and only the columns that keep one of t
 
 import numpy as np
 
-from unirel.kernels._jit import Floats, Integers, kernel
-from unirel.kernels.line import count_around
-from unirel.kernels.nearest import insert
-
-
-@kernel
-def _smaller(a: float, b: float) -> float:
-    return a if a < b else b
-
-
-@kernel
-def _larger(a: float, b: float) -> float:
-    return a if a > b else b
+from unirel.kernels._jit import Floats, Integers, kernel, zero
+from unirel.kernels.line import Classes, Line, count_around
+from unirel.kernels.metric import Ball, cost, larger, smaller
+from unirel.kernels.nearest import count_both, kth_smallest
+from unirel.kernels.ties import crossed, ksg_term, limits_of, not_crossed, ross_term_of
 
 
 @kernel
 def _two_largest(columns: Floats, row: int, far: float, largest: Floats, second: Floats) -> None:
-    """The largest and the second largest difference of `row` to every row, four columns a step, cut off at `far`."""
+    """The largest and the second largest difference of `row` to every row, cut off at `far`, itself at infinity."""
     n_columns, n_samples = columns.shape
     whole = n_columns - n_columns % 4
     largest[:] = 0
     second[:] = 0
+    # The hot loop of the maximum norm: four columns a step and nothing but selects, so that it becomes vector code.
     for column in range(0, whole, 4):
         first, other, third, fourth = columns[column], columns[column + 1], columns[column + 2], columns[column + 3]
         a, b, c, d = first[row], other[row], third[row], fourth[row]
         for point in range(n_samples):
             p, q = abs(first[point] - a), abs(other[point] - b)
             r, s = abs(third[point] - c), abs(fourth[point] - d)
-            left, left_second = _larger(p, q), _smaller(p, q)
-            right, right_second = _larger(r, s), _smaller(r, s)
-            top = _larger(left, right)
-            next_top = _larger(_smaller(left, right), _larger(left_second, right_second))
-            second[point] = _larger(_smaller(largest[point], top), _larger(second[point], next_top))
-            largest[point] = _larger(largest[point], top)
+            left, left_second = larger(p, q), smaller(p, q)
+            right, right_second = larger(r, s), smaller(r, s)
+            top = larger(left, right)
+            next_top = larger(smaller(left, right), larger(left_second, right_second))
+            second[point] = larger(smaller(largest[point], top), larger(second[point], next_top))
+            largest[point] = larger(largest[point], top)
     for column in range(whole, n_columns):
         values = columns[column]
         a = values[row]
         for point in range(n_samples):
             p = abs(values[point] - a)
-            second[point] = _larger(_smaller(largest[point], p), second[point])
-            largest[point] = _larger(largest[point], p)
+            second[point] = larger(smaller(largest[point], p), second[point])
+            largest[point] = larger(largest[point], p)
     for point in range(n_samples):
-        largest[point] = _smaller(largest[point], far)
-        second[point] = _smaller(second[point], far)
+        largest[point] = smaller(largest[point], far)
+        second[point] = smaller(second[point], far)
+    largest[row] = np.inf
+    second[row] = np.inf
+
+
+@kernel
+def choose_points(nearest_possible: Floats, reach: float, begin: int, end: int, points: Integers) -> tuple[int, int]:
+    """Write the points that can be within reach, the own class first; returns how many of it, and of all."""
+    n_points = 0
+    for point in range(begin, end):
+        points[n_points] = point
+        n_points += nearest_possible[point] <= reach
+    n_own = n_points
+    for point in range(begin):
+        points[n_points] = point
+        n_points += nearest_possible[point] <= reach
+    for point in range(end, nearest_possible.shape[0]):
+        points[n_points] = point
+        n_points += nearest_possible[point] <= reach
+    return n_own, n_points
 
 
 @kernel
 def _find_owners(
-    columns: Floats, row: int, points: Integers, n_points: int, largest: Floats, second: Floats, owners: Integers
+    columns: Floats, row: int, points: Integers, largest: Floats, second: Floats, owners: Integers
 ) -> None:
     """The column that alone keeps each of the points away, or -1 where two columns share the largest difference."""
-    for place in range(n_points):
-        point = points[place]
-        owners[place] = -1
+    for chosen in range(points.shape[0]):
+        point = points[chosen]
+        owners[chosen] = -1
         if largest[point] > second[point]:
             for column in range(columns.shape[0]):
                 if abs(columns[column, point] - columns[column, row]) >= largest[point]:
-                    owners[place] = column
+                    owners[chosen] = column
                     break
 
 
 @kernel
-def _kth_smallest(distances: Floats, chosen: Integers, n_points: int, nearest: Floats) -> float:
-    """The k-th smallest of the first distances among those chosen, k being the length of `nearest`."""
-    nearest[:] = np.inf
-    for place in range(n_points):
-        if distances[place] < nearest[-1] and chosen[place]:
-            insert(nearest, distances[place])
-    return nearest[-1]
+def _take(values: Floats, points: Integers, taken: Floats) -> None:
+    """Do ``taken[: len(points)] = values[points]``."""
+    for chosen in range(points.shape[0]):
+        taken[chosen] = values[points[chosen]]
 
 
 @kernel
-def _ross_term(
-    distances: Floats, same: Integers, n_points: int, tolerance: float, nearest: Floats, psi: Floats
-) -> float:
-    """psi(kt) - psi(m) of one point, from its distances to those that can be within reach."""
-    limit = _kth_smallest(distances, same, n_points, nearest) * (1.0 + tolerance)
-    n_same = 0
-    n_all = 0
-    for place in range(n_points):
-        within = distances[place] <= limit
-        n_all += within
-        n_same += within & same[place]
-    return psi[n_same] - psi[n_all]
+def _without_owner(
+    owner: int, owners: Integers, whole: Floats, second: Floats, points: Integers, reduced: Floats
+) -> None:
+    """Distances without one column: the second largest difference where it owns the largest."""
+    for chosen in range(points.shape[0]):
+        reduced[chosen] = second[points[chosen]] if owners[chosen] == owner else whole[chosen]
 
 
 @kernel
-def _ksg_term(
-    distances: Floats,
-    apart: Floats,
-    n_points: int,
-    tolerance: float,
-    nearest: Floats,
-    everyone: Integers,
-    line: Floats,
-    place_on_line: int,
-    far: float,
-    psi: Floats,
-) -> float:
-    """psi(kt) - psi(nx) - psi(ny) of one point: `distances` in the columns, `apart` in the target."""
-    joint = np.empty(n_points)
-    for place in range(n_points):
-        joint[place] = max(distances[place], apart[place])
-    radius = _kth_smallest(joint, everyone, n_points, nearest)
-    limit = radius * (1.0 + tolerance)
-    n_joint = 0
-    for place in range(n_points):
-        n_joint += joint[place] <= limit
-    unique = n_joint == nearest.shape[0]
-    if unique:
-        limit = np.nextafter(radius * (1.0 - tolerance), 0.0) if radius > 0.0 else -1.0
-    n_near = 0
-    for place in range(n_points):
-        n_near += distances[place] <= limit
-    return psi[n_joint] - psi[n_near + unique] - psi[count_around(line, place_on_line, limit, far) + unique]
+def _add(changes: Floats, column: int, change: float) -> None:
+    """Add a change and its square to what is known of a column."""
+    changes[0, column] += change
+    changes[1, column] += change * change
 
 
 @kernel
-def _kth_of_class(distances: Floats, labels: Integers, row: int, nearest: Floats) -> float:
-    """Distance from `row` to its k-th neighbour in its class, k being the length of `nearest`."""
-    nearest[:] = np.inf
-    for point in range(distances.shape[0]):
-        if distances[point] < nearest[-1] and labels[point] == labels[row] and point != row:
-            insert(nearest, distances[point])
-    return nearest[-1]
+def drop_one_from_classes(columns: Floats, classes: Classes, rows: Integers, ball: Ball, changes: Floats) -> float:
+    """Sum of Ross's terms of `rows` in the maximum norm, and how it changes without each column.
 
-
-@kernel
-def drop_one_from_classes(
-    columns: Floats,
-    labels: Integers,
-    sizes: Integers,
-    rows: Integers,
-    n_neighbors: int,
-    far: float,
-    tolerance: float,
-    psi: Floats,
-    sums: Floats,
-    squares: Floats,
-) -> float:
-    """Ross's local terms of `rows` in the maximum norm: their sum, and how it changes without each column.
-
-    Adds, for every column, the changes to `sums` and their squares to `squares`.
+    The columns are sorted by class. Adds, for every column, the changes and their squares to the rows of `changes`.
     """
     n_columns, n_samples = columns.shape
     largest = np.empty(n_samples, columns.dtype)
     second = np.empty(n_samples, columns.dtype)
-    buffer = np.empty(n_neighbors)
-    points = np.empty(n_samples, np.int64)
+    buffer = np.empty(ball.n_neighbors)
+    points = np.empty(n_samples + 1, np.int64)
     owners = np.empty(n_samples, np.int64)
-    same = np.empty(n_samples, np.bool_)
     whole = np.empty(n_samples)
     reduced = np.empty(n_samples)
     visited = np.full(n_columns, -1)
     total = 0.0
     for row in rows:
-        nearest = buffer[: min(n_neighbors, sizes[labels[row]] - 1)]
-        _two_largest(columns, row, far, largest, second)
-        limit = _kth_of_class(largest, labels, row, nearest) * (1.0 + tolerance)
-        n_points = 0
-        for point in range(n_samples):
-            if second[point] <= limit and point != row:
-                points[n_points] = point
-                same[n_points] = labels[point] == labels[row]
-                whole[n_points] = largest[point]
-                n_points += 1
-        _find_owners(columns, row, points, n_points, largest, second, owners)
-        term = _ross_term(whole, same, n_points, tolerance, nearest, psi)
+        begin, end = classes.starts[classes.labels[row]], classes.starts[classes.labels[row] + 1]
+        nearest = buffer[: min(ball.n_neighbors, end - begin - 1)]
+        _two_largest(columns, row, ball.far, largest, second)
+        reach = limits_of(kth_smallest(largest[begin:end], nearest), ball.tolerance)[1]
+        n_own, n_points = choose_points(second, reach, begin, end, points)
+        near = points[:n_points]
+        _take(largest, near, whole)
+        _find_owners(columns, row, near, largest, second, owners)
+        term = ross_term_of(whole[:n_points], zero(), n_own, nearest, ball)
         total += term
-        for place in range(n_points):
-            owner = owners[place]
+        for chosen in range(n_points):
+            owner = owners[chosen]
+            # Columns that own nobody change nothing.
             if owner >= 0 and visited[owner] != row:
                 visited[owner] = row
-                for other in range(n_points):
-                    reduced[other] = second[points[other]] if owners[other] == owner else whole[other]
-                change = _ross_term(reduced, same, n_points, tolerance, nearest, psi) - term
-                sums[owner] += change
-                squares[owner] += change * change
+                _without_owner(owner, owners, whole, second, near, reduced)
+                _add(changes, owner, ross_term_of(reduced[:n_points], zero(), n_own, nearest, ball) - term)
     return total
 
 
 @kernel
-def drop_one_from_line(
-    columns: Floats,
-    target: Floats,
-    line: Floats,
-    places: Integers,
-    rows: Integers,
-    n_neighbors: int,
-    far: float,
-    tolerance: float,
-    psi: Floats,
-    sums: Floats,
-    squares: Floats,
+def _ksg_term_of(
+    distances: Floats, apart: Floats, joint: Floats, nearest: Floats, target: Line, row: int, ball: Ball
 ) -> float:
-    """KSG's local terms of `rows` against a continuous target, and how they change without each column.
+    """KSG's term of one row: `distances` in the columns, `apart` in the target; `joint` is room to work in."""
+    for point in range(distances.shape[0]):
+        joint[point] = larger(distances[point], apart[point])
+    limits = limits_of(kth_smallest(joint, nearest), ball.tolerance)
+    x = count_both(distances, limits)
+    y = count_around(target.ascending, target.positions[row], limits, ball.far)
+    inside, within = count_both(joint, limits)
+    counts = not_crossed(limits, inside, within, y)
+    if crossed(limits, within - inside, x, y):
+        in_x, in_y = 0, 0
+        for point in range(distances.shape[0]):
+            in_x += (distances[point] <= limits[1]) & (apart[point] <= limits[0])
+            in_y += (distances[point] <= limits[0]) & (apart[point] <= limits[1])
+        counts = (inside, in_x, in_y, within)
+    return ksg_term(nearest.shape[0], counts, x, y, ball.psi)
 
-    `line` is the sorted target, and `places` says where every row stands on it.
-    """
+
+@kernel
+def drop_one_from_line(columns: Floats, target: Line, rows: Integers, ball: Ball, changes: Floats) -> float:
+    """Sum of KSG's terms of `rows` against a continuous target, and how it changes without each column."""
     n_columns, n_samples = columns.shape
     largest = np.empty(n_samples, columns.dtype)
     second = np.empty(n_samples, columns.dtype)
-    joint = np.empty(n_samples)
-    nearest = np.empty(n_neighbors)
-    points = np.empty(n_samples, np.int64)
+    nearest = np.empty(ball.n_neighbors)
+    points = np.empty(n_samples + 1, np.int64)
     owners = np.empty(n_samples, np.int64)
-    everyone = np.ones(n_samples, np.bool_)
-    no_labels = np.zeros(n_samples, np.int8)
+    gaps = np.empty(n_samples)
+    joint = np.empty(n_samples)
     apart = np.empty(n_samples)
     whole = np.empty(n_samples)
     reduced = np.empty(n_samples)
     visited = np.full(n_columns, -1)
     total = 0.0
     for row in rows:
-        _two_largest(columns, row, far, largest, second)
+        _two_largest(columns, row, ball.far, largest, second)
         for point in range(n_samples):
-            joint[point] = max(largest[point], min(abs(target[point] - target[row]), far))
-        limit = _kth_of_class(joint, no_labels, row, nearest) * (1.0 + tolerance)
-        n_points = 0
-        for point in range(n_samples):
-            if second[point] <= limit and point != row:
-                points[n_points] = point
-                whole[n_points] = largest[point]
-                apart[n_points] = min(abs(target[point] - target[row]), far)
-                n_points += 1
-        _find_owners(columns, row, points, n_points, largest, second, owners)
-        term = _ksg_term(whole, apart, n_points, tolerance, nearest, everyone, line, places[row], far, psi)
+            gaps[point] = smaller(abs(target.values[point] - target.values[row]), ball.far)
+            joint[point] = larger(largest[point], gaps[point])
+        reach = limits_of(kth_smallest(joint, nearest), ball.tolerance)[1]
+        n_points = choose_points(second, reach, zero(), n_samples, points)[1]
+        near = points[:n_points]
+        _take(largest, near, whole)
+        _take(gaps, near, apart)
+        _find_owners(columns, row, near, largest, second, owners)
+        term = _ksg_term_of(whole[:n_points], apart, joint[:n_points], nearest, target, row, ball)
         total += term
-        for place in range(n_points):
-            owner = owners[place]
+        for chosen in range(n_points):
+            owner = owners[chosen]
             if owner >= 0 and visited[owner] != row:
                 visited[owner] = row
-                for other in range(n_points):
-                    reduced[other] = second[points[other]] if owners[other] == owner else whole[other]
-                change = (
-                    _ksg_term(reduced, apart, n_points, tolerance, nearest, everyone, line, places[row], far, psi)
-                    - term
-                )
-                sums[owner] += change
-                squares[owner] += change * change
+                _without_owner(owner, owners, whole, second, near, reduced)
+                after = _ksg_term_of(reduced[:n_points], apart, joint[:n_points], nearest, target, row, ball)
+                _add(changes, owner, after - term)
     return total
 
 
 @kernel
-def _cost(value: float, center: float, far: float, mismatch: float, squared: bool) -> float:
-    """What one column adds to a summed distance."""
-    difference = abs(value - center)
-    cost = np.float64(difference if difference < far else mismatch)
-    return cost * cost if squared else cost
-
-
-@kernel
-def _sum_and_largest(
-    columns: Floats, row: int, far: float, mismatch: float, squared: bool, distances: Floats, largest: Floats
-) -> None:
-    """Summed distance from `row` to every row, and the most that one column adds to it."""
+def _sum_and_rest(columns: Floats, row: int, ball: Ball, distances: Floats, rest: Floats) -> None:
+    """Summed distance from `row` to every row, and the least that can be left of it without one column."""
     distances[:] = 0
-    largest[:] = 0
+    rest[:] = 0
     for column in range(columns.shape[0]):
         values = columns[column]
         center = values[row]
-        if squared:
-            for point in range(distances.shape[0]):
-                cost = _cost(values[point], center, far, mismatch, True)
-                distances[point] += cost
-                largest[point] = _larger(largest[point], cost)
-        else:
-            for point in range(distances.shape[0]):
-                cost = _cost(values[point], center, far, mismatch, False)
-                distances[point] += cost
-                largest[point] = _larger(largest[point], cost)
+        for point in range(distances.shape[0]):
+            added = cost(values[point], center, ball)
+            distances[point] += added
+            rest[point] = larger(rest[point], added)
+    for point in range(distances.shape[0]):
+        # The slack keeps what rounding could have pushed out of reach; it only costs a look.
+        rest[point] = distances[point] - rest[point] - 1e-9 * distances[point]
+    distances[row] = np.inf
+    rest[row] = np.inf
 
 
 @kernel
-def _sum_without(
-    columns: Floats, row: int, point: int, dropped: int, far: float, mismatch: float, squared: bool
-) -> float:
+def _sum_without(columns: Floats, row: int, point: int, dropped: int, ball: Ball) -> float:
     """The distance without one column, summed anew."""
     rest = 0.0
     for column in range(columns.shape[0]):
         if column != dropped:
-            rest += _cost(columns[column, point], columns[column, row], far, mismatch, squared)
+            rest += cost(columns[column, point], columns[column, row], ball)
     return rest
 
 
 @kernel
 def _subtract(
-    columns: Floats,
-    row: int,
-    points: Integers,
-    dropped: int,
-    whole: Floats,
-    far: float,
-    mismatch: float,
-    squared: bool,
-    reduced: Floats,
+    columns: Floats, row: int, points: Integers, dropped: int, whole: Floats, ball: Ball, reduced: Floats
 ) -> None:
     """Distances without one column; summed anew where subtracting would leave little but rounding."""
     values = columns[dropped]
     center = values[row]
     n_lost = 0
-    for place in range(points.shape[0]):
-        rest = whole[place] - _cost(values[points[place]], center, far, mismatch, squared)
-        reduced[place] = rest
-        n_lost += rest <= 1e-4 * whole[place]
+    for chosen in range(points.shape[0]):
+        rest = whole[chosen] - cost(values[points[chosen]], center, ball)
+        reduced[chosen] = rest
+        n_lost += rest <= 1e-4 * whole[chosen]
     if n_lost > 0:
-        for place in range(points.shape[0]):
-            if reduced[place] <= 1e-4 * whole[place]:
-                reduced[place] = _sum_without(columns, row, points[place], dropped, far, mismatch, squared)
+        for chosen in range(points.shape[0]):
+            if reduced[chosen] <= 1e-4 * whole[chosen]:
+                reduced[chosen] = _sum_without(columns, row, points[chosen], dropped, ball)
 
 
 @kernel
-def drop_one_from_sum(
-    columns: Floats,
-    labels: Integers,
-    sizes: Integers,
-    rows: Integers,
-    n_neighbors: int,
-    squared: bool,
-    far: float,
-    mismatch: float,
-    tolerance: float,
-    psi: Floats,
-    sums: Floats,
-    squares: Floats,
-) -> float:
-    """Ross's local terms of `rows` in a summed metric, and how they change without each column."""
+def drop_one_from_sum(columns: Floats, classes: Classes, rows: Integers, ball: Ball, changes: Floats) -> float:
+    """Sum of Ross's terms of `rows` in a summed metric, and how it changes without each column."""
     n_columns, n_samples = columns.shape
     distances = np.empty(n_samples)
-    largest = np.empty(n_samples)
-    buffer = np.empty(n_neighbors)
-    points = np.empty(n_samples, np.int64)
-    same = np.empty(n_samples, np.bool_)
+    rest = np.empty(n_samples)
+    buffer = np.empty(ball.n_neighbors)
+    points = np.empty(n_samples + 1, np.int64)
     whole = np.empty(n_samples)
     reduced = np.empty(n_samples)
     total = 0.0
     for row in rows:
-        nearest = buffer[: min(n_neighbors, sizes[labels[row]] - 1)]
-        _sum_and_largest(columns, row, far, mismatch, squared, distances, largest)
-        limit = _kth_of_class(distances, labels, row, nearest) * (1.0 + tolerance)
-        n_points = 0
-        for point in range(n_samples):
-            # The slack keeps what rounding could have pushed out of reach; it only costs a look.
-            if distances[point] - largest[point] <= limit + 1e-9 * distances[point] and point != row:
-                points[n_points] = point
-                same[n_points] = labels[point] == labels[row]
-                whole[n_points] = distances[point]
-                n_points += 1
-        term = _ross_term(whole, same, n_points, tolerance, nearest, psi)
+        begin, end = classes.starts[classes.labels[row]], classes.starts[classes.labels[row] + 1]
+        nearest = buffer[: min(ball.n_neighbors, end - begin - 1)]
+        _sum_and_rest(columns, row, ball, distances, rest)
+        reach = limits_of(kth_smallest(distances[begin:end], nearest), ball.tolerance)[1]
+        n_own, n_points = choose_points(rest, reach, begin, end, points)
+        _take(distances, points[:n_points], whole)
+        term = ross_term_of(whole[:n_points], zero(), n_own, nearest, ball)
         total += term
         for column in range(n_columns):
-            _subtract(columns, row, points[:n_points], column, whole, far, mismatch, squared, reduced)
-            change = _ross_term(reduced, same, n_points, tolerance, nearest, psi) - term
-            sums[column] += change
-            squares[column] += change * change
+            _subtract(columns, row, points[:n_points], column, whole, ball, reduced)
+            _add(changes, column, ross_term_of(reduced[:n_points], zero(), n_own, nearest, ball) - term)
     return total

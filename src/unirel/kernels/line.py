@@ -1,10 +1,29 @@
 """Neighbours on a line: sorted columns, one at a time."""
 
-import numpy as np
+from typing import NamedTuple
 
-from unirel.kernels._jit import Floats, Integers, kernel
-from unirel.kernels.arrays import copy_stretch, starts_of
-from unirel.kernels.special import class_digamma, mean_digamma
+import numpy as np
+from numpy.typing import NDArray
+
+from unirel.kernels._jit import Floats, Integers, kernel, zero
+from unirel.kernels.metric import Ball
+from unirel.kernels.ties import limits_of, ross_term
+
+
+class Classes(NamedTuple):
+    """The class of every row, and where the rows of each class begin and end when they are sorted by class."""
+
+    labels: NDArray[np.int32]
+    starts: NDArray[np.int64]
+
+
+class Line(NamedTuple):
+    """A column as it is and in ascending order, the row at every position of it, and the position of every row."""
+
+    values: NDArray[np.floating]
+    ascending: NDArray[np.floating]
+    order: NDArray[np.int64]
+    positions: NDArray[np.int64]
 
 
 @kernel
@@ -32,40 +51,48 @@ def end_within(values: Floats, start: int, stop: int, center: float, limit: floa
 
 
 @kernel
-def count_around(line: Floats, place: int, limit: float, far: float) -> int:
-    """How many others of a sorted line lie within `limit` of the one at `place`; a negative limit holds nothing."""
-    if limit < 0.0:
+def count_tied_ends(values: Floats, start: int, stop: int, center: float, inner: float) -> int:
+    """How many of the two outermost of the sorted `values[start:stop]` on each side are not inside a ball."""
+    # Sums and no branches: which end ties is a matter of chance, and the processor would guess wrong half of the time.
+    return (
+        int(center - values[start] > inner)
+        + int(center - values[min(start + 1, stop - 1)] > inner)
+        + int(values[stop - 1] - center > inner)
+        + int(values[max(stop - 2, start)] - center > inner)
+    )
+
+
+@kernel
+def _count_inside(values: Floats, start: int, stop: int, position: int, inner: float) -> int:
+    """How many others of the sorted `values[start:stop]` are inside a ball around `position` that just holds them."""
+    center = values[position]
+    if inner < 0.0:
         return 0
-    if limit >= far:
-        return line.shape[0] - 1
-    start = first_within(line, 0, place, line[place], limit)
-    return end_within(line, place + 1, line.shape[0], line[place], limit) - start - 1
+    n_tied = count_tied_ends(values, start, stop, center, inner)
+    if n_tied > 1:
+        start = first_within(values, start, position, center, inner)
+        return end_within(values, position + 1, stop, center, inner) - start - 1
+    return stop - start - 1 - n_tied
 
 
 @kernel
-def count_on_line(values: Floats, order: Integers, limits: Floats, far: float, counts: Integers) -> None:
-    """Write, for every row, how many other rows lie within its limit."""
-    line = values[order]
-    for place in range(order.shape[0]):
-        counts[order[place]] = count_around(line, place, limits[order[place]], far)
+def count_around(line: Floats, position: int, limits: tuple[float, float], far: float) -> tuple[int, int]:
+    """How many others of a sorted line are inside a ball around the one at `position`, and how many within it."""
+    inner, outer = limits
+    start = zero()
+    stop = line.shape[0]
+    if outer < far:
+        start = first_within(line, start, position, line[position], outer)
+        stop = end_within(line, position + 1, stop, line[position], outer)
+    return _count_inside(line, start, stop, position, inner), stop - start - 1
 
 
 @kernel
-def _count_in_class(
-    line: Floats,
-    own: Floats,
-    places: Integers,
-    start: int,
-    stop: int,
-    n_neighbors: int,
-    far: float,
-    tolerance: float,
-    same: Integers,
-    everyone: Integers,
-) -> None:
-    """Neighbour counts of the points of one class, `own[start:stop]`, which stand at `places` on the whole line."""
-    n_samples = line.shape[0]
+def _sum_of_class(line: Floats, own: Floats, positions: Integers, start: int, stop: int, ball: Ball) -> float:
+    """Sum of Ross's terms of the points of one class, `own[start:stop]`, which stand at `positions` on the line."""
+    n_neighbors = min(ball.n_neighbors, stop - start - 1)
     window = start
+    total = 0.0
     for point in range(start, stop):
         center = own[point]
         # The window of n_neighbors + 1 points that reaches least far only ever moves to the right.
@@ -73,66 +100,52 @@ def _count_in_class(
             window + n_neighbors < point or own[window + n_neighbors + 1] - center < center - own[window]
         ):
             window += 1
-        radius = max(center - own[window], own[window + n_neighbors] - center)
-        if radius >= far:
-            same[point] = stop - start - 1
-            everyone[point] = n_samples - 1
-            continue
-        limit = radius * (1.0 + tolerance)
-        left = window
-        right = window + n_neighbors
-        if left > start and center - own[left - 1] <= limit:
-            left = first_within(own, start, left, center, limit)
-        if right + 1 < stop and own[right + 1] - center <= limit:
-            right = end_within(own, right + 1, stop, center, limit) - 1
-        # On the whole line the ball ends somewhere between the outermost own point and the next own point.
-        lower = places[left - 1] + 1 if left > start else 0
-        upper = places[right + 1] if right + 1 < stop else n_samples
-        lower = first_within(line, lower, places[left], center, limit)
-        upper = end_within(line, places[right] + 1, upper, center, limit)
-        same[point] = right - left
-        everyone[point] = upper - lower - 1
+        radius = min(max(center - own[window], own[window + n_neighbors] - center), ball.far)
+        limits = limits_of(radius, ball.tolerance)
+        left, right = start, stop
+        lower, upper = 0, line.shape[0]
+        if radius < ball.far:
+            left, right = window, window + n_neighbors + 1
+            if left > start and center - own[left - 1] <= limits[1]:
+                left = first_within(own, start, left, center, limits[1])
+            if right < stop and own[right] - center <= limits[1]:
+                right = end_within(own, right, stop, center, limits[1])
+            # On the whole line the ball ends somewhere between the outermost own point and the next own point.
+            lower = positions[left - 1] + 1 if left > start else 0
+            upper = positions[right] if right < stop else line.shape[0]
+            lower = first_within(line, lower, positions[left], center, limits[1])
+            upper = end_within(line, positions[right - 1] + 1, upper, center, limits[1])
+        inside, within = _count_inside(line, lower, upper, positions[point], limits[0]), upper - lower - 1
+        if within == inside + 1:
+            total += ball.psi[n_neighbors] - ball.psi[within]
+        else:
+            same = (_count_inside(own, left, right, point, limits[0]), right - left - 1)
+            total += ross_term(n_neighbors, same, (inside, within), ball.psi)
+    return total
 
 
 @kernel
-def ross_on_line(
-    columns: Floats,
-    orders: Integers,
-    labels: Integers,
-    sizes: Integers,
-    n_neighbors: int,
-    far: float,
-    tolerance: float,
-    psi: Floats,
-) -> Floats:
-    """Ross's estimate of I(column; labels) for each of `columns`, given the order that sorts it."""
+def ross_on_line(columns: Floats, orders: Integers, classes: Classes, ball: Ball) -> Floats:
+    """Sum of Ross's terms of all rows, for each of `columns`, given the order that sorts it."""
     n_columns, n_samples = orders.shape
-    starts = starts_of(sizes)
+    n_classes = classes.starts.shape[0] - 1
     line = np.empty(n_samples, columns.dtype)
     own = np.empty(n_samples, columns.dtype)
-    places = np.empty(n_samples, np.int64)
-    same = np.empty(n_samples, np.int32)
-    everyone = np.empty(n_samples, np.int32)
-    fill = np.empty(sizes.shape[0], np.int64)
-    information = np.empty(n_columns)
-    class_term = class_digamma(sizes, psi)
+    positions = np.empty(n_samples, np.int64)
+    sums = np.zeros(n_columns)
     for column in range(n_columns):
-        copy_stretch(starts, 0, sizes.shape[0], fill)
+        # One pass deals the sorted rows out to their classes, which are then sorted too.
+        fill = classes.starts.copy()
         for position in range(n_samples):
             row = orders[column, position]
-            value = columns[column, row]
-            slot = fill[labels[row]]
-            fill[labels[row]] = slot + 1
-            line[position] = value
-            own[slot] = value
-            places[slot] = position
-        for label in range(sizes.shape[0]):
-            n_inside = min(n_neighbors, sizes[label] - 1)
-            _count_in_class(
-                line, own, places, starts[label], starts[label + 1], n_inside, far, tolerance, same, everyone
-            )
-        information[column] = psi[n_samples] + mean_digamma(same, psi) - class_term - mean_digamma(everyone, psi)
-    return information
+            label = classes.labels[row]
+            line[position] = columns[column, row]
+            own[fill[label]] = line[position]
+            positions[fill[label]] = position
+            fill[label] += 1
+        for label in range(n_classes):
+            sums[column] += _sum_of_class(line, own, positions, classes.starts[label], classes.starts[label + 1], ball)
+    return sums
 
 
 @kernel
@@ -143,10 +156,10 @@ def differential_entropy(line: Floats, n_neighbors: int, tolerance: float, psi: 
     that tie at that distance are counted.
     """
     n_samples = line.shape[0]
-    counts = np.empty(n_samples, np.int32)
-    logarithms = 0.0
-    start = 0
+    total = 0.0
+    start = zero()
     while start < n_samples:
+        # Equal values have equal balls.
         center = line[start]
         end = end_within(line, start, n_samples, center, 0.0)
         left = start - 1
@@ -162,9 +175,8 @@ def differential_entropy(line: Floats, n_neighbors: int, tolerance: float, psi: 
                 radius = to_right
                 right += 1
         limit = radius * (1.0 + tolerance)
-        left = first_within(line, 0, left + 1, center, limit)
+        left = first_within(line, zero(), left + 1, center, limit)
         right = end_within(line, right, n_samples, center, limit)
-        counts[start:end] = right - left - 1
-        logarithms += (end - start) * np.log(2.0 * radius)
+        total += (end - start) * (np.log(2.0 * radius) - psi[right - left - 1])
         start = end
-    return psi[n_samples] - mean_digamma(counts, psi) + logarithms / n_samples
+    return psi[n_samples] + total / n_samples

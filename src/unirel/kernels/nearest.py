@@ -1,13 +1,53 @@
-"""The few smallest distances seen so far, in ascending order."""
+"""The few smallest of some distances, and how many are within a limit."""
+
+import numpy as np
 
 from unirel.kernels._jit import Floats, kernel
 
 
 @kernel
 def insert(nearest: Floats, distance: float) -> None:
-    """Put a distance that is below the largest entry into its place; the largest drops out."""
-    place = nearest.shape[0] - 1
-    while place > 0 and nearest[place - 1] > distance:
-        nearest[place] = nearest[place - 1]
-        place -= 1
-    nearest[place] = distance
+    """Put a distance that is below the largest entry where it belongs; the largest drops out."""
+    slot = nearest.shape[0] - 1
+    while slot > 0 and nearest[slot - 1] > distance:
+        nearest[slot] = nearest[slot - 1]
+        slot -= 1
+    nearest[slot] = distance
+
+
+@kernel
+def keep_smallest(distances: Floats, nearest: Floats) -> None:
+    """Let the smallest of some distances into the ascending `nearest`."""
+    # Nearly every distance fails the one comparison here: that is what makes the scan as fast as reading.
+    for point in range(distances.shape[0]):
+        if distances[point] < nearest[-1]:
+            insert(nearest, distances[point])
+
+
+@kernel
+def kth_smallest(distances: Floats, nearest: Floats) -> float:
+    """The k-th smallest of some distances, k being the length of `nearest`, which then holds the k smallest."""
+    nearest[:] = np.inf
+    keep_smallest(distances, nearest)
+    return nearest[-1]
+
+
+@kernel
+def count_up_to(distances: Floats, limit: float) -> int:
+    """How many distances are at most `limit`."""
+    count = 0
+    for point in range(distances.shape[0]):
+        count += distances[point] <= limit
+    return count
+
+
+@kernel
+def count_both(distances: Floats, limits: tuple[float, float]) -> tuple[int, int]:
+    """How many distances are at most the first limit, and how many at most the second."""
+    inner, outer = limits
+    inside = 0
+    within = 0
+    for point in range(distances.shape[0]):
+        inside += distances[point] <= inner
+        within += distances[point] <= outer
+    return inside, within

@@ -10,11 +10,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel.kernels._jit import Floats, Integers, kernel
-from unirel.kernels.arrays import copy_stretch
-from unirel.kernels.line import count_on_line, end_within, first_within
-from unirel.kernels.nearest import insert
-from unirel.kernels.special import class_digamma, mean_digamma
+from unirel.kernels._jit import Floats, Integers, kernel, zero
+from unirel.kernels.line import Classes, Line, count_around, count_tied_ends, end_within, first_within
+from unirel.kernels.metric import Ball
+from unirel.kernels.nearest import count_up_to, insert
+from unirel.kernels.ties import crossed, ksg_term, limits_of, not_crossed, ross_term
 
 
 class Strips(NamedTuple):
@@ -27,20 +27,24 @@ class Strips(NamedTuple):
     firsts: NDArray[np.int64]  # the first strip of every group, and the number of strips
 
 
-def make_strips(fixed: NDArray[np.floating], labels: NDArray[np.int32], n_groups: int, n_neighbors: int) -> Strips:
-    """Cut the rows of every group into strips along `fixed`."""
-    order = np.lexsort((fixed, labels)) if n_groups > 1 else np.argsort(fixed, kind="stable")
-    group_starts = np.zeros(n_groups + 1, np.int64)
-    group_starts[1:] = np.cumsum(np.bincount(labels, minlength=n_groups))
-    values = fixed[order]
-    starts, firsts = _cut_strips(values, group_starts, n_neighbors)
-    strip_of = np.empty(len(fixed), np.int32)
-    strip_of[order] = np.repeat(np.arange(len(starts) - 1, dtype=np.int32), np.diff(starts))
-    return Strips(strip_of, starts, values[starts[:-1]], values[starts[1:] - 1], firsts)
+class Points(NamedTuple):
+    """Points in the order of the strips: the candidate, the fixed column, and the row of each."""
+
+    x: NDArray[np.floating]
+    z: NDArray[np.floating]
+    rows: NDArray[np.int32]
+
+
+class Found(NamedTuple):
+    """What a search finds for every row: the radius of its ball, and how many points of its group are in the ball."""
+
+    radius: NDArray[np.floating]
+    inside: NDArray[np.int64]
+    within: NDArray[np.int64]
 
 
 @kernel
-def _cut_strips(values: Floats, group_starts: Integers, n_neighbors: int) -> tuple[Integers, Integers]:
+def cut_strips(values: Floats, group_starts: Integers, n_neighbors: int) -> tuple[Integers, Integers]:
     """Cut `values`, sorted within each group, into strips that never part equal values.
 
     Returns the start of every strip (and the end of the last), and the first strip of every group (and the end).
@@ -74,45 +78,40 @@ def _cut_strips(values: Floats, group_starts: Integers, n_neighbors: int) -> tup
 
 
 @kernel
-def _fill_strips(
-    candidate: Floats,
-    order: Integers,
-    fixed: Floats,
-    strip_of: Integers,
-    starts: Integers,
-    x: Floats,
-    z: Floats,
-    rows: Integers,
-) -> None:
+def _make_points(n_samples: int, like: Floats) -> Points:
+    return Points(np.empty(n_samples, like.dtype), np.empty(n_samples, like.dtype), np.empty(n_samples, np.int32))
+
+
+@kernel
+def _make_found(n_samples: int, like: Floats) -> Found:
+    return Found(np.empty(n_samples, like.dtype), np.empty(n_samples, np.int64), np.empty(n_samples, np.int64))
+
+
+@kernel
+def _fill_strips(candidate: Floats, order: Integers, fixed: Floats, strips: Strips, points: Points) -> None:
     """Put every row into its strip, in the order of the candidate."""
-    fill = starts.copy()
+    fill = strips.starts.copy()
     for position in range(order.shape[0]):
         row = order[position]
-        slot = fill[strip_of[row]]
-        fill[strip_of[row]] = slot + 1
-        x[slot] = candidate[row]
-        z[slot] = fixed[row]
-        rows[slot] = row
+        slot = fill[strips.strip_of[row]]
+        fill[strips.strip_of[row]] = slot + 1
+        points.x[slot] = candidate[row]
+        points.z[slot] = fixed[row]
+        points.rows[slot] = row
 
 
 @kernel
-def _scan_right(
-    x: Floats,
-    z: Floats,
-    start: int,
-    stop: int,
-    x_center: float,
-    z_center: float,
-    reach: float,
-    tolerance: float,
-    nearest: Floats,
+def _scan_side(
+    points: Points, start: int, stop: int, step: int, point: int, nearest: Floats, reach: float, tolerance: float
 ) -> float:
-    """Look at points to the right while they can matter; returns the reach that is left."""
-    for point in range(start, stop):
-        difference = x[point] - x_center
+    """Look at the points from `start` on, to one side, while they can matter; returns the reach that is left."""
+    x_center = points.x[point]
+    z_center = points.z[point]
+    for other in range(start, stop, step):
+        difference = abs(points.x[other] - x_center)
         if difference > reach:
             break
-        distance = max(difference, abs(z[point] - z_center))
+        distance = max(difference, abs(points.z[other] - z_center))
         if distance < nearest[-1]:
             insert(nearest, distance)
             reach = nearest[-2] * (1.0 + tolerance)
@@ -120,32 +119,9 @@ def _scan_right(
 
 
 @kernel
-def _scan_left(
-    x: Floats,
-    z: Floats,
-    start: int,
-    stop: int,
-    x_center: float,
-    z_center: float,
-    reach: float,
-    tolerance: float,
-    nearest: Floats,
-) -> float:
-    """Mirror image of `_scan_right`: from `stop - 1` down to `start`."""
-    for point in range(stop - 1, start - 1, -1):
-        difference = x_center - x[point]
-        if difference > reach:
-            break
-        distance = max(difference, abs(z[point] - z_center))
-        if distance < nearest[-1]:
-            insert(nearest, distance)
-            reach = nearest[-2] * (1.0 + tolerance)
-    return reach
-
-
-@kernel
-def _scan_outward(x: Floats, z: Floats, start: int, stop: int, point: int, tolerance: float, nearest: Floats) -> float:
+def _scan_outward(points: Points, start: int, stop: int, point: int, nearest: Floats, tolerance: float) -> float:
     """Search the own strip, the nearer side first, so that the reach shrinks at once; returns the reach."""
+    x, z = points.x, points.z
     x_center = x[point]
     z_center = z[point]
     reach = nearest[-2] * (1.0 + tolerance)
@@ -183,78 +159,83 @@ def _locate(x: Floats, strip: int, starts: Integers, x_center: float, pointers: 
 
 
 @kernel
-def _count_in_strips(
-    x: Floats,
-    z: Floats,
-    starts: Integers,
-    low: Floats,
-    high: Floats,
-    first: int,
-    last: int,
-    strip: int,
-    point: int,
-    limit: float,
-    pointers: Integers,
-) -> int:
-    """How many points of the strips `first` to `last` lie within `limit` of `point`, itself included."""
-    x_center = x[point]
-    z_center = z[point]
-    count = 0
-    other = strip
-    while other > first and z_center - high[other - 1] <= limit:
-        other -= 1
-    while other < last and low[other] - z_center <= limit:
-        start = starts[other]
-        stop = starts[other + 1]
-        place = point if other == strip else _locate(x, other, starts, x_center, pointers)
-        if z_center - low[other] <= limit and high[other] - z_center <= limit:
-            # The whole strip is near enough along the fixed column: what is left is a line.
-            count += end_within(x, place, stop, x_center, limit) - first_within(x, start, place, x_center, limit)
-        else:
-            neighbor = place
-            while neighbor < stop and x[neighbor] - x_center <= limit:
-                count += abs(z[neighbor] - z_center) <= limit
-                neighbor += 1
-            neighbor = place - 1
-            while neighbor >= start and x_center - x[neighbor] <= limit:
-                count += abs(z[neighbor] - z_center) <= limit
-                neighbor -= 1
-        other += 1
-    return count
+def _reset(pointers: Integers, starts: Integers, first: int, last: int) -> None:
+    """Let every pointer stand at the start of its strip; a slice would cost the compiler seconds."""
+    for strip in range(first, last):
+        pointers[strip] = starts[strip]
 
 
 @kernel
-def _search_group(
-    x: Floats,
-    z: Floats,
-    rows: Integers,
-    starts: Integers,
-    low: Floats,
-    high: Floats,
-    first: int,
-    last: int,
-    n_neighbors: int,
-    far: float,
-    tolerance: float,
-    radius: Floats,
-    same: Integers,
-) -> None:
-    """Distance to the n_neighbors-th neighbour within one group of strips, and how many points lie within it."""
-    n_points = starts[last] - starts[first]
-    nearest = np.empty(n_neighbors + 1, x.dtype)
+def _count_in_strips(
+    points: Points,
+    strips: Strips,
+    group: int,
+    strip: int,
+    point: int,
+    limits: tuple[float, float],
+    inner: float,
+    pointers: Integers,
+) -> tuple[int, int]:
+    """How many others in the strips of a group are within the limits of `point` along x and along z.
+
+    Beside it stands a number that exceeds 1 if more than one of them may not be inside.
+    """
+    x, z, starts = points.x, points.z, strips.starts
+    x_center, z_center = x[point], z[point]
+    x_limit, z_limit = limits
+    count = -1  # the point itself
+    n_tied = 0
+    other = strip
+    while other > strips.firsts[group] and z_center - strips.high[other - 1] <= z_limit:
+        other -= 1
+    while other < strips.firsts[group + 1] and strips.low[other] - z_center <= z_limit:
+        start = starts[other]
+        stop = starts[other + 1]
+        middle = point if other == strip else _locate(x, other, starts, x_center, pointers)
+        widest = max(z_center - strips.low[other], strips.high[other] - z_center)
+        if widest <= z_limit:
+            # The whole strip is near enough along the fixed column: what is left is a line.
+            lower = first_within(x, start, middle, x_center, x_limit)
+            upper = end_within(x, middle, stop, x_center, x_limit)
+            count += upper - lower
+            if upper > lower:
+                n_tied += 2 if widest > inner else count_tied_ends(x, lower, upper, x_center, inner)
+        else:
+            neighbor = middle
+            while neighbor < stop and x[neighbor] - x_center <= x_limit:
+                apart = abs(z[neighbor] - z_center)
+                count += apart <= z_limit
+                n_tied += (apart <= z_limit) & (max(apart, x[neighbor] - x_center) > inner)
+                neighbor += 1
+            neighbor = middle - 1
+            while neighbor >= start and x_center - x[neighbor] <= x_limit:
+                apart = abs(z[neighbor] - z_center)
+                count += apart <= z_limit
+                n_tied += (apart <= z_limit) & (max(apart, x_center - x[neighbor]) > inner)
+                neighbor -= 1
+        other += 1
+    return count, n_tied
+
+
+@kernel
+def _search_group(points: Points, strips: Strips, group: int, ball: Ball, found: Found) -> None:
+    """The ball that reaches the n_neighbors-th neighbour within one group of strips, for each of its points."""
+    x, z, starts = points.x, points.z, strips.starts
+    first, last = strips.firsts[group], strips.firsts[group + 1]
+    n_others = starts[last] - starts[first] - 1
+    n_neighbors = min(ball.n_neighbors, n_others)
+    nearest = np.empty(n_neighbors + 1, x.dtype)  # one more than asked for tells whether there is a tie
     pointers = starts.copy()
     for strip in range(first, last):
-        copy_stretch(starts, first, last, pointers)
+        _reset(pointers, starts, first, last)
         for point in range(starts[strip], starts[strip + 1]):
-            x_center = x[point]
-            z_center = z[point]
-            nearest[:] = far
-            reach = _scan_outward(x, z, starts[strip], starts[strip + 1], point, tolerance, nearest)
+            nearest[:] = ball.far
+            reach = _scan_outward(points, starts[strip], starts[strip + 1], point, nearest, ball.tolerance)
             above = strip + 1
             below = strip - 1
             while True:
-                to_above = low[above] - z_center if above < last else np.inf
-                to_below = z_center - high[below] if below >= first else np.inf
+                to_above = strips.low[above] - z[point] if above < last else np.inf
+                to_below = z[point] - strips.high[below] if below >= first else np.inf
                 if min(to_above, to_below) > reach or min(to_above, to_below) == np.inf:
                     break
                 if to_above < to_below:
@@ -263,135 +244,143 @@ def _search_group(
                 else:
                     other = below
                     below -= 1
-                place = _locate(x, other, starts, x_center, pointers)
-                reach = _scan_right(x, z, place, starts[other + 1], x_center, z_center, reach, tolerance, nearest)
-                reach = _scan_left(x, z, starts[other], place, x_center, z_center, reach, tolerance, nearest)
-            row = rows[point]
-            radius[row] = nearest[-2]
-            if nearest[-2] >= far:
-                same[row] = n_points - 1
-            elif nearest[-1] > reach:
-                same[row] = n_neighbors
-            else:
-                same[row] = _count_in_strips(x, z, starts, low, high, first, last, strip, point, reach, pointers) - 1
+                middle = _locate(x, other, starts, x[point], pointers)
+                reach = _scan_side(points, middle, starts[other + 1], 1, point, nearest, reach, ball.tolerance)
+                reach = _scan_side(points, middle - 1, starts[other] - 1, -1, point, nearest, reach, ball.tolerance)
+            row = points.rows[point]
+            inner, outer = limits_of(nearest[-2], ball.tolerance)
+            found.radius[row] = nearest[-2]
+            found.inside[row] = n_neighbors - 1
+            if n_neighbors > 1 and nearest[-3] > inner:
+                found.inside[row] = count_up_to(nearest[:-1], inner)
+            found.within[row] = n_neighbors
+            if nearest[-2] >= ball.far:
+                found.within[row] = n_others
+            elif nearest[-1] <= outer:
+                found.within[row] = _count_in_strips(
+                    points, strips, group, strip, point, (outer, outer), inner, pointers
+                )[0]
 
 
 @kernel
-def _count_everyone(
-    x: Floats,
-    z: Floats,
-    rows: Integers,
-    starts: Integers,
-    low: Floats,
-    high: Floats,
-    far: float,
-    tolerance: float,
-    radius: Floats,
-    everyone: Integers,
-) -> None:
-    """How many other points lie within the radius of every point."""
+def _sum_of_classes(points: Points, whole: Strips, classes: Classes, ball: Ball, own: Found) -> float:
+    """Sum of Ross's terms: count how many points of all classes are in the ball that was found in the own class."""
+    starts = whole.starts
     n_strips = starts.shape[0] - 1
     pointers = starts.copy()
+    n_inside = np.empty(classes.starts.shape[0] - 1, np.int64)
+    total = 0.0
+    # psi(k) is the same for a whole class: without ties, a point then needs nothing but its radius.
+    for label in range(n_inside.shape[0]):
+        size = classes.starts[label + 1] - classes.starts[label]
+        n_inside[label] = min(ball.n_neighbors, size - 1)
+        total += size * ball.psi[n_inside[label]]
     for strip in range(n_strips):
-        copy_stretch(starts, 0, n_strips, pointers)
+        _reset(pointers, starts, zero(), n_strips)
         for point in range(starts[strip], starts[strip + 1]):
-            row = rows[point]
-            if radius[row] >= far:
-                everyone[row] = x.shape[0] - 1
-            else:
-                limit = radius[row] * (1.0 + tolerance)
-                everyone[row] = (
-                    _count_in_strips(x, z, starts, low, high, 0, n_strips, strip, point, limit, pointers) - 1
-                )
+            row = points.rows[point]
+            inner, outer = limits_of(own.radius[row], ball.tolerance)
+            within, n_tied = points.x.shape[0] - 1, 2
+            if own.radius[row] < ball.far:
+                within, n_tied = _count_in_strips(points, whole, zero(), strip, point, (outer, outer), inner, pointers)
+            if n_tied == 1:
+                total -= ball.psi[within]
+                continue
+            inside = 0
+            if inner >= 0.0:
+                inside = _count_in_strips(points, whole, zero(), strip, point, (inner, inner), inner, pointers)[0]
+            n_neighbors = n_inside[classes.labels[row]]
+            term = ross_term(n_neighbors, (own.inside[row], own.within[row]), (inside, within), ball.psi)
+            total += term - ball.psi[n_neighbors]
+    return total
 
 
 @kernel
 def ross_in_plane(
-    candidates: Floats,
-    orders: Integers,
-    fixed: Floats,
-    own: Strips,
-    whole: Strips,
-    sizes: Integers,
-    n_neighbors: int,
-    far: float,
-    tolerance: float,
-    psi: Floats,
+    candidates: Floats, orders: Integers, fixed: Floats, classes: Classes, own: Strips, whole: Strips, ball: Ball
 ) -> Floats:
-    """Ross's estimate of I(candidate, fixed; labels) for each of `candidates`.
+    """Sum of Ross's terms of (candidate, fixed) over all rows, for each of `candidates`.
 
     `own` are strips of each class by itself, for the search; `whole` are strips of all points, for the count.
     """
     n_candidates, n_samples = orders.shape
-    x = np.empty(n_samples, candidates.dtype)
-    z = np.empty(n_samples, candidates.dtype)
-    rows = np.empty(n_samples, np.int32)
-    radius = np.empty(n_samples, candidates.dtype)
-    same = np.empty(n_samples, np.int32)
-    everyone = np.empty(n_samples, np.int32)
-    information = np.empty(n_candidates)
-    class_term = class_digamma(sizes, psi)
+    points = _make_points(n_samples, candidates)
+    found = _make_found(n_samples, candidates)
+    sums = np.empty(n_candidates)
     for candidate in range(n_candidates):
-        _fill_strips(candidates[candidate], orders[candidate], fixed, own.strip_of, own.starts, x, z, rows)
-        for label in range(sizes.shape[0]):
-            n_inside = min(n_neighbors, sizes[label] - 1)
-            first = own.firsts[label]
-            last = own.firsts[label + 1]
-            _search_group(
-                x, z, rows, own.starts, own.low, own.high, first, last, n_inside, far, tolerance, radius, same
-            )
-        _fill_strips(candidates[candidate], orders[candidate], fixed, whole.strip_of, whole.starts, x, z, rows)
-        _count_everyone(x, z, rows, whole.starts, whole.low, whole.high, far, tolerance, radius, everyone)
-        information[candidate] = psi[n_samples] + mean_digamma(same, psi) - class_term - mean_digamma(everyone, psi)
-    return information
+        _fill_strips(candidates[candidate], orders[candidate], fixed, own, points)
+        for group in range(own.firsts.shape[0] - 1):
+            _search_group(points, own, group, ball, found)
+        _fill_strips(candidates[candidate], orders[candidate], fixed, whole, points)
+        sums[candidate] = _sum_of_classes(points, whole, classes, ball, found)
+    return sums
 
 
 @kernel
-def ksg_in_plane(
-    candidates: Floats,
-    orders: Integers,
-    fixed: Floats,
-    fixed_order: Integers,
-    whole: Strips,
-    n_neighbors: int,
-    far: float,
-    tolerance: float,
-    psi: Floats,
-) -> Floats:
-    """The KSG estimate of I(candidate; fixed) for each of `candidates`, closed balls where the radius ties."""
+def _count_on_line(ascending: Floats, order: Integers, ball: Ball, joint: Found, side: Found) -> None:
+    """Count, for every row, the others along one column that are in the ball found in the joint space."""
+    for position in range(order.shape[0]):
+        row = order[position]
+        limits = limits_of(joint.radius[row], ball.tolerance)
+        side.inside[row], side.within[row] = count_around(ascending, position, limits, ball.far)
+
+
+@kernel
+def _sum_of_pairs(ball: Ball, joint: Found, x: Found, z: Found) -> tuple[float, int]:
+    """Sum of KSG's terms but for rows where ties of both columns could fall together, and how many these are."""
+    total = 0.0
+    n_crossed = 0
+    for row in range(joint.radius.shape[0]):
+        limits = limits_of(joint.radius[row], ball.tolerance)
+        inside, within = joint.inside[row], joint.within[row]
+        along_x, along_z = (x.inside[row], x.within[row]), (z.inside[row], z.within[row])
+        if crossed(limits, within - inside, along_x, along_z):
+            n_crossed += 1
+        else:
+            counts = not_crossed(limits, inside, within, along_z)
+            total += ksg_term(ball.n_neighbors, counts, along_x, along_z, ball.psi)
+    return total, n_crossed
+
+
+@kernel
+def _sum_of_crossed(points: Points, whole: Strips, ball: Ball, joint: Found, x: Found, z: Found) -> float:
+    """Sum of KSG's terms of the rows that are left, for which the joint space is counted once more."""
+    starts = whole.starts
+    n_strips = starts.shape[0] - 1
+    pointers = starts.copy()
+    total = 0.0
+    for strip in range(n_strips):
+        _reset(pointers, starts, zero(), n_strips)
+        for point in range(starts[strip], starts[strip + 1]):
+            row = points.rows[point]
+            limits = limits_of(joint.radius[row], ball.tolerance)
+            inner, outer = limits
+            along_x, along_z = (x.inside[row], x.within[row]), (z.inside[row], z.within[row])
+            if crossed(limits, joint.within[row] - joint.inside[row], along_x, along_z):
+                in_x = _count_in_strips(points, whole, zero(), strip, point, (outer, inner), inner, pointers)[0]
+                in_z = _count_in_strips(points, whole, zero(), strip, point, (inner, outer), inner, pointers)[0]
+                counts = (joint.inside[row], in_x, in_z, joint.within[row])
+                total += ksg_term(ball.n_neighbors, counts, along_x, along_z, ball.psi)
+    return total
+
+
+@kernel
+def ksg_in_plane(candidates: Floats, orders: Integers, fixed: Line, whole: Strips, ball: Ball) -> Floats:
+    """Sum of KSG's terms of candidate and fixed over all rows, for each of `candidates`."""
     n_candidates, n_samples = orders.shape
-    x = np.empty(n_samples, candidates.dtype)
-    z = np.empty(n_samples, candidates.dtype)
-    rows = np.empty(n_samples, np.int32)
-    radius = np.empty(n_samples, candidates.dtype)
-    joint = np.empty(n_samples, np.int32)
-    counts = np.empty(n_samples, np.int32)
-    information = np.empty(n_candidates)
-    n_strips = whole.starts.shape[0] - 1
+    points = _make_points(n_samples, candidates)
+    joint = _make_found(n_samples, candidates)
+    x = _make_found(n_samples, candidates)
+    z = _make_found(n_samples, candidates)
+    sums = np.empty(n_candidates)
     for candidate in range(n_candidates):
         column = candidates[candidate]
-        _fill_strips(column, orders[candidate], fixed, whole.strip_of, whole.starts, x, z, rows)
-        _search_group(
-            x, z, rows, whole.starts, whole.low, whole.high, 0, n_strips, n_neighbors, far, tolerance, radius, joint
-        )
-        limits = marginal_limits(radius, joint, n_neighbors, tolerance)
-        information[candidate] = psi[n_samples] + mean_digamma(joint, psi)
-        count_on_line(column, orders[candidate], limits, far, counts)
-        information[candidate] -= mean_digamma(counts + (joint == n_neighbors), psi)
-        count_on_line(fixed, fixed_order, limits, far, counts)
-        information[candidate] -= mean_digamma(counts + (joint == n_neighbors), psi)
-    return information
-
-
-@kernel
-def marginal_limits(radius: Floats, joint: Integers, n_neighbors: int, tolerance: float) -> Floats:
-    """What "within" means in the marginals: open balls where the radius is unique, closed ones where it ties."""
-    limits = np.empty(radius.shape[0])
-    for row in range(radius.shape[0]):
-        if joint[row] > n_neighbors:
-            limits[row] = radius[row] * (1.0 + tolerance)
-        elif radius[row] > 0.0:
-            limits[row] = np.nextafter(radius[row] * (1.0 - tolerance), 0.0)
-        else:
-            limits[row] = -1.0
-    return limits
+        order = orders[candidate]
+        _fill_strips(column, order, fixed.values, whole, points)
+        _search_group(points, whole, zero(), ball, joint)
+        _count_on_line(column[order], order, ball, joint, x)
+        _count_on_line(fixed.ascending, fixed.order, ball, joint, z)
+        sums[candidate], n_crossed = _sum_of_pairs(ball, joint, x, z)
+        if n_crossed > 0:
+            sums[candidate] += _sum_of_crossed(points, whole, ball, joint, x, z)
+    return sums

@@ -1,247 +1,167 @@
 """Neighbours in spaces of any dimension: blocks of columns in one of three metrics.
 
-A block is an array of columns, all in the order of the first of them, the anchor. Whatever lies farther away along the
-anchor than the distance in question need not be looked at; what is left is a stretch of contiguous points, measured
-column by column. Euclidean distances stay squared throughout.
+A block is an array of columns, all in the order of one of them, the anchor. Whatever lies farther away along the anchor
+than the distance in question need not be looked at; what is left is a stretch of contiguous points, measured column by
+column. Without an anchor the stretch is everything.
 """
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
-from unirel.kernels._jit import Floats, Integers, kernel
+from unirel.kernels._jit import Floats, Integers, kernel, zero
 from unirel.kernels.line import end_within, first_within
-from unirel.kernels.nearest import insert
-
-CHEBYSHEV, MANHATTAN, EUCLIDEAN = 0, 1, 2
-
-
-@kernel
-def _larger(a: float, b: float) -> float:
-    """Like max, but a plain select, which the compiler turns into vector code."""
-    return a if a > b else b
+from unirel.kernels.metric import EUCLIDEAN, Ball, measure
+from unirel.kernels.nearest import count_both, keep_smallest
+from unirel.kernels.ties import conditional_term, limits_of, ross_term
 
 
-@kernel
-def _difference(value: float, center: float, far: float, mismatch: float) -> float:
-    """How far two places in a column are apart, in double precision; from `far` on they are different levels."""
-    difference = abs(value - center)
-    return np.float64(difference if difference < far else mismatch)
+class Sorted(NamedTuple):
+    """Columns in the order of the anchor, and the anchor itself; an anchor of no length where nothing orders them."""
+
+    columns: NDArray[np.floating]
+    anchor: NDArray[np.floating]
 
 
 @kernel
-def _measure_chebyshev(block: Floats, point: int, start: int, stop: int, far: float, distances: Floats) -> None:
-    """Largest difference to `point`, four columns a step to spare memory traffic, cut off at `far`."""
-    n_columns = block.shape[0]
-    whole = n_columns - n_columns % 4
-    size = stop - start
-    result = distances[start:stop]
-    result[:] = 0
-    for column in range(0, whole, 4):
-        first, second = block[column, start:stop], block[column + 1, start:stop]
-        third, fourth = block[column + 2, start:stop], block[column + 3, start:stop]
-        a, b, c, d = block[column, point], block[column + 1, point], block[column + 2, point], block[column + 3, point]
-        for other in range(size):
-            left = _larger(abs(first[other] - a), abs(second[other] - b))
-            right = _larger(abs(third[other] - c), abs(fourth[other] - d))
-            result[other] = _larger(result[other], _larger(left, right))
-    for column in range(whole, n_columns):
-        values = block[column, start:stop]
-        center = block[column, point]
-        for other in range(size):
-            result[other] = _larger(result[other], abs(values[other] - center))
-    for other in range(size):
-        result[other] = result[other] if result[other] < far else far
+def _stretch(anchor: Floats, point: int, begin: int, end: int, limit: float, metric: int) -> tuple[int, int]:
+    """The points from `begin` to `end` that can be within `limit` of `point`, as the anchor tells."""
+    if anchor.shape[0] == 0:
+        return begin, end
+    # The root must not round below the true one.
+    reach = np.sqrt(limit) * (1.0 + 1e-12) if metric == EUCLIDEAN else limit
+    # Both ends are searched in the whole range: `point` may stand outside it, in another group.
+    lower = first_within(anchor, begin, end, anchor[point], reach)
+    return lower, end_within(anchor, lower, end, anchor[point], reach)
 
 
 @kernel
-def _measure_manhattan(
-    block: Floats, point: int, start: int, stop: int, far: float, mismatch: float, distances: Floats
-) -> None:
-    """Sum of the differences to `point`."""
-    size = stop - start
-    result = distances[start:stop]
-    result[:] = 0
-    for column in range(block.shape[0]):
-        values = block[column, start:stop]
-        center = block[column, point]
-        for other in range(size):
-            result[other] += _difference(values[other], center, far, mismatch)
-
-
-@kernel
-def _measure_euclidean(
-    block: Floats, point: int, start: int, stop: int, far: float, mismatch: float, distances: Floats
-) -> None:
-    """Sum of the squared differences to `point`."""
-    size = stop - start
-    result = distances[start:stop]
-    result[:] = 0
-    for column in range(block.shape[0]):
-        values = block[column, start:stop]
-        center = block[column, point]
-        for other in range(size):
-            difference = _difference(values[other], center, far, mismatch)
-            result[other] += difference * difference
-
-
-@kernel
-def measure(
-    block: Floats, point: int, start: int, stop: int, metric: int, far: float, mismatch: float, distances: Floats
-) -> None:
-    """Write the distances from `point` to the points `start` to `stop`."""
-    if metric == CHEBYSHEV:
-        _measure_chebyshev(block, point, start, stop, far, distances)
-    elif metric == MANHATTAN:
-        _measure_manhattan(block, point, start, stop, far, mismatch, distances)
-    else:
-        _measure_euclidean(block, point, start, stop, far, mismatch, distances)
-
-
-@kernel
-def _keep_nearest(distances: Floats, start: int, stop: int, point: int, nearest: Floats) -> None:
-    """Keep the smallest of `distances[start:stop]`, but for `point` itself, in the ascending `nearest`."""
-    for other in range(start, stop):
-        if distances[other] < nearest[-1] and other != point:
-            insert(nearest, distances[other])
-
-
-@kernel
-def _count_up_to(distances: Floats, start: int, stop: int, limit: float) -> int:
-    stretch = distances[start:stop]
-    count = 0
-    for other in range(stop - start):
-        count += stretch[other] <= limit
-    return count
-
-
-@kernel
-def _along_anchor(limit: float, metric: int) -> float:
-    """How far a point within `limit` can be away along the anchor; the root must not round below the true one."""
-    return np.sqrt(limit) * (1.0 + 1e-12) if metric == EUCLIDEAN else limit
-
-
-@kernel
-def _search_own_group(
-    block: Floats,
-    point: int,
-    begin: int,
-    end: int,
-    anchored: bool,
-    n_neighbors: int,
-    metric: int,
-    far: float,
-    mismatch: float,
-    tolerance: float,
-    distances: Floats,
-) -> tuple[float, int]:
-    """Distance from `point` to its n_neighbors-th neighbour among the points `begin` to `end`, and how many lie within.
+def _radius_in_group(
+    block: Sorted, point: int, begin: int, end: int, ball: Ball, distances: Floats
+) -> tuple[float, int, int]:
+    """Distance to the n_neighbors-th neighbour among the points `begin` to `end`, and the stretch that was measured.
 
     A first stretch around the point bounds the distance, and the bound says how far along the anchor to look.
     """
-    anchor = block[0]
-    half = max(n_neighbors + 1, 32, int((end - begin) ** (2 / 3)) // 2) if anchored else end - begin
+    anchor = block.anchor
+    n_neighbors = min(ball.n_neighbors, end - begin - 1)
+    half = end - begin
+    if anchor.shape[0] > 0:
+        half = max(n_neighbors + 1, 32, int((end - begin) ** (2 / 3)) // 2)
     start = max(begin, point - half)
     stop = min(end, point + half + 1)
     nearest = np.full(n_neighbors, np.inf)
-    measure(block, point, start, stop, metric, far, mismatch, distances)
-    _keep_nearest(distances, start, stop, point, nearest)
-    if anchored:
-        reach = _along_anchor(nearest[-1] * (1.0 + tolerance), metric)
-        lower = first_within(anchor, begin, start, anchor[point], reach)
-        upper = end_within(anchor, stop, end, anchor[point], reach)
-        measure(block, point, lower, start, metric, far, mismatch, distances)
-        _keep_nearest(distances, lower, start, point, nearest)
-        measure(block, point, stop, upper, metric, far, mismatch, distances)
-        _keep_nearest(distances, stop, upper, point, nearest)
-        start, stop = lower, upper
-    return nearest[-1], _count_up_to(distances, start, stop, nearest[-1] * (1.0 + tolerance)) - 1
+    measure(block.columns, point, start, stop, ball, distances)
+    keep_smallest(distances[start:stop], nearest)
+    lower, upper = start, stop
+    if anchor.shape[0] > 0:
+        bound = limits_of(nearest[-1], ball.tolerance)[1]
+        lower, upper = _stretch(anchor, point, begin, end, bound, ball.metric)
+        lower, upper = min(lower, start), max(upper, stop)
+        measure(block.columns, point, lower, start, ball, distances)
+        measure(block.columns, point, stop, upper, ball, distances)
+        keep_smallest(distances[lower:start], nearest)
+        keep_smallest(distances[stop:upper], nearest)
+    return nearest[-1], lower, upper
 
 
 @kernel
-def _count_range(
-    block: Floats,
-    point: int,
-    begin: int,
-    end: int,
-    anchored: bool,
-    limit: float,
-    metric: int,
-    far: float,
-    mismatch: float,
-    distances: Floats,
-) -> int:
-    """How many of the points `begin` to `end` lie within `limit` of `point`."""
-    if anchored:
-        reach = _along_anchor(limit, metric)
-        anchor = block[0]
-        # Both ends are searched in the whole range: `point` may stand outside it, in another group.
-        lower = first_within(anchor, begin, end, anchor[point], reach)
-        upper = end_within(anchor, lower, end, anchor[point], reach)
-    else:
-        lower, upper = begin, end
-    measure(block, point, lower, upper, metric, far, mismatch, distances)
-    return _count_up_to(distances, lower, upper, limit)
+def ross_in_space(block: Sorted, starts: Integers, first: int, last: int, ball: Ball, distances: Floats) -> float:
+    """Sum of Ross's terms of the points `first` to `last` of a block sorted by class and, within one, by the anchor.
+
+    `starts` holds the start of every class and the end of the last.
+    """
+    n_classes = starts.shape[0] - 1
+    label = 0
+    total = 0.0
+    for point in range(first, last):
+        while point >= starts[label + 1]:
+            label += 1
+        begin, end = starts[label], starts[label + 1]
+        radius, lower, upper = _radius_in_group(block, point, begin, end, ball, distances)
+        limits = limits_of(radius, ball.tolerance)
+        own = count_both(distances[lower:upper], limits)
+        inside, within = own
+        for other in range(n_classes):
+            if other != label:
+                lower, upper = _stretch(block.anchor, point, starts[other], starts[other + 1], limits[1], ball.metric)
+                measure(block.columns, point, lower, upper, ball, distances)
+                more = count_both(distances[lower:upper], limits)
+                inside, within = inside + more[0], within + more[1]
+        total += ross_term(min(ball.n_neighbors, end - begin - 1), own, (inside, within), ball.psi)
+    return total
 
 
 @kernel
-def find_neighbors(
-    block: Floats,
-    starts: Integers,
-    first: int,
-    last: int,
-    anchored: bool,
-    n_neighbors: int,
-    metric: int,
-    far: float,
-    mismatch: float,
-    tolerance: float,
+def find_balls(
+    block: Sorted, first: int, last: int, ball: Ball, distances: Floats, radius: Floats, counts: Integers
+) -> None:
+    """The balls of the points `first` to `last`: their radius, and how many others are inside them and within them."""
+    for point in range(first, last):
+        radius[point], lower, upper = _radius_in_group(block, point, zero(), distances.shape[0], ball, distances)
+        limits = limits_of(radius[point], ball.tolerance)
+        counts[point, 0], counts[point, 1] = count_both(distances[lower:upper], limits)
+
+
+@kernel
+def count_in_balls(
+    block: Sorted, first: int, last: int, ball: Ball, distances: Floats, radius: Floats, counts: Integers
+) -> None:
+    """How many others are inside, and within, balls of known radius around the points `first` to `last`."""
+    for point in range(first, last):
+        limits = limits_of(radius[point], ball.tolerance)
+        lower, upper = _stretch(block.anchor, point, zero(), distances.shape[0], limits[1], ball.metric)
+        measure(block.columns, point, lower, upper, ball, distances)
+        counts[point, 0], counts[point, 1] = count_both(distances[lower:upper], limits)
+
+
+@kernel
+def count_by_side(
+    sides: tuple[Floats, Floats, Floats],
+    anchor: Floats,
+    points: Integers,
+    ball: Ball,
     distances: Floats,
     radius: Floats,
-    same: Integers,
-    everyone: Integers,
+    counts: Integers,
 ) -> None:
-    """Neighbours of the points `first` to `last` of a block sorted by group and, within a group, by its first column.
+    """Count the others in the balls of some points with one side after the other closed, the rest of them open.
 
-    Writes the distance to the n_neighbors-th neighbour in the own group, how many others of the own group lie within
-    it, and how many others of all groups. `starts` holds the start of every group and the end of the last.
+    The sides are what is given, x and y, each a block or no column at all. The counts are those with no side closed,
+    the given one, that and x, that and y, and all three.
     """
-    n_groups = starts.shape[0] - 1
-    group = 0
-    for point in range(first, last):
-        while point >= starts[group + 1]:
-            group += 1
-        begin = starts[group]
-        end = starts[group + 1]
-        n_inside = min(n_neighbors, end - begin - 1)
-        radius[point], same[point] = _search_own_group(
-            block, point, begin, end, anchored, n_inside, metric, far, mismatch, tolerance, distances
-        )
-        limit = radius[point] * (1.0 + tolerance)
-        count = same[point]
-        for other in range(n_groups):
-            if other != group:
-                count += _count_range(
-                    block, point, starts[other], starts[other + 1], anchored, limit, metric, far, mismatch, distances
-                )
-        everyone[point] = count
+    given, x, y = distances[0], distances[1], distances[2]
+    for point in points:
+        inner, outer = limits_of(radius[point], ball.tolerance)
+        lower, upper = _stretch(anchor, point, zero(), distances.shape[1], outer, ball.metric)
+        measure(sides[0], point, lower, upper, ball, given)
+        measure(sides[1], point, lower, upper, ball, x)
+        measure(sides[2], point, lower, upper, ball, y)
+        for closed in range(5):
+            counts[point, closed] = 0
+        for other in range(lower, upper):
+            x_inside, y_inside = x[other] <= inner, y[other] <= inner
+            x_within, y_within = x[other] <= outer, y[other] <= outer
+            counts[point, 0] += (given[other] <= inner) & x_inside & y_inside
+            if given[other] <= outer:
+                counts[point, 1] += x_inside & y_inside
+                counts[point, 2] += x_within & y_inside
+                counts[point, 3] += x_inside & y_within
+                counts[point, 4] += x_within & y_within
 
 
 @kernel
-def count_neighbors(
-    block: Floats,
-    limits: Floats,
-    first: int,
-    last: int,
-    anchored: bool,
-    far: float,
-    distances: Floats,
-    counts: Integers,
-) -> None:
-    """How many others lie within its limit of each of the points `first` to `last`, in the maximum norm."""
-    for point in range(first, last):
-        if limits[point] < 0.0:
-            counts[point] = 0
-        else:
-            counts[point] = (
-                _count_range(block, point, 0, block.shape[1], anchored, limits[point], CHEBYSHEV, far, far, distances)
-                - 1
-            )
+def ksg_sum(joint: Integers, x: Integers, y: Integers, given: Integers, ball: Ball) -> float:
+    """Sum of KSG's terms of all rows, from the counts that `conditional_term` wants to know."""
+    total = 0.0
+    for row in range(joint.shape[0]):
+        total += conditional_term(
+            ball.n_neighbors,
+            (joint[row, 0], joint[row, 1], joint[row, 2], joint[row, 3], joint[row, 4]),
+            (x[row, 0], x[row, 1], x[row, 2]),
+            (y[row, 0], y[row, 1], y[row, 2]),
+            (given[row, 0], given[row, 1]),
+            ball.psi,
+        )
+    return total

@@ -1,0 +1,64 @@
+"""The rule for ties against every order that the tied points could have."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+import reference
+from numpy.testing import assert_array_equal
+from reference import inside, within
+from scipy.special import digamma
+
+from unirel.information.geometry import digamma_table
+from unirel.kernels.ties import digamma_of_position, limits_of, ross_term
+
+PSI = digamma_table(5000)
+
+
+def mean_over_all_orders(before, tied, marked, wanted):
+    """Put the tied points in every order and look where the wanted marked one stands."""
+    values = []
+    for order in permutations(range(tied)):
+        positions = sorted(order.index(point) for point in range(marked))
+        values.append(digamma(before + positions[wanted - 1] + 1))
+    return np.mean(values)
+
+
+@pytest.mark.parametrize("before", [0, 1, 7])
+@pytest.mark.parametrize("tied", [1, 2, 5, 6])
+def test_mean_over_all_orders(tied, before):
+    for marked in range(1, tied + 1):
+        for wanted in range(1, marked + 1):
+            expected = mean_over_all_orders(before, tied, marked, wanted)
+            for function in (
+                lambda *counts: digamma_of_position(*counts, PSI),
+                reference.digamma_of_position,
+            ):
+                assert function(before, tied, marked, wanted) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    "counts",
+    [(1, 2000, 1, 1), (3, 1500, 700, 3), (20, 900, 5, 5), (400, 4000, 3, 2), (1, 300, 299, 150), (9, 4000, 2000, 1000)],
+)
+def test_long_sums_equal_twin(counts):
+    assert digamma_of_position(*counts, PSI) == pytest.approx(reference.digamma_of_position(*counts), abs=1e-12)
+
+
+def test_closed_form_where_nothing_is_inside():
+    """The sum that is left out, for a ball that holds nothing but ties."""
+    for tied, marked, wanted in [(30, 12, 3), (1000, 4, 4), (50, 49, 1)]:
+        expected = reference.digamma_of_position(0, tied, marked, wanted)
+        assert digamma_of_position(0, tied, marked, wanted, PSI) == pytest.approx(expected, abs=1e-12)
+
+
+def test_without_ties_it_is_the_term_of_ross():
+    assert ross_term(3, (2, 3), (6, 7), PSI) == digamma_table(9)[3] - digamma_table(9)[7]
+
+
+def test_limits_part_inside_from_within():
+    distances = np.array([0.0, 1e-12, 0.5, 1 - 1e-8, 1 - 1e-10, 1.0, 1 + 1e-10, 1 + 1e-8, 16.0])
+    for radius in (0.0, 0.5, 1.0, 16.0):
+        inner, outer = limits_of(radius, 1e-9)
+        assert_array_equal(distances <= inner, inside(distances, radius, 1e-9))
+        assert_array_equal(distances <= outer, within(distances, radius, 1e-9))
