@@ -28,7 +28,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.quality_selectors import OURS, PEERS, Order
 from unirel.datasets import load
 from unirel.evaluation.journal import Journal
-from unirel.experiments.tables import to_csv, to_markdown, write_texts
+from unirel.experiments.tables import ReplayTables
 from unirel.folds import score_prefixes
 
 MOST_ROWS, MOST_FEATURES = 2_500, 40
@@ -193,14 +193,11 @@ def main() -> None:
     names = given.datasets.split(",") if given.datasets else [*PAPER, *BUILT_IN, *MADE]
     given.journal.parent.mkdir(parents=True, exist_ok=True)
     rows, overall = summarise(run(names, given.data, given.splits, given.journal, given.jobs), names)
-    text = (
-        "\n\n".join(["# Quality of selectors", __doc__.split("\n")[0], to_markdown(overall), to_markdown(rows)]) + "\n"
-    )
-    print(text)
+    page = [__doc__.split("\n")[0], "Over datasets:", overall, "By dataset:", rows]
+    found = ReplayTables("quality", "Quality of selectors", page, {"quality": rows, "quality_overall": overall})
+    print(found.to_markdown())
     if given.output is not None:
-        write_texts(
-            given.output, {"quality.csv": to_csv(rows), "quality_overall.csv": to_csv(overall), "quality.md": text}
-        )
+        found.write(given.output)
 
 
 if __name__ == "__main__":
