@@ -119,11 +119,13 @@ def suits(selector: str, order: Order, name: str, data_home: str | None) -> bool
     )
 
 
-def run(names: list[str], data_home: str | None, n_splits: int, journal: Path, n_jobs: int) -> dict:
+def run(
+    names: list[str], selectors: list[str], data_home: str | None, n_splits: int, journal: Path, n_jobs: int
+) -> dict:
     """All pieces, those in the journal not again; by dataset, selector and split."""
     versions = {"format": "1"}
     with Journal(journal, {"sizes": SIZES, "most_rows": MOST_ROWS}, versions) as records:
-        everything = OURS | PEERS
+        everything = {name: order for name, order in (OURS | PEERS).items() if name in selectors}
         wanted = [
             (name, split, selector)
             for split in range(n_splits)
@@ -132,7 +134,7 @@ def run(names: list[str], data_home: str | None, n_splits: int, journal: Path, n
             if suits(selector, order, name, data_home)
         ]
         missing = [key for key in wanted if key not in records]
-        pool = Parallel(n_jobs=n_jobs, return_as="generator")
+        pool = Parallel(n_jobs=n_jobs, return_as="generator", batch_size=1)
         tasks = (delayed(measure)(name, data_home, split, selector) for name, split, selector in missing)
         for done, (key, record) in enumerate(zip(missing, pool(tasks), strict=True), start=1):
             records.add(key, record)
@@ -185,6 +187,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.quality", description=__doc__)
     parser.add_argument("--data", metavar="DIR", help="folder with the paper's datasets; UNIREL_DATA if not given")
     parser.add_argument("--datasets", metavar="NAMES", help="only these, separated by commas")
+    parser.add_argument("--selectors", metavar="NAMES", help="only these, separated by semicolons")
     parser.add_argument("--splits", type=int, default=5)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--journal", type=Path, default=Path("build/quality.jsonl"))
@@ -192,7 +195,9 @@ def main() -> None:
     given = parser.parse_args()
     names = given.datasets.split(",") if given.datasets else [*PAPER, *BUILT_IN, *MADE]
     given.journal.parent.mkdir(parents=True, exist_ok=True)
-    rows, overall = summarise(run(names, given.data, given.splits, given.journal, given.jobs), names)
+    selectors = given.selectors.split(";") if given.selectors else [*OURS, *PEERS]
+    pieces = run(names, selectors, given.data, given.splits, given.journal, given.jobs)
+    rows, overall = summarise(pieces, names)
     page = [__doc__.split("\n")[0], "Over datasets:", overall, "By dataset:", rows]
     found = ReplayTables("quality", "Quality of selectors", page, {"quality": rows, "quality_overall": overall})
     print(found.to_markdown())

@@ -16,13 +16,11 @@ READING = (
 
 def main(folder=BUILD):
     data = load_breast_cancer()
-    print("Selecting 10 features; the very first time this compiles for about half a minute.\n", flush=True)
+    print("Selecting 10 features; the very first time this compiles for some seconds.\n", flush=True)
     start = perf_counter()
     report = Report.from_data(
         data.data,
         data.target_names[data.target],
-        criterion="jmi",
-        beta=0.1,
         n_features_to_select=10,
         feature_names=data.feature_names,
         accuracy="knn",
@@ -32,9 +30,9 @@ def main(folder=BUILD):
     print_accuracy(report.accuracy)
     print(
         "\nRelevance is what a feature tells about the diagnosis by itself, in nats: 0 is nothing, 0.660 everything."
-        "\nUnique relevance is what it adds to the first 20 that JMI selects without boost; below 0 it is noise."
-        "\nThe score is nine tenths what a feature and one selected before it tell together, on average (for the first"
-        "\nfeature: its relevance), and one tenth unique relevance, brought to the same spread."
+        "\nUnique relevance is what it adds to the first 20 that are selected without boost; below 0 it is noise."
+        "\nThe score is half the least that a feature and one selected before it tell together (for the first feature: its"
+        "\nrelevance), and half unique relevance: beside those 20, and beside the features selected so far."
         "\nFor the accuracy, features are selected anew from the training rows of each fold, so no test row has a say."
     )
     folder.mkdir(exist_ok=True)
