@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from unirel import BURSelector
 
@@ -30,11 +31,13 @@ def files_of(call):
     return files
 
 
-def test_one_selection_walks_through_few_files():
+@pytest.mark.parametrize(("options", "most"), [({"estimator": "knn"}, 15), ({}, 20)], ids=["neighbours", "default"])
+def test_one_selection_walks_through_few_files(options, most):
+    """The default counts *and* searches neighbours, so it walks through the files of both estimators."""
     X = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 12)), columns=[f"c{j}" for j in range(12)])
     y = X["c0"] + X["c1"] > 0
-    BURSelector("jmi").fit(X, y)  # what is imported or compiled is not part of the walk
-    files = files_of(lambda: BURSelector("jmi").fit(X, y))
-    assert len(files) <= 15, sorted(files)
+    BURSelector("jmi", **options).fit(X, y)  # what is imported or compiled is not part of the walk
+    files = files_of(lambda: BURSelector("jmi", **options).fit(X, y))
+    assert len(files) <= most, sorted(files)
     walk = CONTRIBUTING.read_text(encoding="utf-8").split("## The walk of one call")[1].split("## ")[0]
     assert [file for file in sorted(files) if file not in walk and Path(file).name not in walk] == []
