@@ -40,9 +40,30 @@ class Lanes(NamedTuple):
     extended: NDArray[np.float64]  # the distance of one point with each candidate
 
 
+class Room(NamedTuple):
+    """Room to work in, for one row at a time."""
+
+    distances: NDArray[np.float64]
+    chosen: NDArray[np.bool_]
+    nothing: NDArray[np.floating]  # candidates that change nothing
+    counts: NDArray[np.float64]  # what was counted first, while the lanes count something else
+    terms: NDArray[np.float64]
+
+
 @kernel
 def _make_lanes(n_neighbors: int) -> Lanes:
     return Lanes(np.empty((n_neighbors + 1, LANES)), np.empty((2, LANES)), np.empty((2, LANES)), np.empty(LANES))
+
+
+@kernel
+def _make_order(n_points: int) -> Order:
+    return Order(np.empty(n_points, np.int32), np.empty(n_points), np.empty(n_points))
+
+
+@kernel
+def _make_room(n_samples: int, candidates: Floats) -> Room:
+    nothing = np.zeros((n_samples, LANES), candidates.dtype)
+    return Room(np.empty(n_samples), np.empty(n_samples, np.bool_), nothing, np.empty((2, LANES)), np.empty(LANES))
 
 
 @kernel
@@ -153,8 +174,8 @@ def _copy(counts: Floats, kept: Floats) -> None:
 
 
 @kernel
-def _is_alone(lanes: Lanes) -> bool:
-    """Whether the last neighbour of every candidate is nearer than the next point and farther than the one before."""
+def _keep_unless_tied(lanes: Lanes, counts: Floats) -> bool:
+    """Write down how many of the nearest are inside and within, unless some candidate has to count because of a tie."""
     tied = False
     n_neighbors = lanes.nearest.shape[0] - 1
     for lane in range(LANES):
@@ -162,6 +183,8 @@ def _is_alone(lanes: Lanes) -> bool:
     if n_neighbors > 1:
         for lane in range(LANES):
             tied |= lanes.nearest[n_neighbors - 2, lane] > lanes.limits[0, lane]
+    for lane in range(LANES):
+        counts[0, lane], counts[1, lane] = n_neighbors - 1, n_neighbors
     return not tied
 
 
@@ -185,52 +208,42 @@ def add_one_to_classes(
     to the rows of `changes`.
     """
     n_samples = block.shape[1]
-    distances = np.empty(n_samples)
-    chosen = np.empty(n_samples, np.bool_)
-    # The own class first, then the others.
-    points = np.empty(n_samples - 1, np.int32)
-    near = np.empty(n_samples - 1)
-    floors = np.empty(n_samples - 1)
+    room = _make_room(n_samples, candidates)
+    points = _make_order(n_samples - 1)  # the own class first, then the others
     whole = _make_lanes(ball.n_neighbors)
-    same = np.empty((2, LANES))
-    terms = np.empty(LANES)
-    nothing = np.zeros((n_samples, LANES), candidates.dtype)
     total = 0.0
     for row in rows:
         begin, end = classes.starts[classes.labels[row]], classes.starts[classes.labels[row] + 1]
         n_own = end - begin - 1
         n_neighbors = min(ball.n_neighbors, n_own)
         lanes = Lanes(whole.nearest[: n_neighbors + 1], whole.limits, whole.counts, whole.extended)
-        own = Order(points[:n_own], near[:n_own], floors[:n_own])
-        others = Order(points[n_own:], near[n_own:], floors[n_own:])
-        measure(block, row, zero(), n_samples, ball, distances)
+        own = Order(points.points[:n_own], points.near[:n_own], points.floors[:n_own])
+        others = Order(points.points[n_own:], points.near[n_own:], points.floors[n_own:])
+        measure(block, row, zero(), n_samples, ball, room.distances)
         for point in range(n_samples):
-            chosen[point] = begin <= point < end and point != row
-        _order_by_distance(distances, chosen, own)
+            room.chosen[point] = begin <= point < end and point != row
+        _order_by_distance(room.distances, room.chosen, own)
         for point in range(n_samples):
-            chosen[point] = not begin <= point < end
-        _order_by_distance(distances, chosen, others)
+            room.chosen[point] = not begin <= point < end
+        _order_by_distance(room.distances, room.chosen, others)
         before = 0.0
         for first in range(-LANES, candidates.shape[1], LANES):
             alone = first < 0  # the block without any candidate comes first
-            values = nothing if alone else candidates
-            _find_nearest(own, values, max(first, 0), row, ball, lanes)
-            if _is_alone(lanes):
-                for lane in range(LANES):
-                    same[0, lane], same[1, lane] = n_neighbors - 1, n_neighbors
-            else:
-                _count_along(own, values, max(first, 0), row, ball, lanes)
-                _copy(lanes.counts, same)
-            _count_along(others, values, max(first, 0), row, ball, lanes)
+            values, start = (room.nothing, 0) if alone else (candidates, first)
+            _find_nearest(own, values, start, row, ball, lanes)
+            if not _keep_unless_tied(lanes, room.counts):
+                _count_along(own, values, start, row, ball, lanes)
+                _copy(lanes.counts, room.counts)
+            _count_along(others, values, start, row, ball, lanes)
             for lane in range(1 if alone else min(LANES, changes.shape[1] - first)):
-                in_class = (int(same[0, lane]), int(same[1, lane]))
-                everyone = (int(same[0, lane] + lanes.counts[0, lane]), int(same[1, lane] + lanes.counts[1, lane]))
-                terms[lane] = ross_term(n_neighbors, in_class, everyone, ball.psi)
+                inside, within = int(room.counts[0, lane]), int(room.counts[1, lane])
+                everyone = (inside + int(lanes.counts[0, lane]), within + int(lanes.counts[1, lane]))
+                room.terms[lane] = ross_term(n_neighbors, (inside, within), everyone, ball.psi)
             if alone:
-                before = terms[0]
+                before = room.terms[0]
                 total += before
             else:
-                _add(changes, first, before, terms)
+                _add(changes, first, before, room.terms)
     return total
 
 
@@ -257,46 +270,42 @@ def add_one_to_line(
 ) -> float:
     """Sum of KSG's terms of `rows` against a continuous target, and how it changes with each candidate."""
     n_samples = block.shape[1]
-    distances = np.empty(n_samples)
+    room = _make_room(n_samples, candidates)
     gaps = np.empty(n_samples)
-    chosen = np.empty(n_samples, np.bool_)
-    order = Order(np.empty(n_samples - 1, np.int32), np.empty(n_samples - 1), np.empty(n_samples - 1))
+    order = _make_order(n_samples - 1)
     joint = Order(order.points, np.empty(n_samples - 1), order.floors)
     lanes = _make_lanes(ball.n_neighbors)
-    in_joint = np.empty((2, LANES))
-    terms = np.empty(LANES)
-    nothing = np.zeros((n_samples, LANES), candidates.dtype)
     total = 0.0
     for row in rows:
-        measure(block, row, zero(), n_samples, ball, distances)
-        chosen[:] = True
-        chosen[row] = False
-        _order_by_distance(distances, chosen, order)
+        measure(block, row, zero(), n_samples, ball, room.distances)
         for point in range(n_samples):
+            room.chosen[point] = point != row
             gaps[point] = smaller(abs(target.values[point] - target.values[row]), ball.far)
+        # One order serves both spaces: its floors are below the joint distances too.
+        _order_by_distance(room.distances, room.chosen, order)
         for step in range(n_samples - 1):
             joint.near[step] = larger(order.near[step], gaps[order.points[step]])
         before = 0.0
         for first in range(-LANES, candidates.shape[1], LANES):
             alone = first < 0
-            values = nothing if alone else candidates
-            _find_nearest(joint, values, max(first, 0), row, ball, lanes)
-            _count_along(joint, values, max(first, 0), row, ball, lanes)
-            _copy(lanes.counts, in_joint)
-            _count_along(order, values, max(first, 0), row, ball, lanes)
+            values, start = (room.nothing, 0) if alone else (candidates, first)
+            _find_nearest(joint, values, start, row, ball, lanes)
+            _count_along(joint, values, start, row, ball, lanes)
+            _copy(lanes.counts, room.counts)
+            _count_along(order, values, start, row, ball, lanes)
             for lane in range(1 if alone else min(LANES, changes.shape[1] - first)):
                 limits = (lanes.limits[0, lane], lanes.limits[1, lane])
-                inside, within = int(in_joint[0, lane]), int(in_joint[1, lane])
+                inside, within = int(room.counts[0, lane]), int(room.counts[1, lane])
                 x = (int(lanes.counts[0, lane]), int(lanes.counts[1, lane]))
                 y = count_around(target.ascending, target.positions[row], limits, ball.far)
                 counts = not_crossed(limits, inside, within, y)
                 if crossed(limits, within - inside, x, y):
-                    in_x, in_y = _count_by_side(order, gaps, values[:, max(first, 0) + lane], row, ball, limits)
+                    in_x, in_y = _count_by_side(order, gaps, values[:, start + lane], row, ball, limits)
                     counts = (inside, in_x, in_y, within)
-                terms[lane] = ksg_term(ball.n_neighbors, counts, x, y, ball.psi)
+                room.terms[lane] = ksg_term(ball.n_neighbors, counts, x, y, ball.psi)
             if alone:
-                before = terms[0]
+                before = room.terms[0]
                 total += before
             else:
-                _add(changes, first, before, terms)
+                _add(changes, first, before, room.terms)
     return total

@@ -4,13 +4,38 @@ Leaving out a column can only bring points nearer. So, for every point, only tho
 of it without their most distant column, and only the columns that keep one of them away. Both are few.
 """
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from unirel.kernels._jit import Floats, Integers, kernel, zero
 from unirel.kernels.line import Classes, Line, count_around
 from unirel.kernels.metric import Ball, cost, larger, smaller
 from unirel.kernels.nearest import count_both, kth_smallest
 from unirel.kernels.ties import crossed, ksg_term, limits_of, not_crossed, ross_term_of
+
+
+class Room(NamedTuple):
+    """Room to work in, for one row at a time."""
+
+    largest: NDArray[np.floating]  # the largest difference to every point, and the second largest
+    second: NDArray[np.floating]
+    points: NDArray[np.int64]  # the points that can be within reach without some column
+    owners: NDArray[np.int64]  # the column that alone keeps each of them away
+    owning: NDArray[np.int64]  # these columns, each once, and the row that last met a column
+    visited: NDArray[np.int64]
+    whole: NDArray[np.float64]  # the distances of these points, and those without one column
+    reduced: NDArray[np.float64]
+
+
+@kernel
+def _make_room(columns: Floats) -> Room:
+    n_columns, n_samples = columns.shape
+    largest, second = np.empty(n_samples, columns.dtype), np.empty(n_samples, columns.dtype)
+    points, owners = np.empty(n_samples, np.int64), np.empty(n_samples, np.int64)
+    owning, visited = np.empty(n_columns, np.int64), np.full(n_columns, -1)
+    return Room(largest, second, points, owners, owning, visited, np.empty(n_samples), np.empty(n_samples))
 
 
 @kernel
@@ -65,18 +90,25 @@ def choose_points(nearest_possible: Floats, reach: float, begin: int, end: int, 
 
 
 @kernel
-def _find_owners(
-    columns: Floats, row: int, points: Integers, largest: Floats, second: Floats, owners: Integers
-) -> None:
-    """The column that alone keeps each of the points away, or -1 where two columns share the largest difference."""
+def _find_owners(columns: Floats, row: int, points: Integers, room: Room) -> int:
+    """The column that alone keeps each of the points away, or -1 where two columns share the largest difference.
+
+    Returns how many columns own a point. Columns that own none change nothing.
+    """
+    n_owning = 0
     for chosen in range(points.shape[0]):
         point = points[chosen]
-        owners[chosen] = -1
-        if largest[point] > second[point]:
+        room.owners[chosen] = -1
+        if room.largest[point] > room.second[point]:
             for column in range(columns.shape[0]):
-                if abs(columns[column, point] - columns[column, row]) >= largest[point]:
-                    owners[chosen] = column
+                if abs(columns[column, point] - columns[column, row]) >= room.largest[point]:
+                    room.owners[chosen] = column
+                    if room.visited[column] != row:
+                        room.visited[column] = row
+                        room.owning[n_owning] = column
+                        n_owning += 1
                     break
+    return n_owning
 
 
 @kernel
@@ -87,12 +119,11 @@ def _take(values: Floats, points: Integers, taken: Floats) -> None:
 
 
 @kernel
-def _without_owner(
-    owner: int, owners: Integers, whole: Floats, second: Floats, points: Integers, reduced: Floats
-) -> None:
+def _without_owner(owner: int, points: Integers, room: Room) -> None:
     """Distances without one column: the second largest difference where it owns the largest."""
     for chosen in range(points.shape[0]):
-        reduced[chosen] = second[points[chosen]] if owners[chosen] == owner else whole[chosen]
+        owned = room.owners[chosen] == owner
+        room.reduced[chosen] = room.second[points[chosen]] if owned else room.whole[chosen]
 
 
 @kernel
@@ -108,34 +139,23 @@ def drop_one_from_classes(columns: Floats, classes: Classes, rows: Integers, bal
 
     The columns are sorted by class. Adds, for every column, the changes and their squares to the rows of `changes`.
     """
-    n_columns, n_samples = columns.shape
-    largest = np.empty(n_samples, columns.dtype)
-    second = np.empty(n_samples, columns.dtype)
+    room = _make_room(columns)
     buffer = np.empty(ball.n_neighbors)
-    points = np.empty(n_samples + 1, np.int64)
-    owners = np.empty(n_samples, np.int64)
-    whole = np.empty(n_samples)
-    reduced = np.empty(n_samples)
-    visited = np.full(n_columns, -1)
     total = 0.0
     for row in rows:
         begin, end = classes.starts[classes.labels[row]], classes.starts[classes.labels[row] + 1]
         nearest = buffer[: min(ball.n_neighbors, end - begin - 1)]
-        _two_largest(columns, row, ball.far, largest, second)
-        reach = limits_of(kth_smallest(largest[begin:end], nearest), ball.tolerance)[1]
-        n_own, n_points = choose_points(second, reach, begin, end, points)
-        near = points[:n_points]
-        _take(largest, near, whole)
-        _find_owners(columns, row, near, largest, second, owners)
-        term = ross_term_of(whole[:n_points], zero(), n_own, nearest, ball)
+        _two_largest(columns, row, ball.far, room.largest, room.second)
+        reach = limits_of(kth_smallest(room.largest[begin:end], nearest), ball.tolerance)[1]
+        n_own, n_points = choose_points(room.second, reach, begin, end, room.points)
+        near = room.points[:n_points]
+        _take(room.largest, near, room.whole)
+        term = ross_term_of(room.whole[:n_points], zero(), n_own, nearest, ball)
         total += term
-        for chosen in range(n_points):
-            owner = owners[chosen]
-            # Columns that own nobody change nothing.
-            if owner >= 0 and visited[owner] != row:
-                visited[owner] = row
-                _without_owner(owner, owners, whole, second, near, reduced)
-                _add(changes, owner, ross_term_of(reduced[:n_points], zero(), n_own, nearest, ball) - term)
+        for owning in range(_find_owners(columns, row, near, room)):
+            _without_owner(room.owning[owning], near, room)
+            after = ross_term_of(room.reduced[:n_points], zero(), n_own, nearest, ball)
+            _add(changes, room.owning[owning], after - term)
     return total
 
 
@@ -163,39 +183,30 @@ def _ksg_term_of(
 @kernel
 def drop_one_from_line(columns: Floats, target: Line, rows: Integers, ball: Ball, changes: Floats) -> float:
     """Sum of KSG's terms of `rows` against a continuous target, and how it changes without each column."""
-    n_columns, n_samples = columns.shape
-    largest = np.empty(n_samples, columns.dtype)
-    second = np.empty(n_samples, columns.dtype)
+    n_samples = columns.shape[1]
+    room = _make_room(columns)
     nearest = np.empty(ball.n_neighbors)
-    points = np.empty(n_samples + 1, np.int64)
-    owners = np.empty(n_samples, np.int64)
     gaps = np.empty(n_samples)
     joint = np.empty(n_samples)
     apart = np.empty(n_samples)
-    whole = np.empty(n_samples)
-    reduced = np.empty(n_samples)
-    visited = np.full(n_columns, -1)
     total = 0.0
     for row in rows:
-        _two_largest(columns, row, ball.far, largest, second)
+        _two_largest(columns, row, ball.far, room.largest, room.second)
         for point in range(n_samples):
             gaps[point] = smaller(abs(target.values[point] - target.values[row]), ball.far)
-            joint[point] = larger(largest[point], gaps[point])
+            joint[point] = larger(room.largest[point], gaps[point])
+        # No ball grows without a column, so what the whole block does not reach without one of its columns is out.
         reach = limits_of(kth_smallest(joint, nearest), ball.tolerance)[1]
-        n_points = choose_points(second, reach, zero(), n_samples, points)[1]
-        near = points[:n_points]
-        _take(largest, near, whole)
+        n_points = choose_points(room.second, reach, zero(), n_samples, room.points)[1]
+        near = room.points[:n_points]
         _take(gaps, near, apart)
-        _find_owners(columns, row, near, largest, second, owners)
-        term = _ksg_term_of(whole[:n_points], apart, joint[:n_points], nearest, target, row, ball)
+        _take(room.largest, near, room.whole)
+        term = _ksg_term_of(room.whole[:n_points], apart, joint[:n_points], nearest, target, row, ball)
         total += term
-        for chosen in range(n_points):
-            owner = owners[chosen]
-            if owner >= 0 and visited[owner] != row:
-                visited[owner] = row
-                _without_owner(owner, owners, whole, second, near, reduced)
-                after = _ksg_term_of(reduced[:n_points], apart, joint[:n_points], nearest, target, row, ball)
-                _add(changes, owner, after - term)
+        for owning in range(_find_owners(columns, row, near, room)):
+            _without_owner(room.owning[owning], near, room)
+            after = _ksg_term_of(room.reduced[:n_points], apart, joint[:n_points], nearest, target, row, ball)
+            _add(changes, room.owning[owning], after - term)
     return total
 
 
@@ -253,7 +264,7 @@ def drop_one_from_sum(columns: Floats, classes: Classes, rows: Integers, ball: B
     distances = np.empty(n_samples)
     rest = np.empty(n_samples)
     buffer = np.empty(ball.n_neighbors)
-    points = np.empty(n_samples + 1, np.int64)
+    points = np.empty(n_samples, np.int64)
     whole = np.empty(n_samples)
     reduced = np.empty(n_samples)
     total = 0.0

@@ -51,28 +51,19 @@ def end_within(values: Floats, start: int, stop: int, center: float, limit: floa
 
 
 @kernel
-def count_tied_ends(values: Floats, start: int, stop: int, center: float, inner: float) -> int:
-    """How many of the two outermost of the sorted `values[start:stop]` on each side are not inside a ball."""
-    # Sums and no branches: which end ties is a matter of chance, and the processor would guess wrong half of the time.
-    return (
-        int(center - values[start] > inner)
-        + int(center - values[min(start + 1, stop - 1)] > inner)
-        + int(values[stop - 1] - center > inner)
-        + int(values[max(stop - 2, start)] - center > inner)
-    )
-
-
-@kernel
 def _count_inside(values: Floats, start: int, stop: int, position: int, inner: float) -> int:
     """How many others of the sorted `values[start:stop]` are inside a ball around `position` that just holds them."""
-    center = values[position]
     if inner < 0.0:
         return 0
-    n_tied = count_tied_ends(values, start, stop, center, inner)
-    if n_tied > 1:
+    center = values[position]
+    left = center - values[start] > inner
+    right = values[stop - 1] - center > inner
+    # Which end ties is a matter of chance, and a branch on it would be guessed wrong half of the time: hence a select.
+    following = abs(values[start + 1 if left else stop - 2] - center) > inner
+    if left + right + following > 1:
         start = first_within(values, start, position, center, inner)
         return end_within(values, position + 1, stop, center, inner) - start - 1
-    return stop - start - 1 - n_tied
+    return stop - start - 1 - left - right
 
 
 @kernel

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unirel.kernels._jit import Floats, Integers, kernel, zero
-from unirel.kernels.line import Classes, Line, count_around, count_tied_ends, end_within, first_within
+from unirel.kernels.line import Classes, Line, count_around, end_within, first_within
 from unirel.kernels.metric import Ball
 from unirel.kernels.nearest import count_up_to, insert
 from unirel.kernels.ties import crossed, ksg_term, limits_of, not_crossed, ross_term
@@ -36,10 +36,10 @@ class Points(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What a search finds for every row: the radius of its ball, and how many points of its group are in the ball."""
+    """What a search finds for every row."""
 
-    radius: NDArray[np.floating]
-    inside: NDArray[np.int64]
+    radius: NDArray[np.floating]  # of its ball
+    inside: NDArray[np.int64]  # how many points of its group are inside, and how many within it
     within: NDArray[np.int64]
 
 
@@ -166,6 +166,17 @@ def _reset(pointers: Integers, starts: Integers, first: int, last: int) -> None:
 
 
 @kernel
+def _count_tied_ends(values: Floats, start: int, stop: int, center: float, inner: float) -> int:
+    """How many of the two outermost of the sorted `values[start:stop]` on each side are not inside a ball."""
+    return (
+        int(center - values[start] > inner)
+        + int(center - values[min(start + 1, stop - 1)] > inner)
+        + int(values[stop - 1] - center > inner)
+        + int(values[max(stop - 2, start)] - center > inner)
+    )
+
+
+@kernel
 def _count_in_strips(
     points: Points,
     strips: Strips,
@@ -199,7 +210,7 @@ def _count_in_strips(
             upper = end_within(x, middle, stop, x_center, x_limit)
             count += upper - lower
             if upper > lower:
-                n_tied += 2 if widest > inner else count_tied_ends(x, lower, upper, x_center, inner)
+                n_tied += 2 if widest > inner else _count_tied_ends(x, lower, upper, x_center, inner)
         else:
             neighbor = middle
             while neighbor < stop and x[neighbor] - x_center <= x_limit:

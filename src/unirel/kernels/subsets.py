@@ -86,7 +86,7 @@ def add_subset_terms(
     n_subsets, size = subsets.shape
     base = np.empty(n_samples)
     whole = np.empty(n_samples)
-    points = np.empty(n_samples + 1, np.int64)
+    points = np.empty(n_samples, np.int64)
     costs = np.empty((n_columns, n_samples))
     stack = np.empty((size + 1, n_samples))
     path = np.empty(size, np.int64)

@@ -96,6 +96,18 @@ def _one_side_first(
 
 
 @kernel
+def _either_side_first(
+    n_neighbors: int, joint: tuple[int, int, int, int], x: tuple[int, int], y: tuple[int, int], psi: Floats
+) -> float:
+    """The mean of both halves."""
+    none, in_x, in_y, both = joint
+    x_first = _one_side_first(n_neighbors, (none, in_x, both), x, y, psi)
+    if x[0] == x[1] or y[0] == y[1]:
+        return x_first  # one side does not tie, and both halves are equal
+    return 0.5 * (x_first + _one_side_first(n_neighbors, (none, in_y, both), y, x, psi))
+
+
+@kernel
 def _no_order(tied: int, x: tuple[int, int], y: tuple[int, int]) -> bool:
     """Whether there is nothing to be ordered: one point at the radius in the joint space, and no other on a side."""
     return tied == 1 and x[1] - x[0] <= 1 and y[1] - y[0] <= 1
@@ -125,13 +137,9 @@ def ksg_term(
     inside on both sides, within in x and inside in y, inside in x and within in y, and within on both. KSG-1 needs a
     neighbour that is farthest on one side only. Where both sides tie, let one be a trifle shorter, and then the other.
     """
-    none, in_x, in_y, both = joint
-    if _no_order(both - none, x, y):
+    if _no_order(joint[3] - joint[0], x, y):
         return psi[n_neighbors] - psi[x[0] + 1] - psi[y[0] + 1]
-    x_first = _one_side_first(n_neighbors, (none, in_x, both), x, y, psi)
-    if x[0] == x[1] or y[0] == y[1]:
-        return x_first  # one side does not tie, and both halves are equal
-    return 0.5 * (x_first + _one_side_first(n_neighbors, (none, in_y, both), y, x, psi))
+    return _either_side_first(n_neighbors, joint, x, y, psi)
 
 
 @kernel
@@ -153,7 +161,7 @@ def conditional_term(
         return psi[n_neighbors] - psi[x[0] + 1] - psi[y[0] + 1] + psi[given[0] + 1]
     if joint[1] < n_neighbors:
         rest = (joint[1], joint[2], joint[3], joint[4])
-        return ksg_term(n_neighbors, rest, (x[1], x[2]), (y[1], y[2]), psi) + psi[given[1] + 1]
+        return _either_side_first(n_neighbors, rest, (x[1], x[2]), (y[1], y[2]), psi) + psi[given[1] + 1]
     wanted = n_neighbors - joint[0]
     return (
         psi[n_neighbors]
