@@ -11,7 +11,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 SOURCES := src tests benchmarks examples docs
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench quality docs format clean-kernels clean distclean
+.PHONY: help demo test test-slow check bench quality docs format clean-kernels clean distclean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -21,6 +21,9 @@ demo: $(STAMPS)/report  ## install, select features of a dataset and write a pag
 
 test: $(STAMPS)/test $(STAMPS)/browser  ## install what the tests need, then run them
 	@$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+test-slow: $(STAMPS)/test $(STAMPS)/browser  ## the tests that take long
+	@$(BIN)/python -m pytest $(PYTEST_ARGS) -m slow
 
 check: $(STAMPS)/lint $(STAMPS)/test $(STAMPS)/browser  ## format, lint, types, tests: what must pass before a change lands
 	$(BIN)/ruff format --check $(wildcard $(SOURCES))

@@ -12,9 +12,9 @@ import sklearn
 import benchmarks
 import unirel
 
-NAMES = [
-    module.name for module in pkgutil.iter_modules(benchmarks.__path__) if module.name not in ("__main__", "timing")
-]
+# What is no benchmark of time: helpers, and quality, which takes hours and has a command of its own.
+OTHERS = ("__main__", "timing", "quality", "quality_selectors")
+NAMES = [module.name for module in pkgutil.iter_modules(benchmarks.__path__) if module.name not in OTHERS]
 
 
 def main() -> None:

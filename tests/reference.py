@@ -255,7 +255,7 @@ def plugin(block, target, given=(), correction=None):
     return value - plugin_entropy(given, correction) if given else value
 
 
-def binned(column, n_bins="auto"):
+def binned(column, n_bins=8):
     """A continuous column cut into equal-frequency bins: floor(n_bins * (rank + 1/2) / n_present)."""
     if column.discrete:
         return column
@@ -335,7 +335,7 @@ def mutual_information(
     metric="auto",
     unit=1.0,
     tolerance=TOLERANCE,
-    n_bins="auto",
+    n_bins=8,
     correction=None,
     clip=True,
 ):
@@ -372,7 +372,7 @@ def conditional_relevance(features, target, given, **options):
     )
 
 
-def entropy(column, estimator="knn", n_neighbors=3, n_bins="auto", correction=None, tolerance=TOLERANCE):
+def entropy(column, estimator="knn", n_neighbors=3, n_bins=8, correction=None, tolerance=TOLERANCE):
     """H(X): counts for a discrete column, differential for a continuous one, H_b(p) + p h(present) with gaps."""
     if estimator == "binned":
         column = binned(column, n_bins)
@@ -383,7 +383,7 @@ def entropy(column, estimator="knn", n_neighbors=3, n_bins="auto", correction=No
     return gaps + present * kozachenko_leonenko(column.values[~column.missing], n_neighbors, tolerance)
 
 
-def irrelevance(features, target, *, estimator="knn", n_neighbors=3, n_bins="auto", correction=None, **options):
+def irrelevance(features, target, *, estimator="knn", n_neighbors=3, n_bins=8, correction=None, **options):
     """H(Xk|Y) = H(Xk) - I(Xk;Y) of each column."""
     shared = {"estimator": estimator, "n_neighbors": n_neighbors, "n_bins": n_bins, "correction": correction}
     values = relevance(features, target, **shared, **options)
@@ -546,7 +546,7 @@ class Estimates:
     def joint_entropy(self, x, selected):
         """H(x,S,Y) of levels."""
         block = [self.features[place] for place in sorted({x, *selected})] + self.target
-        n_bins, correction = self.options.get("n_bins", "auto"), self.options.get("correction")
+        n_bins, correction = self.options.get("n_bins", 8), self.options.get("correction")
         return plugin_entropy([binned(column, n_bins) for column in block], correction)
 
     def _given_target(self, x, s):
@@ -561,7 +561,7 @@ class Estimates:
 
     def _levels(self, block):
         counted = self.options.get("estimator", "knn") != "knn"
-        return [binned(column, self.options.get("n_bins", "auto")) for column in block] if counted else block
+        return [binned(column, self.options.get("n_bins", 8)) for column in block] if counted else block
 
     def _joint(self, block):
         value = mutual_information(block, self.target, clip=False, **self.options)
@@ -740,6 +740,14 @@ def blended_stepwise(scores, unique, later, beta, share):
     return (1 - beta) * scores + beta * ((1 - share) * before + share * later)
 
 
+def credit(target):
+    """Which share of ten neighbours of the own class the rows have, on average; 1 for a continuous target."""
+    if not single_discrete(target):
+        return 1.0
+    labels = list(target[0].values)
+    return float(np.mean([min(1.0, (labels.count(label) - 1) / 10) for label in labels]))
+
+
 def greedy(
     info, criterion, n_wanted, *, beta=0.0, unique=None, rescale=False, share=0.0, include=(), exclude=(), tie=1e-12
 ):
@@ -758,9 +766,10 @@ def greedy(
         if share > 0:
             later = [beside_selected(info.features, info.target, order)[x] for x in candidates] if order else None
             known = None if unique is None else [unique[x] for x in candidates]
-            values = blended_stepwise(values, known, later, beta, share)
+            values = blended_stepwise(values, known, later, beta * credit(info.target), share)
         elif beta > 0:
-            values = blended(values, [unique[x] for x in candidates], beta, rescale)
+            weight = beta * credit(info.target) if rescale else beta
+            values = blended(values, [unique[x] for x in candidates], weight, rescale)
         close = tie * max(1.0, abs(values.max()))
         place = int(np.flatnonzero(values >= values.max() - close)[0])
         beaten = values[values < values.max() - close]

@@ -21,7 +21,10 @@ def run_benchmarks(*arguments):
 
 
 # Those that compare with a peer; the rest start a process for every number.
-COMPARED = [name for name in NAMES if name != "memory"]
+# They start processes of their own and compile, so they are not part of the quick tests.
+pytestmark = pytest.mark.slow
+
+COMPARED = [name for name in NAMES if name not in ("memory", "reading")]
 
 
 @pytest.fixture(scope="module")

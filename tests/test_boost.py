@@ -6,10 +6,9 @@ import reference
 from numpy.testing import assert_allclose, assert_array_equal
 
 from unirel import unique_relevance
-from unirel.information.knn import KNN
 from unirel.options import SearchOptions, complete
 from unirel.table import Table
-from unirel.unique import REFERENCE_SIZE, Boost, Stepwise, needs_reference
+from unirel.unique import REFERENCE_SIZE, Boost, Sample, Stepwise, needs_reference
 from unirel.unique import find_boost as find_boost_with_options
 
 CLOSE = {"rtol": 0, "atol": 1e-12}
@@ -21,6 +20,11 @@ NOTHING = np.empty(0, np.intp)
 def find_boost(table, kind, reference, **options):
     columns = np.concatenate([table.features, table.probes])
     return find_boost_with_options(table, kind, reference, columns, complete(SearchOptions, options, "find_boost"))
+
+
+def stepwise_of(table):
+    columns = np.concatenate([table.features, table.probes])
+    return Stepwise(Sample(table, columns, complete(SearchOptions, {}, "Sample")))
 
 
 @pytest.fixture
@@ -169,9 +173,7 @@ def test_stepwise_equals_definition(data, target):
     X, y = data
     y = y if target == "discrete" else X[:, :3].sum(axis=1)
     features, values = [reference.read(column, "continuous") for column in X.T], [reference.read(y, target)]
-    ours = Stepwise(KNN(Table.from_data(X, y), n_neighbors=10, metric="euclidean")).beside(
-        np.array([2, 0]), np.array([1, 4])
-    )
+    ours = stepwise_of(Table.from_data(X, y)).beside(np.array([2, 0]), np.array([1, 4]))
     expected = reference.beside_selected(features, values, [2, 0])
     assert_allclose(ours, np.array(expected)[[1, 4]], rtol=0, atol=1e-10)
 
@@ -205,7 +207,7 @@ def test_only_the_best_candidates_are_asked_about(rng):
 
 def test_beside_many_features_the_first_count(rng):
     X = rng.normal(size=(40, 30))
-    stepwise = Stepwise(KNN(Table.from_data(X, X[:, 0] > 0), n_neighbors=10, metric="euclidean"))
+    stepwise = stepwise_of(Table.from_data(X, X[:, 0] > 0))
     order, candidates = np.arange(28), np.array([28, 29])
     assert_array_equal(stepwise.beside(order[:26], candidates), stepwise.beside(order[:24], candidates))
     assert not np.array_equal(stepwise.beside(order[:23], candidates), stepwise.beside(order[:24], candidates))

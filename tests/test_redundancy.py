@@ -176,7 +176,8 @@ def test_few_categorical_features_have_one_kind_of_estimate(n_features, rng):
 def test_order_is_found_like_a_selection(rng):
     X, y, _ = make_table(rng, 80, 6, False)
     result = redundancy_analysis(X, y, criterion="jmi", beta=0.2, max_features=4)
-    path = unirel.selection_path(X, y, criteria="jmi", betas=0.2, n_features_to_select=4)
+    published = {"estimator": "knn", "unique_relevance": "reference"}
+    path = unirel.selection_path(X, y, criteria="jmi", betas=0.2, n_features_to_select=4, **published)
     assert_array_equal(result.order, path.order("jmi", 0.2))
     assert len(result.curve) == 4
     wanted = {"criterion": "jmi", "beta": 0.2, "unique_relevance": "reference"}

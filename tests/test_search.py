@@ -69,7 +69,7 @@ def twin_of_boost(info, kind, criterion, reference_size=20):
 
 def ours(case, criteria=CRITERIA, betas=(0,), n_features_to_select=None, **options):
     n_features = len(case.columns) if n_features_to_select is None else n_features_to_select
-    published = {"estimator": "knn", "n_bins": "auto", "unique_relevance": "reference"}
+    published = {"estimator": "knn", "unique_relevance": "reference"}
     asked = {"criteria": criteria, "betas": betas, "n_features_to_select": n_features}
     options = case.options | published | asked | options
     return selection_path(case.frame, case.target, **options)

@@ -107,7 +107,7 @@ def relevance(
     >>> from sklearn.datasets import load_iris
     >>> from unirel import relevance
     >>> relevance(*load_iris(return_X_y=True)).round(2)
-    array([0.48, 0.2 , 0.99, 0.98])
+    array([0.5 , 0.25, 0.99, 0.99])
     """
     information = _open(X, y, options, "relevance")
     table = information.table

@@ -25,7 +25,8 @@ from unirel.table import Table
 from unirel.unique import REFERENCE_SIZE, Boost, find_boost, needs_reference
 from unirel.work import Progress, Stages, progress_of
 
-# Scores that differ by less than this share are a tie that rounding has broken.
+# Scores that differ by less than this, or less than this share, are a tie that rounding has broken: differences of
+# estimates of about a nat come out as 1e-17 instead of 0.
 _TIE = 1e-12
 # Candidates with the best bounds that a lazy step brings up to date at a time.
 _BATCH = 32
@@ -312,7 +313,7 @@ def _best(
             values = boost.blend(values, pool, selected, beta)
         behind = ~scores.up_to_date(pool, len(selected))
         best = values[~behind].max(initial=-np.inf)
-        tied = values >= best - _TIE * abs(best)
+        tied = values >= best - _TIE * max(1.0, abs(best))
         promising = np.flatnonzero(behind & tied)
         if len(promising) == 0:
             # A feature must do better than shuffled ones, which stand behind all features.
