@@ -387,8 +387,9 @@ def find_boost(
 
 
 def _spread(values: Values) -> float:
-    """Standard deviation; exactly 0 for equal values, whose mean may differ from them by rounding."""
-    return float(np.std(values)) if np.ptp(values) > 0 else 0.0
+    """Standard deviation; 0 for values that are equal but for rounding, which would be blown up otherwise."""
+    close = 1e-12 * max(1.0, float(np.abs(values).max(initial=0.0)))
+    return float(np.std(values)) if np.ptp(values) > close else 0.0
 
 
 def _given_values(table: Table, values: Any) -> Values:
