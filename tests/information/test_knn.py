@@ -212,6 +212,26 @@ def test_no_candidate_gives_no_value(target_style):
         assert knn.with_each(selected, []).change.shape == (0,)
 
 
+# Given other columns
+
+
+@given(problems(n_columns=(4, 5), styles=("grid", "counts", "inflated", "normal", "grid with gaps")), st.integers(1, 2))
+def test_blocks_and_conditions_equal_twin(problem, n_given):
+    """Grids of one unit make ties of several blocks fall together, above all where nothing is scaled."""
+    columns, target, knn = problem.columns, problem.target, problem.knn()
+    positions = [*range(len(columns)), knn.table.target]
+    everything = dict(zip(positions, [*columns, *target], strict=True))
+    given = list(range(n_given))
+    for a, b in (([2], [3]), ([2, 3], [knn.table.target]), ([3], [2, knn.table.target])):
+        blocks = [[everything[position] for position in block] for block in (a, b, given)]
+        ours = [knn.mutual_information(a, b), knn.conditional(a, b, given)]
+        twin = [
+            reference.mutual_information(*blocks[:2], clip=False, **problem.options),
+            reference.mutual_information(*blocks, clip=False, **problem.options),
+        ]
+        assert_allclose(ours, twin, **CLOSE)
+
+
 # Without each and with each
 
 

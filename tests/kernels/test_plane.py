@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from reference import encoded_columns, encoded_distances, ksg, ross
+from reference import FAR, encoded_columns, encoded_distances, ksg, ross
 from scipy.special import digamma
 
 from unirel.information.geometry import line_of, make_strips
@@ -51,9 +51,11 @@ def test_ross_in_plane(n_neighbors, n_rows, n_classes, dtype, rng, make_ball, ma
 @pytest.mark.parametrize("n_rows", [2, 3, 12, 200])
 @pytest.mark.parametrize("n_neighbors", [1, 4])
 def test_ksg_in_plane(n_neighbors, n_rows, dtype, rng, make_ball):
-    columns = np.vstack([encoded_columns(rng, n_rows, dtype), rng.integers(0, 9, size=n_rows) * 0.5]).astype(dtype)
+    grid = rng.integers(0, 9, size=n_rows) * 0.5
+    more = [grid, np.where(rng.random(n_rows) < 0.3, 4 * FAR, rng.permutation(grid))]
+    columns = np.vstack([encoded_columns(rng, n_rows, dtype), *more]).astype(dtype)
     ball = make_ball(n_rows, min(n_neighbors, n_rows - 1), dtype=dtype)
-    for fixed in columns[[0, 1, 2, 4, 7]]:
+    for fixed in columns[[0, 1, 2, 4, 7, 8]]:
         whole = make_strips(fixed, np.zeros(n_rows, np.int32), 1, n_neighbors)
         sums = ksg_in_plane(columns, np.argsort(columns), line_of(fixed), whole, ball)
         sides = [(encoded_distances([column]), encoded_distances([fixed])) for column in columns]

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from unirel.information.plugin import Plugin
     from unirel.information.within import WithinClasses
 
-# Below so many candidates it does not pay to put all rows in the order of their distance from every row.
+# With fewer candidates it does not pay to put all rows in the order of their distance from every row.
 _FEW = 8
 
 
 class KNN(Information):
-    """Nearest-neighbour estimates that count ties instead of breaking them, so that nothing is random.
+    """Nearest-neighbour estimates, where distances tie as their mean over all ways to break the ties: nothing is random.
 
     Parameters
     ----------

@@ -368,6 +368,8 @@ def _sum_of_crossed(points: Points, whole: Strips, ball: Ball, joint: Found, x: 
             inner, outer = limits
             along_x, along_z = (x.inside[row], x.within[row]), (z.inside[row], z.within[row])
             if crossed(limits, joint.within[row] - joint.inside[row], along_x, along_z):
+                # Strips hold values as they are: different levels are apart by more than the distance that counts.
+                outer = np.inf if joint.radius[row] >= ball.far else outer
                 in_x = _count_in_strips(points, whole, zero(), strip, point, (outer, inner), inner, pointers)[0]
                 in_z = _count_in_strips(points, whole, zero(), strip, point, (inner, outer), inner, pointers)[0]
                 counts = (joint.inside[row], in_x, in_z, joint.within[row])
