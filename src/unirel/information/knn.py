@@ -28,7 +28,7 @@ _FEW = 8
 
 
 class KNN(Information):
-    """Nearest-neighbour estimates, where distances tie as their mean over all ways to break the ties: nothing is random.
+    """Nearest-neighbour estimates; where distances tie, their mean over all ways to break the ties: nothing is random.
 
     Parameters
     ----------
