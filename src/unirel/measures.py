@@ -43,15 +43,13 @@ def mutual_information(
 
     Notes
     -----
-    For a discrete target the estimate is that of Ross [1]_ with ties counted, for a continuous one that of Kraskov et
-    al. [2]_ with closed balls where a distance ties [3]_. Nothing is random.
+    For a discrete target the estimate is that of Ross [1]_, for a continuous one that of Kraskov et al. [2]_. Where
+    distances tie, it is the mean over all ways to break the ties. Nothing is random.
 
     References
     ----------
     .. [1] B. C. Ross (2014). Mutual information between discrete and continuous data sets. PLoS ONE 9(2).
     .. [2] A. Kraskov, H. Stögbauer, P. Grassberger (2004). Estimating mutual information. Phys. Rev. E 69.
-    .. [3] O. C. Mesner, C. R. Shalizi (2021). Conditional mutual information estimation for mixed, discrete and
-       continuous data. IEEE Trans. Inf. Theory 67(1).
 
     Examples
     --------
