@@ -496,7 +496,10 @@ def test_relevance_alone_takes_the_copies():
 @pytest.mark.parametrize("coins", [True, False])
 @pytest.mark.parametrize("criterion", ["jmi", "jmim", "cmim", "gsa"])
 @pytest.mark.parametrize("seed", range(3))
-def test_auto_stops_among_the_informative_features(seed, criterion, coins):
+def test_auto_stops_among_the_informative_features(request, seed, criterion, coins):
+    if (seed, criterion, coins) == (2, "jmim", True):
+        known = "goes on to 14: the shuffled copies differ from those of the first round, and the rule bounds nothing"
+        request.applymarker(pytest.mark.xfail(reason=known, strict=True))
     X, y, origin = planted(seed, coins)
     (selection,) = selection_path(
         X, y, criteria=criterion, betas=0, n_features_to_select="auto", max_seconds=300, estimator="knn"
@@ -504,4 +507,4 @@ def test_auto_stops_among_the_informative_features(seed, criterion, coins):
     assert selection.complete
     assert selection.reason == f"a shuffled feature scored best at step {len(selection) + 1}"
     assert set(informative(selection, origin)) >= {0, 1, 2, 3}
-    assert 4 <= len(selection) <= 17
+    assert 4 <= len(selection) <= 12
