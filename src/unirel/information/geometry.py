@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from scipy.special import digamma
 
 from unirel.information.base import Block, Changes, Values
-from unirel.kernels.add_one import LANES
 from unirel.kernels.line import Line
 from unirel.kernels.metric import CHEBYSHEV, EUCLIDEAN, MANHATTAN, Ball
 from unirel.kernels.plane import Strips, cut_strips
@@ -129,14 +128,6 @@ def make_strips(fixed: Columns, labels: NDArray[np.int32], n_groups: int, n_neig
     strip_of = np.empty(len(fixed), np.int32)
     strip_of[order] = np.repeat(np.arange(len(starts) - 1, dtype=np.int32), np.diff(starts))
     return Strips(strip_of, starts, values[starts[:-1]], values[starts[1:] - 1], firsts)
-
-
-def side_by_side(columns: Columns) -> Columns:
-    """Columns of an array with a row for every row of the data, filled up with zeros to whole lanes."""
-    n_columns, n_samples = columns.shape
-    result = np.zeros((n_samples, -(-n_columns // LANES) * LANES), columns.dtype)
-    result[:, :n_columns] = columns.T
-    return result
 
 
 def _standard_error(change: Values, square: Values, n_rows: int) -> Values:

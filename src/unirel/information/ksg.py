@@ -4,8 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unirel.information.base import Block, Changes, Values
-from unirel.information.geometry import Columns, Geometry, Rows, line_of, make_strips, side_by_side, sorted_by
-from unirel.kernels.add_one import add_one_to_line
+from unirel.information.geometry import Columns, Geometry, Rows, line_of, make_strips, sorted_by
+from unirel.kernels.change_one import add_one_to_line, make_room, side_by_side
 from unirel.kernels.drop_one import drop_one_from_line
 from unirel.kernels.plane import ksg_in_plane
 from unirel.kernels.space import Sorted, count_by_side, count_in_balls, find_balls, ksg_sum
@@ -63,7 +63,8 @@ class KSG:
         def work(part: Rows, sums: Values) -> float:
             if added is None:
                 return drop_one_from_line(block, line, part, self._ball, sums)
-            return add_one_to_line(block, added, line, part, self._ball, sums)
+            room = make_room(geometry.n_samples, self._ball.n_neighbors)
+            return add_one_to_line(block, added, line, part, self._ball, room, sums)
 
         centers = np.arange(geometry.n_samples) if rows is None else rows
         n_columns = len(block) if candidates is None else len(candidates)

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unirel.information.base import Block, Changes, Values
-from unirel.information.geometry import Columns, Geometry, Rows, make_strips, side_by_side, sorted_by
-from unirel.kernels.add_one import add_one_to_classes
-from unirel.kernels.drop_one import drop_one_from_classes, drop_one_from_sum
+from unirel.information.geometry import Columns, Geometry, Rows, make_strips, sorted_by
+from unirel.kernels.change_one import change_one_in_classes, make_room, side_by_side
+from unirel.kernels.drop_one import drop_one_from_classes
 from unirel.kernels.line import Classes, ross_on_line
 from unirel.kernels.plane import ross_in_plane
 from unirel.kernels.space import ross_in_space
@@ -85,18 +85,19 @@ class Ross:
     ) -> Changes:
         """Changes of I(block; labels) without each of its columns or, if there are candidates, with each of them."""
         ball, classes = self._geometry.ball(metric), self._by_class
-        block = self._sorted(block)
-        added = None if candidates is None else side_by_side(self._sorted(candidates))
-        drop_one = drop_one_from_classes if metric == "chebyshev" else drop_one_from_sum
+        block, leaving = self._sorted(block), candidates is None
+        columns = block if candidates is None else self._sorted(candidates)
+        # Where a column leaves the maximum norm, the second largest difference is all that has to be known.
+        changed = None if leaving and metric == "chebyshev" else side_by_side(columns)
 
         def work(part: Rows, sums: Values) -> float:
-            if added is None:
-                return drop_one(block, classes, part, ball, sums)
-            return add_one_to_classes(block, added, classes, part, ball, sums)
+            if changed is None:
+                return drop_one_from_classes(block, classes, part, ball, sums)
+            room = make_room(self.n_samples, ball.n_neighbors)
+            return change_one_in_classes(block, changed, classes, part, leaving, ball, room, sums)
 
         centers = self._centers(rows)
-        n_columns = len(block) if candidates is None else len(candidates)
-        return self._geometry.changes(work, n_columns, centers, self._constant(centers), progress)
+        return self._geometry.changes(work, len(columns), centers, self._constant(centers), progress)
 
     def nested(self, columns: Columns, metric: str) -> Values:
         """I(first columns; labels) of the first column, the first two, and so on."""

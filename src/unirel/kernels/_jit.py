@@ -20,7 +20,14 @@ def kernel(function: Function) -> Function:
     return cast(Function, numba.njit(nogil=True, cache=True, error_model="numpy")(function))
 
 
-@kernel
+def inner(function: Function) -> Function:
+    """Compile `function` for other kernels only: they keep its machine code in theirs, and Python cannot call it."""
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+    compiled = numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)(function)
+    return cast(Function, compiled)
+
+
+@inner
 def zero() -> int:
     """0 like any other number. A plain 0 is a type of its own, and a kernel that is given one is compiled once more."""
     return int(np.int64(0))
