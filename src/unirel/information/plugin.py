@@ -187,20 +187,23 @@ class Plugin(Information):
         """The same where even candidate and target have too many joint levels: only those in use are counted."""
         with_fixed = _combine(alone, fixed)
         blocks = (alone, with_fixed, _combine(alone, other), _combine(with_fixed, other))
-        pairs = [sum_n_log_n(np.bincount(coded.codes, self._weights), self._known) for coded in blocks]
+        pairs = [self._sum_n_log_n(np.bincount(coded.codes, self._weights)) for coded in blocks]
         return [total for total, _ in pairs], [used for _, used in pairs]
 
     def _entropy(self, coded: Coded) -> float:
-        counts = np.bincount(coded.codes, self._weights)
-        total, used = sum_n_log_n(counts, self._known)
+        total, used = self._sum_n_log_n(np.bincount(coded.codes, self._weights))
         return float(self._entropies(np.array([total]), np.array([used]))[0])
 
     def _entropies(self, sums: Values, used: NDArray[np.int64] | None) -> Values:
         """Entropies from sums of n log n and, if they are to be corrected, from how many levels are in use."""
-        entropies = (sum_n_log_n(np.array([self._total]), self._known)[0] - sums) / self._total
+        entropies = (self._sum_n_log_n([self._total])[0] - sums) / self._total
         if used is not None and self.options["correction"] is not None:
             entropies += (used - 1) / (2 * self._total)
         return np.asarray(entropies)
+
+    def _sum_n_log_n(self, counts: ArrayLike) -> tuple[float, int]:
+        # Counts and weights in one type, so that the kernel is compiled once.
+        return sum_n_log_n(np.asarray(counts, np.float64), self._known)
 
     def _block(self, columns: Block) -> Coded:
         """Codes of the joint levels of several columns."""

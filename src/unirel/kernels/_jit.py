@@ -5,6 +5,7 @@ from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
+from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -21,10 +22,8 @@ def kernel(function: Function) -> Function:
 
 
 def inner(function: Function) -> Function:
-    """Compile `function` for other kernels only: they keep its machine code in theirs, and Python cannot call it."""
-    options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
-    compiled = numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)(function)
-    return cast(Function, compiled)
+    """Let kernels call `function`: each keeps its machine code in its own. Called from Python it is plain Python."""
+    return register_jitable(error_model="numpy")(function)
 
 
 @inner
