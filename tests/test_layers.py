@@ -34,6 +34,17 @@ LAYERS = {
         "unirel.table",
     ],
     "measures": ["numpy", "unirel.options", "unirel.table", "unirel.information"],
+    "significance": [
+        "numpy",
+        "scipy.stats",
+        "unirel.errors",
+        "unirel.work",
+        "unirel.options",
+        "unirel.results",
+        "unirel.table",
+        "unirel.information",
+        "unirel.measures",
+    ],
     "classifiers": ["numpy", "scipy", "sklearn", "unirel.errors", "unirel.work", "unirel.options", "unirel.table"],
     "criteria": ["numpy", "unirel.options"],
     "unique": [

@@ -46,6 +46,25 @@ class Ross:
         ball = self._geometry.ball()
         return self._each_column(lambda columns, orders: ross_on_line(columns, orders, self._classes, ball), candidates)
 
+    def permuted_on_line(self, candidates: Block, orders: Rows) -> Values:
+        """The same with the labels in other orders, one row for each; candidates are sorted once for all of them."""
+        if self.n_samples == 0:
+            return np.zeros((len(orders), len(candidates)))
+        ball, labels = self._geometry.ball(), np.full(self._geometry.n_samples, -1, np.int32)
+        labels[self._rows] = self._classes.labels
+
+        def work(part: Rows) -> Values:
+            columns = self._geometry.values[part]
+            sorts, sums = np.argsort(columns, axis=1), np.empty((len(part), len(orders)))
+            for place, order in enumerate(orders):
+                moved = labels[order]
+                # Rows that are left out move too, and what is left of an order is in order.
+                kept = sorts if self.n_samples == len(moved) else sorts[moved[sorts] >= 0].reshape(len(part), -1)
+                sums[:, place] = ross_on_line(columns, kept, Classes(moved, self._classes.starts), ball)
+            return sums
+
+        return self._mean(self._geometry.each_part(work, candidates)).T
+
     def in_plane(self, candidates: Block, fixed: int) -> Values:
         """I(candidate, fixed; labels) of every candidate, in the maximum norm."""
         if self.n_samples == 0:
