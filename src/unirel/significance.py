@@ -103,7 +103,7 @@ def relevance_test(X: Any, y: Any, **options: Unpack[SignificanceOptions]) -> Re
 
 @documented(SignificanceOptions)
 def conditional_test(
-    X: Any, y: Any, given: Any, *, group_size: int = 4, **options: Unpack[SignificanceOptions]
+    X: Any, y: Any, given: Any, *, group_size: int = 3, **options: Unpack[SignificanceOptions]
 ) -> RelevanceTest:
     """Test of every column when others are known: whether it adds anything to them, or whether that could be chance.
 
