@@ -184,6 +184,8 @@ LAYERS = {
         "unirel.options",
         "unirel.table",
         "unirel.information",
+        "unirel.results",
+        "unirel.significance",
         "unirel.redundancy",
         "unirel.datasets",
         "unirel.evaluation",

@@ -404,8 +404,8 @@ def test_the_result_as_a_frame_and_as_plain_values(rng):
     assert plain["features"][2]["p_value"] is None
     assert plain["settings"]["n_permutations"] == 99
     assert repr(test) == "RelevanceTest(1 of 2 significant at 0.05)"
-    assert test.threshold() == test.information[1]
-    assert test.threshold(0.001) == np.inf
+    assert test.significant().tolist() == [False, True, False]
+    assert not test.significant(0.001).any()
 
 
 @pytest.mark.parametrize(
@@ -519,13 +519,13 @@ STRONG = {
 @pytest.mark.slow
 @pytest.mark.parametrize("target_kind", KINDS)
 @pytest.mark.parametrize("estimator", ["knn", "binned"])
-@pytest.mark.parametrize("known", STRONG)
-def test_conditional_p_values_of_noise_are_not_too_small_over_500_tables(known, estimator, target_kind):
+@pytest.mark.parametrize(("known", "noise"), [("numbers", 0.3), ("numbers", 0.1), ("levels", 0.3)])
+def test_conditional_p_values_of_noise_are_not_too_small_over_500_tables(known, noise, estimator, target_kind):
     """Column and target both follow what is given, and by themselves tell each other much."""
 
     def make(rng):
         z = STRONG[known](rng, 80)
-        x, y = z + 0.3 * rng.standard_normal(80), z + 0.3 * rng.standard_normal(80)
+        x, y = z + noise * rng.standard_normal(80), z + noise * rng.standard_normal(80)
         y = (y > np.median(y)).astype(int) if target_kind == "discrete" else y
         kinds = {0: "continuous", 1: "discrete" if known == "levels" else "continuous"}
         options = {"given": [1], "estimator": estimator, "n_bins": 4, "kinds": kinds, "target_kind": target_kind}

@@ -334,10 +334,6 @@ class RelevanceTest:
         """Which features have an adjusted value up to `alpha`."""
         return np.asarray(self.adjusted <= alpha)
 
-    def threshold(self, alpha: float = 0.05) -> float:
-        """The least information of any significant feature; infinity if there is none."""
-        return float(self.information[self.significant(alpha)].min(initial=np.inf))
-
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, numbers and strings, fit for JSON: NaN is None."""
         columns = self._columns()

@@ -92,13 +92,7 @@ def relevance_test(X: Any, y: Any, **options: Unpack[SignificanceOptions]) -> Re
     """
     chosen = complete(SignificanceOptions, options, "relevance_test")
     table = Table.from_data(X, y, **part_of(ReadingOptions, chosen))
-    information = make_information(table, part_of(EstimationOptions, chosen))
-    rng = np.random.default_rng(chosen["random_state"])
-
-    def draw(n_orders: int) -> Columns:
-        return np.array([rng.permutation(table.n_samples) for _ in range(n_orders)])
-
-    return _test(information, np.empty(0, np.intp), draw, chosen)
+    return permutation_test(make_information(table, part_of(EstimationOptions, chosen)), chosen)
 
 
 @documented(SignificanceOptions)
@@ -164,6 +158,16 @@ def conditional_test(
     if groups.max() + 1 == table.n_samples:
         raise ValueError("given has different levels in every row, so nothing can be shuffled; give fewer columns")
     return _test(information, known, _within(groups, chosen["random_state"]), chosen, {"group_size": group_size})
+
+
+def permutation_test(information: Information, options: SignificanceOptions) -> RelevanceTest:
+    """The test of `relevance_test`, with an estimator that is there already and all options."""
+    rng = np.random.default_rng(options["random_state"])
+
+    def draw(n_orders: int) -> Columns:
+        return np.array([rng.permutation(information.table.n_samples) for _ in range(n_orders)])
+
+    return _test(information, np.empty(0, np.intp), draw, options)
 
 
 def _test(
