@@ -10,7 +10,7 @@ from scipy.stats import chi2, chi2_contingency, false_discovery_control, kstest
 import unirel
 from unirel.information.base import Information, make_information
 from unirel.options import EstimationOptions, complete
-from unirel.significance import Tally, _halve, _neighborhoods
+from unirel.significance import Tally, _part, _neighborhoods
 from unirel.table import Table
 
 # Short tests have few permutations, and small tables have small classes.
@@ -275,7 +275,7 @@ def test_numbers_with_missing_values_have_groups_of_their_own(rng):
 @given(st.integers(1, 60), st.integers(1, 3), st.integers(2, 6), st.integers(0, 2**20))
 def test_neighborhoods_are_small_and_narrow(n_rows, n_columns, size, seed):
     numbers = np.random.default_rng(seed).standard_normal((n_columns, n_rows))
-    groups = _halve(numbers, np.zeros(n_rows, np.intp), size)
+    groups = _part(numbers, np.zeros(n_rows, np.intp), size)
     counts = np.bincount(groups)
     assert counts.max() < 2 * size
     assert counts.min() >= min(size, n_rows)
@@ -284,7 +284,7 @@ def test_neighborhoods_are_small_and_narrow(n_rows, n_columns, size, seed):
 
 
 def test_equal_numbers_are_one_group():
-    groups = _halve(np.zeros((1, 40)), np.zeros(40, np.intp), 4)
+    groups = _part(np.zeros((1, 40)), np.zeros(40, np.intp), 4)
     assert set(groups) == {0}
 
 
