@@ -1,5 +1,8 @@
 """Permutation tests: p-values equal to their definition, uniform where there is nothing, small where there is."""
 
+import doctest
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,7 +13,7 @@ from scipy.stats import chi2, chi2_contingency, false_discovery_control, kstest
 import unirel
 from unirel.information.base import Information, make_information
 from unirel.options import EstimationOptions, complete
-from unirel.significance import Tally, _part, _neighborhoods
+from unirel.significance import Tally, _neighborhoods, _part
 from unirel.table import Table
 
 # Short tests have few permutations, and small tables have small classes.
@@ -427,6 +430,14 @@ def test_a_group_needs_two_rows():
         unirel.conditional_test([[0.5], [1.5], [2.5], [3.5]], [0, 1, 0, 1], [0], group_size=1)
 
 
+@pytest.mark.slow
+def test_the_page_about_certainty_runs():
+    page = Path(__file__).parents[1] / "docs" / "how_sure.rst"
+    result = doctest.testfile(str(page), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)
+    assert result.attempted > 20
+    assert result.failed == 0
+
+
 # Under the null
 
 
@@ -519,7 +530,7 @@ STRONG = {
 @pytest.mark.slow
 @pytest.mark.parametrize("target_kind", KINDS)
 @pytest.mark.parametrize("estimator", ["knn", "binned"])
-@pytest.mark.parametrize(("known", "noise"), [("numbers", 0.3), ("numbers", 0.1), ("levels", 0.3)])
+@pytest.mark.parametrize(("known", "noise"), [("numbers", 0.3), ("levels", 0.3), ("levels", 0.1)])
 def test_conditional_p_values_of_noise_are_not_too_small_over_500_tables(known, noise, estimator, target_kind):
     """Column and target both follow what is given, and by themselves tell each other much."""
 
@@ -535,6 +546,23 @@ def test_conditional_p_values_of_noise_are_not_too_small_over_500_tables(known, 
     assert_not_too_small(plain)
     if known == "levels" and estimator == "knn":
         assert_uniform(smoothed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target_kind", KINDS)
+@pytest.mark.parametrize("estimator", ["knn", "binned"])
+def test_near_copies_of_what_is_given_are_where_it_ends(estimator, target_kind):
+    """At a correlation of 0.995 neighbours are no longer near enough; how much that costs is known."""
+
+    def make(rng):
+        z = rng.standard_normal(80)
+        x, y = z + 0.1 * rng.standard_normal(80), z + 0.1 * rng.standard_normal(80)
+        y = (y > np.median(y)).astype(int) if target_kind == "discrete" else y
+        options = {"given": [1], "estimator": estimator, "n_bins": 4, "kinds": "continuous", "target_kind": target_kind}
+        return np.column_stack([x, z]), y, options
+
+    plain, _ = null_p_values(500, make, n_permutations=39, test=unirel.conditional_test)
+    assert np.mean(plain <= 0.05) < 0.12
 
 
 def planted(rng, n_samples=200, n_informative=10, n_features=60):
