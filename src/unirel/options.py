@@ -90,6 +90,11 @@ def _check_seed(parameter: str, value: Any) -> None:
         check_whole_number(parameter, value, 0)
 
 
+def _check_stop(parameter: str, value: Any) -> None:
+    if value is not None:
+        check_whole_number(parameter, value, 1)
+
+
 def _check_method(parameter: str, value: Any) -> None:
     if isinstance(value, str):
         check_choice(parameter, value, BOOSTS)
@@ -271,9 +276,43 @@ class ProgressOptions(TypedDict, total=False):
 
     progress: Annotated[
         Progress | None,
-        Option(None, "callable, optional", "Called as ``progress(done, total)`` after each selected feature."),
+        Option(None, "callable, optional", "Called as ``progress(done, total)`` as the work goes on."),
     ]
     verbose: Annotated[bool, Option(False, "bool", "Show progress on standard error.")]
+
+
+class SignificanceOptions(MeasureOptions, ProgressOptions, total=False):
+    """How it is tested whether columns tell anything."""
+
+    n_permutations: Annotated[
+        int,
+        Option(
+            1000,
+            "int",
+            "Permutations at most; no p-value is below one in that many.",
+            lambda parameter, value: check_whole_number(parameter, value, 1),
+        ),
+    ]
+    stop_after: Annotated[
+        int | None,
+        Option(
+            20,
+            "int, optional",
+            "A column is settled once that many permutations tell at least as much as the data; None for never.",
+            _check_stop,
+        ),
+    ]
+    adjust: Annotated[
+        Literal["fdr", "family"],
+        Option(
+            "fdr",
+            '{"fdr", "family"}',
+            "What adjusted values bound: the expected share of false alarms among all that are called significant, or "
+            "the chance of any false alarm, from the maximum over all columns, for which no column can stop early.",
+            _one_of("fdr", "family"),
+        ),
+    ]
+    random_state: Annotated[int | None, Option(0, "int, optional", "Seed of the permutations.", _check_seed)]
 
 
 class SearchOptions(MeasureOptions, ClassifierOptions, ProgressOptions, total=False):

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -283,6 +284,84 @@ class Redundancy:
             "joint_information": self.curve.tolist(),
             "unique_relevance": _plain(self.unique_relevance[self.order]),
             "role": self.roles,
+        }
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RelevanceTest:
+    """Which features tell something about a target, beyond what chance would let them tell.
+
+    Attributes
+    ----------
+    information : ndarray of shape (n_features,)
+        I(Xk; y), or I(Xk; y | given), in nats; NaN for ignored features.
+    p_value : ndarray of shape (n_features,)
+        How likely a feature without any relation to the target tells at least that much; NaN where nothing is tested.
+    adjusted : ndarray of shape (n_features,)
+        The same for all features together, see `adjust`; NaN where nothing is tested.
+    n_permutations : ndarray of int of shape (n_features,)
+        Permutations behind each p-value; 0 where it is that of a chi-square distribution or nothing is tested.
+    names : tuple of str
+        Names of all features.
+    given : tuple of str
+        Names of the columns that are known.
+    adjust : {"fdr", "family"}
+        What calling all features with an adjusted value up to alpha significant bounds by alpha: the expected share of
+        false alarms among them, or the chance of any.
+    complete : bool
+        False if the test was interrupted; p-values are valid all the same, from fewer permutations.
+    settings : dict
+        Everything else that was asked for.
+    """
+
+    information: NDArray[np.float64]
+    p_value: NDArray[np.float64]
+    adjusted: NDArray[np.float64]
+    n_permutations: NDArray[np.int64]
+    names: tuple[str, ...]
+    given: tuple[str, ...]
+    adjust: str
+    complete: bool
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        beside = f", given={list(self.given)}" if self.given else ""
+        mark = "" if self.complete else ", complete=False"
+        n_tested = np.count_nonzero(~np.isnan(self.adjusted))
+        return f"RelevanceTest({np.count_nonzero(self.significant())} of {n_tested} significant at 0.05{beside}{mark})"
+
+    def significant(self, alpha: float = 0.05) -> NDArray[np.bool_]:
+        """Which features have an adjusted value up to `alpha`."""
+        return np.asarray(self.adjusted <= alpha)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain lists, numbers and strings, fit for JSON: NaN is None."""
+        columns = self._columns()
+        return {
+            "adjust": self.adjust,
+            "complete": self.complete,
+            "given": list(self.given),
+            "features": [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)],
+            "settings": dict(self.settings),
+        }
+
+    def to_frame(self) -> Any:
+        """One row per feature: position, name, information, p-value, adjusted value, permutations."""
+        return make_frame(self._columns())
+
+    def plot(self, ax: Any = None, **options: Any) -> Any:
+        """Draw the features by how much they tell, see `unirel.plotting.SignificanceDisplay`."""
+        # Figures read results, so that results can name figures only.
+        return import_module("unirel.plotting").SignificanceDisplay(self).plot(ax, **options)
+
+    def _columns(self) -> dict[str, list[Any]]:
+        return {
+            "feature": list(range(len(self.names))),
+            "name": list(self.names),
+            "information": _plain(self.information),
+            "p_value": _plain(self.p_value),
+            "adjusted": _plain(self.adjusted),
+            "n_permutations": self.n_permutations.tolist(),
         }
 
 

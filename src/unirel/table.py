@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple, Unpack
@@ -85,7 +86,7 @@ class Table:
         columns: Columns,
         n_features: int,
         classes: NDArray[Any] | None,
-        contents: _Contents | _Shuffled,
+        contents: _Contents | _Reordered,
         probes: Positions | None = None,
     ) -> None:
         self.columns = columns
@@ -221,6 +222,11 @@ class Table:
         parts = [names[:n], Names("{} (shuffled)", names[:n]), names[n:]]
         columns = Columns(parts, self.columns.facts.take(contents.origins), self.n_samples)
         return Table(columns, n, self.classes, contents, n + self.features)
+
+    def moved(self, columns: Sequence[int] | Positions, order: Positions) -> Table:
+        """The table with the rows of some columns in another order, a permutation; all others stay where they are."""
+        contents = _Moved(self._contents, len(self.columns), columns, order)
+        return Table(self.columns, self.n_features, self.classes, contents, self.probes)
 
     def take(self, columns: Positions, rows: Positions) -> Table:
         """A small table of its own: some columns of some rows, and the target."""
@@ -457,24 +463,34 @@ class _Contents:
         return source.label(position)
 
 
-class _Shuffled:
-    """Contents with a shuffled copy of each feature behind the features; it is shuffled when it is asked for."""
+class _Reordered(ABC):
+    """Contents in which the rows of some columns stand in another order; they are moved when they are asked for.
 
-    def __init__(self, contents: _Contents, shape: tuple[int, int], n_features: int, random_state: Any) -> None:
-        self._n_samples, n_columns = shape
-        features = np.arange(n_features)
-        self.origins: Positions = np.concatenate([features, features, np.arange(n_features, n_columns)])
-        self.sparse, self.scale = contents.sparse, contents.scale
-        self._contents, self._n_features = contents, n_features
-        self._start = np.random.PCG64(int(np.random.default_rng(random_state).integers(2**63))).state
+    Parameters
+    ----------
+    contents : _Contents or _Reordered
+        What is reordered.
+    origins : ndarray of int
+        The column of the contents that each column is made from.
+    """
+
+    def __init__(self, contents: _Contents | _Reordered, origins: Positions) -> None:
+        self.origins = origins
+        self.sparse: SparseColumns | None = contents.sparse
+        self.scale: str | None = contents.scale
+        self._contents = contents
+
+    @abstractmethod
+    def _orders(self, columns: Positions) -> Iterator[tuple[int, Positions]]:
+        """Which of the columns are reordered, and where their rows go."""
 
     def codes_of(self, columns: Positions) -> Codes:
         """Codes of discrete columns, one row each."""
-        return self._shuffle(self._contents.codes_of(self.origins[columns]), columns)
+        return self._reorder(self._contents.codes_of(self.origins[columns]), columns)
 
     def numbers_of(self, columns: Positions) -> NDArray[np.float64]:
         """Numbers of continuous columns, one row each, NaN where they are missing."""
-        return self._shuffle(self._contents.numbers_of(self.origins[columns]), columns)
+        return self._reorder(self._contents.numbers_of(self.origins[columns]), columns)
 
     def sparse_block(self, columns: Positions) -> SparseBlock:
         """Entries of discrete sparse columns and their codes."""
@@ -490,18 +506,9 @@ class _Shuffled:
     def scaled(self) -> _Scaled:
         """All columns as rows of one matrix, see `Table`."""
         values, far, unit = self._contents.scaled
-        return _Scaled(self._shuffle(values[self.origins], np.arange(len(self.origins))), far, unit)
+        return _Scaled(self._reorder(values[self.origins], np.arange(len(self.origins))), far, unit)
 
-    def _orders(self, columns: Positions) -> Iterator[tuple[int, Positions]]:
-        """Which of the columns are copies, and where their rows go."""
-        bits = np.random.PCG64(0)
-        for place in np.flatnonzero((columns >= self._n_features) & (columns < 2 * self._n_features)).tolist():
-            # Each copy has a part of the random numbers for itself, so it is the same whoever asks for it.
-            bits.state = self._start
-            bits.advance(int(columns[place]) << 64)
-            yield place, np.random.Generator(bits).permutation(self._n_samples)
-
-    def _shuffle(self, rows: NDArray[Any], columns: Positions) -> NDArray[Any]:
+    def _reorder(self, rows: NDArray[Any], columns: Positions) -> NDArray[Any]:
         rows = rows if rows.flags.owndata else rows.copy()  # The contents' own rows must stay as they are.
         for place, order in self._orders(columns):
             rows[place, order] = rows[place].copy()
@@ -515,6 +522,39 @@ class _Shuffled:
             entries = slice(starts[place], starts[place + 1])
             rows[entries] = order[rows[entries]]
         return rows
+
+
+class _Shuffled(_Reordered):
+    """Contents with a shuffled copy of each feature behind the features."""
+
+    def __init__(self, contents: Any, shape: tuple[int, int], n_features: int, random_state: Any) -> None:
+        self._n_samples, n_columns = shape
+        self._n_features = n_features
+        features = np.arange(n_features)
+        super().__init__(contents, np.concatenate([features, features, np.arange(n_features, n_columns)]))
+        self._start = np.random.PCG64(int(np.random.default_rng(random_state).integers(2**63))).state
+
+    def _orders(self, columns: Positions) -> Iterator[tuple[int, Positions]]:
+        """Which of the columns are copies, and where their rows go."""
+        bits = np.random.PCG64(0)
+        for place in np.flatnonzero((columns >= self._n_features) & (columns < 2 * self._n_features)).tolist():
+            # Each copy has a part of the random numbers for itself, so it is the same whoever asks for it.
+            bits.state = self._start
+            bits.advance(int(columns[place]) << 64)
+            yield place, np.random.Generator(bits).permutation(self._n_samples)
+
+
+class _Moved(_Reordered):
+    """Contents in which the rows of some columns are moved together."""
+
+    def __init__(self, contents: Any, n_columns: int, columns: Sequence[int] | Positions, order: Positions) -> None:
+        super().__init__(contents, np.arange(n_columns))
+        self._columns, self._places = np.asarray(columns, np.intp), np.argsort(order)
+
+    def _orders(self, columns: Positions) -> Iterator[tuple[int, Positions]]:
+        """Which of the columns are moved, and where their rows go."""
+        for place in np.flatnonzero(np.isin(columns, self._columns)).tolist():
+            yield place, self._places
 
 
 def _scale_rows(rows: NDArray[np.float64], scale: str | None) -> NDArray[np.float64]:

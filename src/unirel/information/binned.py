@@ -25,5 +25,6 @@ class Binned(Plugin):
     def _make_bins(self) -> Bins:
         n_bins, binning, target = self.options["n_bins"], self.options["binning"], self.table.target
         self.n_bins = min(20, max(3, round(self._total**0.25))) if n_bins == "auto" else int(n_bins)
-        labels = self.table.codes(target) if binning == "mdl" and self.table.discrete[target] else None
+        self.looks_at_target = binning == "mdl" and bool(self.table.discrete[target])
+        labels = self.table.codes(target) if self.looks_at_target else None
         return Bins(self.table, Rule(self.n_bins, binning, labels, self._weights), self.options["n_jobs"])

@@ -1,5 +1,6 @@
 """Mutual information of discrete columns, from the frequencies of their levels."""
 
+from copy import copy
 from typing import NamedTuple, Unpack
 
 import numpy as np
@@ -98,6 +99,29 @@ class Plugin(Information):
     def joint_entropy(self, candidates: Block, selected: Block) -> Values:
         """H(candidate, selected, target) of every candidate."""
         return self._margins(candidates, selected).xsy
+
+    def conditional_relevance(self, candidates: Block, given: Block) -> Values:
+        """I(candidate; target | given) of every candidate."""
+        return _conditional(self._margins(candidates, given))
+
+    def permuted(self, candidates: Block, given: Block, orders: Columns) -> Values:
+        """I(candidate; target | given) with the rows of target and given in other orders; codes are made once."""
+        if self.looks_at_target:
+            return super().permuted(candidates, given, orders)
+        candidates, fixed, other = np.asarray(candidates, np.intp), self._block(given), self._block([self.table.target])
+        alone = copy(self)  # the orders are what is shared out among threads
+        alone.options = {**self.options, "n_jobs": 1}
+
+        def count(part: Columns) -> Values:
+            moved = ((Coded(block.codes[order], block.n_levels) for block in (fixed, other)) for order in part)
+            return np.array([_conditional(alone._count(candidates, *blocks)) for blocks in moved])
+
+        # The first one makes all codes that are missing, which is nothing that two threads could do.
+        parts = [orders[:1], *np.array_split(orders[1:], min(8, max(1, len(orders) - 1)))]
+        first = count(parts[0])
+        return np.concatenate(
+            [first, *map_tasks(count, [part for part in parts[1:] if len(part)], self.options["n_jobs"])]
+        )
 
     def levels(self, column: int) -> Codes:
         """Codes of a column."""
@@ -211,6 +235,11 @@ class Plugin(Information):
         for column in columns:
             block = _combine(block, Coded(self._codes.codes(column), int(self._codes.n_levels[column])))
         return block
+
+
+def _conditional(margins: Margins) -> Values:
+    """I(candidate; other | fixed) of every candidate."""
+    return margins.xs + margins.sy - margins.s - margins.xsy
 
 
 def check_weights(sample_weight: ArrayLike, n_samples: int) -> Values:

@@ -10,6 +10,7 @@ from unirel.information.geometry import Columns, Geometry, Rows, make_strips, so
 from unirel.kernels.change_one import change_one_in_classes, make_room, side_by_side
 from unirel.kernels.drop_one import drop_one_from_classes
 from unirel.kernels.line import Classes, ross_on_line
+from unirel.kernels.permutations import MARGIN, ross_of_labellings
 from unirel.kernels.plane import ross_in_plane
 from unirel.kernels.space import ross_in_space
 from unirel.kernels.subsets import add_nested_terms, add_subset_terms
@@ -18,6 +19,8 @@ from unirel.work import Progress, map_tasks
 # Subsets a thread works on at a time, and pairs of rows in all of them together.
 _SUBSETS_PER_TASK = 2**12
 _PAIRS_PER_TASK = 2**28
+# Neighbours of which all windows are looked at rather than one that moves.
+_FEW_NEIGHBORS = 8
 
 
 class Ross:
@@ -45,6 +48,36 @@ class Ross:
         """I(candidate; labels) of every candidate."""
         ball = self._geometry.ball()
         return self._each_column(lambda columns, orders: ross_on_line(columns, orders, self._classes, ball), candidates)
+
+    def permuted_on_line(self, candidates: Block, orders: Rows) -> Values:
+        """The same with the labels in other orders, one row for each; candidates are sorted once for all of them."""
+        if self.n_samples == 0:
+            return np.zeros((len(orders), len(candidates)))
+        labels = np.full(self._geometry.n_samples, -1, np.int32)
+        labels[self._rows] = self._classes.labels
+        moved = labels[orders]
+
+        def work(part: Rows) -> Values:
+            columns = self._geometry.values[part]
+            sorts = np.argsort(columns, axis=1)
+            return np.array([self._of_labellings(*column, moved) for column in zip(columns, sorts, strict=True)])
+
+        return self._mean(self._geometry.each_part(work, candidates)).T
+
+    def _of_labellings(self, column: Columns, order: Rows, labels: NDArray[np.int32]) -> Values:
+        """Sums of local terms of one column for each row of `labels`, which are below 0 where a row is left out."""
+        ball, starts = self._geometry.ball(), self._classes.starts
+        ascending = column[order]
+        n_equal = np.count_nonzero(ascending[1:] == ascending[:-1])
+        if ball.n_neighbors <= _FEW_NEIGHBORS and n_equal * 8 < self.n_samples == len(order):
+            line = np.pad(ascending, MARGIN, constant_values=((-np.inf, np.inf),))
+            return ross_of_labellings(line, order, labels, starts, ball)
+        sums = np.empty(len(labels))
+        for place, own in enumerate(labels):
+            # What is left of an order without the rows that are left out is in order.
+            kept = order[own[order] >= 0]
+            sums[place] = ross_on_line(column[None], kept[None], Classes(own, starts), ball)[0]
+        return sums
 
     def in_plane(self, candidates: Block, fixed: int) -> Values:
         """I(candidate, fixed; labels) of every candidate, in the maximum norm."""
