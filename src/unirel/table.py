@@ -250,6 +250,9 @@ class Table:
         """How many rows each class of a discrete target has."""
         return np.bincount(self.codes(self.target))
 
+    def close(self) -> None:
+        """Give back what is kept elsewhere: nothing, if the table is in memory."""
+
     def _of_kind(self, columns: Sequence[int] | Positions, kind: int) -> Positions:
         """Columns as an array of positions, all of one kind."""
         chosen = np.asarray(columns, np.intp)

@@ -25,7 +25,7 @@ Top = Annotated[int, typer.Option("--top", "-n", min=0, help="How many rows, 0 f
 @takes(MeasureOptions, without=["metric"])
 def command(request: Request, top: Top = 30, *, printing: Printing, **options: Any) -> int:
     """Print how much every feature tells about the target by itself, in nats, best first."""
-    given = request.open(options, printing.messages)
+    given = request.open(options, printing.messages, in_parts=True)
     from unirel.information.base import make_information
 
     estimation = complete(EstimationOptions, part_of(EstimationOptions, given.options), "relevance")

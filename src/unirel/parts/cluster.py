@@ -17,6 +17,13 @@ from unirel.parts.table import Coded, Found, Kept, Parts, Values
 _WIDTH = 8
 
 
+def connect(address: str) -> Any:
+    """A client of a running cluster, which all that follows uses; it is closed when the process ends."""
+    from distributed import Client
+
+    return Client(address, timeout="10s")
+
+
 class DaskParts(Parts):
     """Partitions, not computed yet.
 
@@ -55,13 +62,15 @@ class DaskParts(Parts):
         return cls(parts, (*names, target if frame and isinstance(target, str) else "y"), sample_weight is not None)
 
     @classmethod
-    def of_files(cls, dataset: Any, y: str, sample_weight: str | None = None) -> DaskParts:
+    def of_files(
+        cls, dataset: Any, y: str, sample_weight: str | None = None, without: Collection[str] = ()
+    ) -> DaskParts:
         """Row groups of the files of a dataset, which the workers read themselves."""
         from dask import delayed
 
         from unirel.parts.files import FileParts
 
-        names = FileParts(dataset, y, sample_weight).names
+        names = FileParts(dataset, y, sample_weight, without).names
         read = delayed(read_group, pure=False)
         parts = []
         for fragment in dataset.get_fragments():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,18 +30,20 @@ class FileParts(Parts):
         Name of the column to explain, or its values.
     sample_weight : str or array of shape (n_samples,), optional
         Name of the column of weights, which is no feature then, or the weights.
+    without : collection of str
+        Columns that are left out.
     """
 
-    def __init__(self, dataset: Any, y: Any, sample_weight: Any = None) -> None:
+    def __init__(self, dataset: Any, y: Any, sample_weight: Any = None, without: Collection[str] = ()) -> None:
         names = list(dataset.schema.names)
         taken = [names[find_column(one, names)] for one in (y, sample_weight) if isinstance(one, str)]
-        features = [name for name in names if name not in taken]
+        features = [name for name in names if name not in taken and name not in without]
         if not features:
             raise ValueError(
                 f"X has 0 feature(s) beside {', '.join(map(repr, taken))} while a minimum of 1 is required."
             )
         self._dataset, self._y, self._weights = dataset, y, sample_weight
-        self._features = features
+        self._features, self._used = features, {*features, *taken}
         self.names = (*features, y if isinstance(y, str) else str(getattr(y, "name", None) or "y"))
         self.weighted = sample_weight is not None
 
@@ -64,6 +66,15 @@ class FileParts(Parts):
     def keep(self, plan: Plan, n_rows: Sequence[int], grid: Callable[[Values], Values], scratch: Any) -> _KeptOnDisk:
         """Write the codes of all rows to a scratch file."""
         files = Scratch(scratch)
+        try:
+            return self._write(plan, n_rows, grid, files)
+        except BaseException:  # Ctrl-C too
+            files.close()
+            raise
+
+    def _write(
+        self, plan: Plan, n_rows: Sequence[int], grid: Callable[[Values], Values], files: Scratch
+    ) -> _KeptOnDisk:
         matrices = empty_matrices(plan.n_levels, sum(n_rows), files.empty)
         weights = files.empty((sum(n_rows),), np.float64) if self.weighted else None
         widths, places = find_places(plan.n_levels)
@@ -90,6 +101,7 @@ class FileParts(Parts):
                 self._check_schema(fragment, label)
                 for batch in fragment.to_batches(
                     schema=self._dataset.schema,
+                    columns=[name for name in self._dataset.schema.names if name in self._used],
                     batch_size=max(1024, _BATCH // len(self.names)),
                     batch_readahead=1,
                     fragment_readahead=1,
@@ -133,3 +145,7 @@ class _KeptOnDisk(Kept):
     def release(self) -> None:
         """Take codes out of memory; they are read again when they are needed."""
         self.files.release()
+
+    def close(self) -> None:
+        """Delete the file."""
+        self.files.close()

@@ -48,9 +48,10 @@ def sketched_edges(seen: Seen, n_bins: int, binning: str) -> Values:
     if binning == "width" and seen.lowest <= seen.highest:
         edges[0] = seen.lowest + (seen.highest - seen.lowest) * (np.arange(1, n_bins) / n_bins)
     elif binning == "frequency" and seen.sketch is not None and not seen.sketch.is_empty():
-        values, weights = np.array(sorted(seen.sketch)).T
-        before = np.append(0.0, np.cumsum(weights))[None]
-        frequency_edges(np.ascontiguousarray(values)[None], np.array([len(values)]), before, n_bins, edges)
+        values = np.unique([value for value, _ in seen.sketch])
+        # Not the weights beside the values: those of a merged sketch come out as 1.
+        below = np.rint(np.array(seen.sketch.get_cdf(values, True))[:-1] * seen.sketch.n)
+        frequency_edges(values[None], np.array([len(values)]), np.append(0.0, below)[None], n_bins, edges)
     return np.asarray(edges[0])
 
 

@@ -41,6 +41,9 @@ class Kept:
     def release(self) -> None:
         """Give back memory that can be read again."""
 
+    def close(self) -> None:
+        """Give back everything."""
+
 
 class Parts(ABC):
     """Rows in several places, that are looked at in parts and coded where they are.
@@ -140,6 +143,12 @@ class PartedTable(Table):
             plan = Plan.of(self._scan, self.columns.facts, self._wanted, cuts)
             self._kept = {key: (plan, self.parts.keep(plan, self._scan.n_rows, grid, scratch))}
         return self._kept[key]
+
+    def close(self) -> None:
+        """Give back codes, wherever they are; they are made again if they are asked for."""
+        for _, kept in self._kept.values():
+            kept.close()
+        self._kept = {}
 
     def sample(self, columns: Positions, draw: Callable[[NDArray[np.int64]], list[Positions]], state: Any) -> Table:
         """A small table of some columns of some rows, brought here once.
