@@ -10,7 +10,7 @@ from unirel.information.knn import KNN
 from unirel.options import EstimationOptions
 from unirel.results import Analysis
 from unirel.table import Table
-from unirel.unique import choose_by_class
+from unirel.unique import sample_table
 
 Values = NDArray[np.float64]
 Columns = NDArray[np.intp]
@@ -42,10 +42,10 @@ def analyse(
     """
     columns = np.asarray(order, np.intp)
     names = tuple(table.names[column] for column in columns)
-    if len(columns) and (table.n_samples > _MOST_ROWS or table.is_sparse):
+    if len(columns) and (table.n_samples > _MOST_ROWS or table.is_sparse or table.is_parted):
         # What is said around an answer must not take longer than the answer.
-        rows = choose_by_class(table, np.arange(table.n_samples), _MOST_ROWS, np.random.default_rng(0))
-        table, columns = table.take(columns, rows), np.arange(len(columns))
+        table = sample_table(table, columns, _MOST_ROWS, np.random.default_rng(0))
+        columns = np.arange(len(columns))
     information = make_information(table, options)
     entropy = information.entropy(table.target) if table.discrete[table.target] else None
     return Analysis(names, _shared(information, columns), *_about_target(table, columns, options, curve), entropy)

@@ -95,6 +95,11 @@ def _check_stop(parameter: str, value: Any) -> None:
         check_whole_number(parameter, value, 1)
 
 
+def _check_binning(parameter: str, value: Any) -> None:
+    if not isinstance(value, Mapping):
+        check_choice(parameter, value, BINNINGS)
+
+
 def _check_method(parameter: str, value: Any) -> None:
     if isinstance(value, str):
         check_choice(parameter, value, BOOSTS)
@@ -229,18 +234,28 @@ class EstimationOptions(WorkOptions, total=False):
         Option(8, 'int or "auto"', 'Bins of a continuous column ("binned").', _count_or("auto", 2)),
     ]
     binning: Annotated[
-        Binning,
+        Binning | Mapping[Any, Any],
         Option(
             "frequency",
-            '{"frequency", "width", "mdl"}',
+            '{"frequency", "width", "mdl"} or mapping from columns to edges',
             "Bins of equal frequency, of equal width, or, for class labels, of minimum description length, which finds "
-            'their number itself ("binned").',
-            _one_of(*BINNINGS),
+            'their number itself ("binned"). Edges that are given are used for their columns, frequency for others.',
+            _check_binning,
         ),
     ]
     correction: Annotated[
         Correction,
         Option(None, '{None, "miller-madow"}', "Bias correction of what is counted.", _one_of(None, "miller-madow")),
+    ]
+    scratch: Annotated[
+        str | None,
+        Option(
+            None,
+            "path, optional",
+            "Folder for the codes of a dataset that is read in parts; they are deleted in the end. That of temporary "
+            "files if it is not given.",
+            flags=("--scratch",),
+        ),
     ]
 
 
@@ -432,7 +447,7 @@ PUBLISHED: dict[str, Any] = {"estimator": "knn", "max_candidates": None, "unique
 Group = TypeVar("Group", bound=Mapping[str, Any])
 Documented = TypeVar("Documented")
 # Options that change nothing about the result.
-_SILENT = ("n_jobs", "progress", "verbose")
+_SILENT = ("n_jobs", "progress", "scratch", "verbose")
 
 
 @cache

@@ -20,7 +20,17 @@ from unirel.options import Kind, Kinds, check_choice
 
 __all__ = [
     *("CONTINUOUS", "DISCRETE", "IGNORED", "KINDS", "UNKNOWN", "Names", "Numbers", "Positions", "Raw", "Source"),
-    *("as_slice", "find_column", "is_frame", "kinds_given", "no_infinity", "open_all", "take_columns", "take_rows"),
+    *(
+        "as_slice",
+        "find_column",
+        "is_frame",
+        "kinds_given",
+        "no_infinity",
+        "open_all",
+        "open_source",
+        "take_columns",
+        "take_rows",
+    ),
 ]
 
 Family = Literal["number", "boolean", "text", "category"]
@@ -157,9 +167,9 @@ def open_all(X: Any, conditional_on: Any, y: Any) -> list[Source]:
     """Open features, conditions (if any) and target, and compare their shapes."""
     if y is None:
         raise ValueError("unirel requires y to be passed, but the target y is None")
-    sources = [_open(X, "X", "x{}"), _open(y, "y", "y")]
+    sources = [open_source(X, "X", "x{}"), open_source(y, "y", "y")]
     if conditional_on is not None:
-        sources.insert(1, _open(conditional_on, "conditional_on", "z{}"))
+        sources.insert(1, open_source(conditional_on, "conditional_on", "z{}"))
     features, target = sources[0], sources[-1]
     for source in sources[:-1]:
         for count, word in zip(source.shape, ("sample", "feature"), strict=True):
@@ -252,7 +262,7 @@ def find_column(column: Any, names: Sequence[str]) -> int:
     return int(column) % len(names)
 
 
-def _open(data: Any, parameter: str, pattern: str) -> Source:
+def open_source(data: Any, parameter: str, pattern: str) -> Source:
     """Find names, columns and shape of anything that holds columns."""
     if _is_sparse(data):
         return _open_sparse(data, parameter, pattern)

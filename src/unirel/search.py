@@ -46,12 +46,15 @@ def select(
     if not chosen or len(betas) == 0:
         raise ValueError(f"criteria={list(criteria)!r}, betas={list(betas)!r}: name at least one of each")
     weights = [check_beta(beta) for beta in betas]
-    searches = Searches(table, options, len(chosen) * len(weights), sample_weight)
     selections: list[Selection] = []
-    for criterion in chosen:
-        selections += searches.run(criterion, weights)
-        if searches.interrupted:
-            break
+    try:
+        searches = Searches(table, options, len(chosen) * len(weights), sample_weight)
+        for criterion in chosen:
+            selections += searches.run(criterion, weights)
+            if searches.interrupted:
+                break
+    finally:
+        table.close()
     return SelectionPath(tuple(selections))
 
 

@@ -1,7 +1,7 @@
 """A selector that drops into any scikit-learn pipeline, and what it shares with its cross-validated sibling."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from numbers import Integral
 from typing import Any, Literal, Self
 
@@ -28,6 +28,7 @@ from unirel.options import (
     options_of,
     part_of,
 )
+from unirel.parts.opening import column_names, is_parted, open_table, take_parted, taken_names
 from unirel.reading import is_frame, take_columns
 from unirel.results import Ending, Selection
 from unirel.search import select
@@ -51,6 +52,8 @@ class BaseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
             A frame of the same library for a frame, unless `set_output` asks for another one; otherwise an array.
         """
         check_is_fitted(self)
+        if is_parted(X):
+            return take_parted(X, self)
         X = self._check_table(X, reset=False)
         return take_columns(X, self.get_support(indices=True), self._wanted_library())
 
@@ -117,8 +120,16 @@ class BaseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     def _wanted_library(self) -> str:
         return str(getattr(self, "_output_library", None) or get_config()["transform_output"])
 
-    def _check_table(self, X: Any, *, reset: bool) -> Any:
+    def _check_table(self, X: Any, *, reset: bool, taken: Collection[str] = ()) -> Any:
         """Check shape and names the way scikit-learn does; what the columns hold is looked at when they are read."""
+        if is_parted(X):
+            names = [name for name in column_names(X) if name not in taken]
+            self.n_features_in_ = len(names)
+            if hasattr(X, "columns") or hasattr(X, "schema"):
+                self.feature_names_in_ = np.array(names, object)
+            elif hasattr(self, "feature_names_in_"):
+                del self.feature_names_in_
+            return X
         if is_frame(X):
             return validate_data(self, X, reset=reset, skip_check_array=True)
         if issparse(X):
@@ -131,8 +142,8 @@ class BaseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         # numpy turns a list that mixes numbers and texts into texts.
         return np.array(X, dtype=object) if array.dtype.kind == "U" else array
 
-    def _read(self, X: Any, y: Any, options: SelectorOptions) -> Table:
-        """Read a table whose shape has been checked."""
+    def _read(self, X: Any, y: Any, options: SelectorOptions, sample_weight: Any = None) -> tuple[Table, Any]:
+        """Read a table whose shape has been checked; weights of parts of it stay with them."""
         shape: tuple[int, ...] = getattr(y, "shape", ())
         if len(shape) == 2 and shape[1] == 1:
             warnings.warn(
@@ -141,7 +152,7 @@ class BaseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
                 DataConversionWarning,
                 stacklevel=3,
             )
-        return Table.from_data(X, y, **part_of(ReadingOptions, options))
+        return open_table(X, y, part_of(ReadingOptions, options), sample_weight)
 
     def _searcher(self) -> "BURSelector":
         """The selector whose options count."""
@@ -161,6 +172,8 @@ class BaseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         self.columns_ = table.columns
         self.support_ = np.zeros(table.n_features, dtype=bool)
         self.support_[selection.order] = True
+        if table.is_parted:
+            self.edges_ = table.edges  # type: ignore[attr-defined]
         self.ranking_ = _rank(self.support_, selection.relevance)
         if selection.interrupted:
             raise KeyboardInterrupt(f"interrupted; the {len(selection)} features that were selected are kept")
@@ -193,6 +206,8 @@ class BURSelector(BaseSelector):
         As boosted; None if nothing was boosted.
     selection_ : Selection
         All of this in one object, with `to_frame()` and `to_dict()`.
+    edges_ : dict
+        Edges of the bins of continuous columns, to be passed as `binning`; only if `X` was read in parts.
     columns_ : tuple of Column
         Name, kind and the reason for it, of every feature and, last, of the target.
     n_features_in_ : int
@@ -234,6 +249,7 @@ class BURSelector(BaseSelector):
         n_bins: int | Literal["auto"] = 8,
         binning: str = "frequency",
         correction: str | None = None,
+        scratch: str | None = None,
         kinds: Kinds | None = None,
         target_kind: str = "auto",
         missing: str = "level",
@@ -259,6 +275,7 @@ class BURSelector(BaseSelector):
         self.n_bins = n_bins
         self.binning = binning
         self.correction = correction
+        self.scratch = scratch
         self.kinds = kinds
         self.target_kind = target_kind
         self.missing = missing
@@ -301,9 +318,10 @@ class BURSelector(BaseSelector):
         ----------
         X : array or frame of shape (n_samples, n_features)
             numpy array, list of rows, pandas, polars or pyarrow frame; columns of numbers, texts or categories, with
-            or without missing values.
+            or without missing values. A `pyarrow.dataset.Dataset`, a Dask frame or array is read in parts.
         y : array or series of shape (n_samples,)
-            The target: class labels of any type, or numbers.
+            The target: class labels of any type, or numbers. Of a dataset or a Dask frame also the name of a column,
+            which is no feature then.
         sample_weight : array of shape (n_samples,), optional
             How many rows each row stands for; a row of weight 0 is as good as not there. For estimators that count.
 
@@ -311,9 +329,9 @@ class BURSelector(BaseSelector):
         -------
         self
         """
-        X = self._check_table(X, reset=True)
+        X = self._check_table(X, reset=True, taken=taken_names(X, y, sample_weight))
         options = self.options()
-        table = self._read(X, y, options)
+        table, sample_weight = self._read(X, y, options, sample_weight)
         (selection,) = select(table, [options["criterion"]], [options["beta"]], options, sample_weight)
         self._keep(table, selection, self.n_features_to_select)
         return self

@@ -81,6 +81,8 @@ class Table:
            [0, 1, 0]], dtype=uint8), array([2, 2]))
     """
 
+    is_parted = False  # whether the rows are elsewhere, in several parts
+
     def __init__(
         self,
         columns: Columns,
@@ -240,10 +242,22 @@ class Table:
                 values[:, codes] = self.code_block(chosen[codes])[0][:, rows].T
             if len(numbers):
                 values[:, numbers] = self.continuous_block(chosen[numbers])[:, rows].T
+        return self.small(columns, values)
+
+    def small(self, columns: Positions, values: NDArray[np.float64]) -> Table:
+        """A table of some rows: codes and numbers of some columns and, last, of the target."""
         kinds = {place: KINDS[self.columns.facts.kinds[column]] for place, column in enumerate(columns.tolist())}
         target_kind: Any = KINDS[self.columns.facts.kinds[self.target]]
         scale: Any = self._contents.scale
         return Table.from_data(values[:, :-1], values[:, -1], kinds=kinds, target_kind=target_kind, scale=scale)
+
+    @cached_property
+    def class_sizes(self) -> NDArray[np.int64]:
+        """How many rows each class of a discrete target has."""
+        return np.bincount(self.codes(self.target))
+
+    def close(self) -> None:
+        """Give back what is kept elsewhere: nothing, if the table is in memory."""
 
     def _of_kind(self, columns: Sequence[int] | Positions, kind: int) -> Positions:
         """Columns as an array of positions, all of one kind."""
@@ -287,11 +301,16 @@ class Table:
         contents = _Contents(sources, asked, chosen["scale"])
         names = [source.names for source in sources]
         inputs = Columns(names, contents.facts(), n_samples)
-        _warn_of_ignored(inputs, np.concatenate(asked))
-        _check_inputs(inputs, n_features, chosen["missing"])
+        check_inputs(inputs, n_features, np.concatenate(asked), chosen["missing"])
         kind = chosen["target_kind"]
         classes = contents.read_target(UNKNOWN if kind == "auto" else KINDS.index(kind))
         return cls(Columns(names, contents.facts(), n_samples), n_features, classes, contents)
+
+
+def check_inputs(inputs: Columns, n_features: int, asked: NDArray[np.int8], missing: str) -> None:
+    """Name what is ignored; refuse a table without features and, if asked to, missing values."""
+    _warn_of_ignored(inputs, asked)
+    _check_inputs(inputs, n_features, missing)
 
 
 def _warn_of_ignored(inputs: Columns, asked: NDArray[np.int8]) -> None:
@@ -301,7 +320,7 @@ def _warn_of_ignored(inputs: Columns, asked: NDArray[np.int8]) -> None:
     if left_out:
         listed = ", ".join(f"{column.name!r} ({column.reason})" for column in left_out)
         remedy = f"to use a column all the same, pass kinds={{{left_out[0].name!r}: 'discrete'}}"
-        warnings.warn(f"ignored {listed}; {remedy}", UnirelWarning, stacklevel=3)
+        warnings.warn(f"ignored {listed}; {remedy}", UnirelWarning, stacklevel=4)
 
 
 def _check_inputs(inputs: Columns, n_features: int, missing: str) -> None:

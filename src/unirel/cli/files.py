@@ -40,7 +40,8 @@ DataFile = Annotated[
     typer.Argument(
         metavar="DATA",
         show_default=False,
-        help="A CSV, TSV, Parquet or Arrow file, compressed or not; - for standard input; or the name of a dataset.",
+        help="A CSV, TSV, Parquet or Arrow file, compressed or not; - for standard input; a pattern in quotes for "
+        "Parquet or Arrow files that are read in parts; or the name of a dataset.",
     ),
 ]
 
@@ -99,6 +100,32 @@ def read_table(source: str, text: TextFormat, columns: Sequence[str] | None = No
         return FileTable(_read_binary(kind, opened, columns), kind)
     except (pa.ArrowException, OSError, EOFError) as error:
         raise BadInput(f"{label} cannot be read: {_shorten(error)}") from None
+
+
+def open_dataset(pattern: str) -> Any:
+    """The Parquet or Arrow files of a pattern, none of which is read yet; they are known by their first bytes."""
+    from glob import glob
+
+    import pyarrow as pa
+    import pyarrow.dataset as ds
+
+    files = sorted(glob(pattern, recursive=True))
+    if not files:
+        raise BadInput(f"there is no file '{pattern}'")
+    kinds = {file: _kind(_first_bytes(file), Path(file).name, f"'{file}'") for file in files}
+    first = kinds[files[0]]
+    other = next((file for file, kind in kinds.items() if kind not in ("parquet", "arrow") or kind != first), None)
+    if other is not None:
+        raise BadInput(f"'{other}' is {kinds[other]}; files that are read in parts must all be Parquet or all be Arrow")
+    try:
+        return ds.dataset(files, format="parquet" if first == "parquet" else "ipc")
+    except (pa.ArrowException, OSError) as error:
+        raise BadInput(f"'{files[0]}' cannot be read: {_shorten(error)}") from None
+
+
+def _first_bytes(file: str) -> bytes:
+    with open(file, "rb") as stream:
+        return stream.read(64)
 
 
 def _opener(source: str, label: str) -> Callable[[], Any]:

@@ -48,7 +48,7 @@ def command(
     **options: Any,
 ) -> int:
     """Print how much every feature tells about the target by itself, in nats, best first."""
-    given = request.open(options, printing.messages)
+    given = request.open(options, printing.messages, in_parts=True)
     from unirel.information.base import make_information
 
     estimation = complete(EstimationOptions, part_of(EstimationOptions, given.options), "relevance")

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from unirel.cli.cleaning import clean
 from unirel.cli.exits import BadInput, Failed
-from unirel.cli.files import DataFile, FileTable, TextFormat, check_names, read_table
+from unirel.cli.files import DataFile, FileTable, TextFormat, check_names, open_dataset, read_table
 from unirel.cli.messages import Messages, listed
 from unirel.cli.naming import find_kinds, find_name, find_names
 from unirel.cli.options import DATA, flag, read_options
-from unirel.options import ReadingOptions, part_of
+from unirel.options import ReadingOptions, complete, part_of
 from unirel.report.origin import Origin
 
 if TYPE_CHECKING:
@@ -29,9 +29,9 @@ class Input:
 
     def read(self) -> "Table":
         """The table."""
-        from unirel.table import Table
+        from unirel.parts.opening import open_table
 
-        return Table.from_data(self.X, self.y, **part_of(ReadingOptions, self.options))
+        return open_table(self.X, self.y, complete(ReadingOptions, part_of(ReadingOptions, self.options), "read"))[0]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,10 +49,28 @@ class Request:
     drop: Annotated[list[str] | None, flag(DATA, "Columns to leave out altogether.", "--drop", metavar="COL,...")] = (
         None
     )
+    scheduler: Annotated[
+        str | None,
+        flag(
+            DATA, "A running Dask cluster that reads the files of a pattern.", "--scheduler", metavar="tcp://HOST:PORT"
+        ),
+    ] = None
     text: TextFormat
 
-    def open(self, options: Mapping[str, Any], messages: Messages) -> Input:
-        """Read the data; `options` are those of the library, as they were given on the command line."""
+    def open(self, options: Mapping[str, Any], messages: Messages, *, in_parts: bool = False) -> Input:
+        """Read the data; `options` are those of the library, as they were given on the command line.
+
+        The files of a pattern are not read yet; a command says whether it can do with parts of the rows.
+        """
+        if self.data != "-" and any(mark in self.data for mark in "*?[") and not Path(self.data).exists():
+            if not in_parts:
+                raise BadInput(
+                    f"'{self.data}' names files that are read in parts, but this needs all rows; name one file"
+                )
+            X, y, origin = self._pattern()
+            return Input(X, y, origin, read_options(options, X.names[:-1]))
+        if self.scheduler is not None:
+            raise BadInput("--scheduler reads files in parts; pass a pattern in quotes, such as 'data/*.parquet'")
         known = not any(mark in self.data for mark in "/\\.")  # may be the name of a dataset
         if self.data != "-" and known and not Path(self.data).exists():
             X, y, origin = self._dataset()
@@ -86,6 +104,39 @@ class Request:
         )
         origin = Origin(self.data, "target", dropped=tuple(drop), reading=lines)
         return table.drop_columns(drop), data.target, origin
+
+    def _pattern(self) -> tuple[Any, Any, Origin]:
+        """Files that are read in parts, here or on a cluster."""
+        from unirel.parts.files import FileParts
+
+        dataset = open_dataset(self.data)
+        names = dataset.schema.names
+        if self.target is None:
+            raise BadInput(f"name the column to explain with --target; the columns are {listed(names, 10)}")
+        find_name(self.target, names, "--target")
+        drop = find_names(self.drop, names, "--drop")
+        if self.target in drop:
+            raise BadInput(f"--drop names the target {self.target!r}")
+        if self.drop_missing_target:
+            raise BadInput("--drop-missing-target takes one file; leave out those rows when the files are written")
+        lines = (
+            "import pyarrow.dataset as ds",
+            "from glob import glob",
+            f"X, y = ds.dataset(sorted(glob({self.data!r}))), {self.target!r}",
+        )
+        origin = Origin(self.data, self.target, dropped=tuple(drop), reading=lines)
+        if self.scheduler is None:
+            return FileParts(dataset, self.target, without=drop), self.target, origin
+        return self._on_cluster(dataset, drop), self.target, origin
+
+    def _on_cluster(self, dataset: Any, drop: list[str]) -> Any:
+        from unirel.parts.cluster import DaskParts, connect
+
+        try:
+            connect(str(self.scheduler))
+        except (OSError, ValueError, ImportError) as error:
+            raise Failed(f"--scheduler {self.scheduler} cannot be reached: {error}") from None
+        return DaskParts.of_files(dataset, str(self.target), without=drop)
 
     def _file(self, kinds: list[str] | None, messages: Messages) -> tuple[Any, Any, Origin]:
         file = read_table(self.data, self.text)

@@ -25,6 +25,8 @@ unirel select data.csv --target outcome
 
 unirel select data.parquet -t outcome -k auto --report outcome.html --accuracy knn
 
+unirel select 'parts/*.parquet' -t outcome --scratch /fast/disk
+
 zcat big.csv.gz | unirel select - -t outcome --json > selection.json
 """
 
@@ -83,11 +85,13 @@ def command(request: Request, printing: Printing, files: Files, **options: Any) 
         raise BadInput("--classifier goes with --unique-relevance classifier")
     if accuracy is not None and files.report is None:
         raise BadInput(f"--accuracy {accuracy} is shown in the report; name a file for it with --report FILE.html")
-    given = request.open(options, messages)
+    given = request.open(options, messages, in_parts=True)
     from unirel.report import Report
 
     with messages.catching_warnings():
         table = given.read()
+        if table.is_parted and accuracy is not None:
+            raise BadInput("--accuracy needs all rows in memory; measure it on a sample, in a file of its own")
         if accuracy is not None:
             from unirel.report.accuracy import check_accuracy
 

@@ -30,7 +30,8 @@ def find_estimator(name: str) -> "type[Information]":
 
 def make_information(table: Table, options: EstimationOptions, sample_weight: ArrayLike | None = None) -> "Information":
     """The estimator that the options name, for a table whose columns it can use."""
-    chosen = find_estimator("knn" if options["estimator"] == "auto" else options["estimator"])
+    automatic = "binned" if table.is_parted else "knn"  # Neighbours of rows that are elsewhere cannot be searched.
+    chosen = find_estimator(automatic if options["estimator"] == "auto" else options["estimator"])
     chosen.check(table)
     weights = {} if sample_weight is None else {"sample_weight": sample_weight}
     if weights and not chosen.takes_weights:

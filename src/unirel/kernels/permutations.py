@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from unirel.kernels._jit import Floats, Integers, kernel
+from unirel.kernels._jit import Floats, Integers, inner, kernel
 from unirel.kernels.line import count_around
 from unirel.kernels.metric import Ball
 from unirel.kernels.ties import limits_of, ross_term
@@ -11,7 +11,7 @@ from unirel.kernels.ties import limits_of, ross_term
 MARGIN = 4
 
 
-@kernel
+@inner
 def _term_of_tied(
     line: Floats, position: int, own: Floats, point: int, radius: float, n_neighbors: int, ball: Ball
 ) -> float:
@@ -23,7 +23,7 @@ def _term_of_tied(
     return ross_term(n_neighbors, count_around(own, point, limits, ball.far), (inside, within), ball.psi)
 
 
-@kernel
+@inner
 def _find_balls(own: Floats, begin: int, end: int, n_neighbors: int, radii: Floats, windows: Integers) -> None:
     """The radius around every point of a class, and the first of the n_neighbors + 1 points that it just holds.
 
@@ -49,7 +49,7 @@ def _find_balls(own: Floats, begin: int, end: int, n_neighbors: int, radii: Floa
             firsts[point] -= center[point] - first[point] <= reaches[point]
 
 
-@kernel
+@inner
 def _sum_of_class(
     line: Floats, own: Floats, places: Integers, begin: int, end: int, ball: Ball, radii: Floats, windows: Integers
 ) -> float:

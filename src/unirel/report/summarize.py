@@ -75,7 +75,7 @@ def summarize_data(table: Table, origin: Origin) -> dict[str, Any]:
     about = table.columns[table.target]
     classes = None
     if table.classes is not None:
-        counts = np.bincount(table.codes(table.target)).tolist()
+        counts = table.class_sizes.tolist()
         classes = [{"label": str(label), "rows": n} for label, n in zip(table.classes.tolist(), counts, strict=True)]
     return {
         "rows": table.n_samples,

@@ -23,6 +23,7 @@ def selection_in_words(selection: Selection, table: Table, analysis: Analysis, t
         _strongest(selection, analysis),
         _together(selection, table, analysis),
         _unique(selection),
+        _sampled(selection, table),
         _alike(selection, analysis),
         _mostly_missing(selection, table),
         _ending(selection),
@@ -42,6 +43,19 @@ def _opening(selection: Selection, table: Table, target: str) -> str:
         f"Of {n_features:,} feature{_s(n_features)}, {len(selection):,} {verb} selected for "
         f"'{target}' ({kind}, {table.n_samples:,} rows) by {selection.criterion} {boost}."
     )
+
+
+def _sampled(selection: Selection, table: Table) -> str:
+    """That unique relevance is known from some of the rows only."""
+    method, most = selection.settings.get("unique_relevance"), selection.settings.get("unique_samples")
+    if (
+        selection.beta == 0
+        or method not in ("both", "reference", "selected")
+        or most is None
+        or most >= table.n_samples
+    ):
+        return ""
+    return f"Unique relevance was estimated from a sample of {most:,} of the {table.n_samples:,} rows."
 
 
 def _strongest(selection: Selection, analysis: Analysis) -> str:
