@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from fuzz import oracle
-from fuzz.checks import CHECKS, run
+from fuzz.checks import CHECKS, Case, run
 from fuzz.runner import differ_in_a_copy, draw, fuzz, reproducer, shrink
 
 import unirel
@@ -90,3 +90,13 @@ def test_the_run_counts_and_says_what_it_did(monkeypatch):
 
 def test_another_process_finds_the_same_bits():
     assert differ_in_a_copy(2, list(range(10)), extreme=False) == []
+
+
+def test_what_hangs_on_the_tolerance_is_not_decided():
+    """Differences of decimals far from zero are off by about the billionth by which ties may differ."""
+    columns = {"c1": [True, True, True, True, False, False], "c2": [30, -20, -45, -1, 28, 43]}
+    target = [-953862.7, -953862.5, -953864.7, -953862.7, -953861.5, -953862.9]
+    options = {"n_neighbors": 2, "metric": "euclidean", "estimator": "knn", "criterion": "cife"}
+    before = oracle.TIE
+    assert run(Case("selection", columns, target, options)) is None
+    assert before == oracle.TIE
