@@ -30,6 +30,8 @@ UNIQUE_METHODS = ("ksg", "reference", "classifier")
 # Kinds of unique relevance that a search can boost.
 BOOSTS = ("both", "reference", "selected", "ksg", "classifier")
 CLASSIFIER_NAMES = ("logistic", "rf", "knn", "svm")
+# More rows than fit anywhere, fewer than compiled code can count.
+_MOST_ROWS = 10**15
 # What `n_features_to_select` means by default, where there are that many features.
 DEFAULT_N_FEATURES = 10
 
@@ -41,11 +43,14 @@ def check_choice(parameter: str, value: Any, allowed: Iterable[str | None]) -> N
         raise ValueError(f"{parameter}={value!r} is not one of {', '.join(map(repr, allowed))}")
 
 
-def check_whole_number(parameter: str, value: Any, lowest: int, or_name: str = "") -> int:
+def check_whole_number(
+    parameter: str, value: Any, lowest: int, or_name: str = "", highest: float = float("inf")
+) -> int:
     """Refuse what is not a whole number from `lowest` on."""
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < lowest:
+    if not isinstance(value, Integral) or isinstance(value, bool) or not lowest <= int(value) <= highest:
         other = f"{or_name!r} or " if or_name else ""
-        raise ValueError(f"{parameter}={value!r} must be {other}a whole number from {lowest} on")
+        until = "on" if highest == float("inf") else f"to {highest:,}"
+        raise ValueError(f"{parameter}={value!r} must be {other}a whole number from {lowest} {until}")
     return int(value)
 
 
@@ -214,7 +219,7 @@ class EstimationOptions(WorkOptions, total=False):
             3,
             "int",
             'Neighbours that span a ball ("knn").',
-            lambda parameter, value: check_whole_number(parameter, value, 1),
+            lambda parameter, value: check_whole_number(parameter, value, 1, highest=_MOST_ROWS),
             ("--neighbors",),
         ),
     ]

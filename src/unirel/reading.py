@@ -358,7 +358,10 @@ def _read(label: str, column: nw.Series[Any] | NDArray[Any]) -> Raw:
         raise TypeError(f"{label} is sparse; convert it first, such as X[name].sparse.to_dense() or X.toarray()")
     if isinstance(dtype, nw.Decimal | nw.Int128 | nw.UInt128):
         column = column.cast(nw.Float64())
-    values = column.to_numpy()
+    try:
+        values = column.to_numpy()
+    except NotImplementedError:  # as for the unions of Arrow
+        raise _no_nesting(label, str(getattr(column.to_native(), "type", dtype))) from None
     # Small integers with missing values arrive as float32, but the column was none.
     return _parse(label, values.astype(np.float64) if dtype.is_integer() and values.dtype.kind == "f" else values)
 

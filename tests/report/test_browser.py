@@ -220,3 +220,25 @@ def test_prints_dark_on_white(page):
     page.emulate_media(media="print", color_scheme="dark")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert page.locator(".search").is_hidden()
+
+
+def test_names_that_objects_have_too(browser, tmp_path):
+    """What every object of the page has, such as a constructor, can be the name of a feature."""
+    import pandas as pd
+
+    from unirel.report import Report
+
+    taken = ["constructor", "toString", "valueOf", "hasOwnProperty", "__proto__"]
+    columns = np.random.default_rng(6).standard_normal((5, 120))
+    frame = pd.DataFrame(dict(zip(taken, columns, strict=True)))
+    path = Report.from_data(frame, columns.sum(axis=0) > 0, n_features_to_select=5).save(tmp_path / "report.html")
+    page, messages = browser.new_page(), []
+    page.on("console", lambda message: messages.append(message.text))
+    page.goto(Path(path).as_uri())
+    page.wait_for_function("Object.keys(window.views || {}).length === 4", timeout=30_000)
+    assert sorted(bars(page)) == sorted(taken)
+    texts = page.eval_on_selector_all("#chart-heat .role-axis-label text", "all => all.map(e => e.textContent)")
+    assert sorted(texts) == sorted(taken * 2)
+    assert page.locator("#chart-heat .mark-rect.role-mark path").count() == 20
+    assert messages == []
+    page.close()

@@ -1,5 +1,6 @@
 """The application: its commands, and what turns every error into one line and an exit code."""
 
+import errno
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -89,6 +90,8 @@ def _explain(error: Exception) -> Exit:
         else:
             say_error(error.format_message() + (f" (see: {context.command_path} --help)" if context else ""))
         return Exit.USAGE
+    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+        error = BadInput(f"the name of a file, {error.filename!r}, is too long")
     if isinstance(error, MemoryError):
         say_error("out of memory; use fewer rows or columns, or --drop some")
     elif isinstance(error, BadInput | ValueError | TypeError | Failed | ImportError | OSError):

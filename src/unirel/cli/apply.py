@@ -11,7 +11,7 @@ from unirel.cli.files import DataFile, MissingColumns, TextFormat, check_names, 
 from unirel.cli.messages import Messages
 from unirel.cli.naming import split_names
 from unirel.cli.options import takes
-from unirel.cli.output import Quiet
+from unirel.cli.output import EscapeFormulas, Quiet
 from unirel.cli.writing import table_format, write_table
 
 EXAMPLES = """Examples:
@@ -38,6 +38,7 @@ def command(
     output: OutputFile,
     text: TextFormat,
     keep: Keep = None,
+    escape_formulas: EscapeFormulas = False,
     quiet: Quiet = False,
 ) -> int:
     """Write the selected columns of a file to another file, in order of selection."""
@@ -53,6 +54,6 @@ def command(
         messages.note(note)
     check_names(file.table.column_names)
     table = file.table.select(wanted)
-    write_table(output, table)
+    write_table(output, table, messages, escape_formulas)
     messages.tell(f"{table.num_columns} columns and {table.num_rows:,} rows written to '{output}'")
     return Exit.OK

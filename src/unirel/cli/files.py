@@ -32,6 +32,8 @@ _REFUSED = {
     b"\x93NUMPY": "a numpy file",
     b"%PDF": "a PDF file",
 }
+# Around names they are not meant; other characters that Python counts among blanks may be.
+_BLANKS = " \t\r\n\u00a0"
 _MISSING = ["", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "?"]
 
 _FOUND = "found if not given"
@@ -61,9 +63,11 @@ class TextFormat:
             raise BadInput(f"--decimal {self.decimal!r} must be . or ,")
         if self.encoding is not None:
             try:
-                codecs.lookup(self.encoding)
-            except LookupError:
-                raise BadInput(f"--encoding {self.encoding!r} is not known; try utf-8, cp1252 or utf-16") from None
+                b"a".decode(self.encoding, "replace")  # some of what codecs know, such as base64, is no text
+            except (LookupError, UnicodeError):
+                raise BadInput(
+                    f"--encoding {self.encoding!r} is not known as an encoding of text; try utf-8, cp1252 or utf-16"
+                ) from None
 
     @property
     def separator(self) -> str:
@@ -99,7 +103,7 @@ def read_table(source: str, text: TextFormat, columns: Sequence[str] | None = No
             return _read_text(opened, head, text, label, columns, as_text)
         return FileTable(_read_binary(kind, opened, columns), kind)
     except (pa.ArrowException, OSError, EOFError) as error:
-        raise BadInput(f"{label} cannot be read: {_shorten(error)}") from None
+        raise BadInput(f"{label} cannot be read: {getattr(error, 'strerror', None) or _shorten(error)}") from None
 
 
 def open_dataset(pattern: str) -> Any:
@@ -255,7 +259,8 @@ def _decodes(stream: Any, encoding: str) -> bool:
 def find_delimiter(sample: str) -> str:
     """The separator that cuts the first lines into equally many fields, more than one."""
     unquoted = re.sub(r'"(?:[^"]|"")*"', "", sample.lstrip("\ufeff"))
-    lines = [line for line in unquoted.splitlines()[:50] if line.strip(" ")]
+    # Tables know three ends of lines; Python's splitlines knows ten.
+    lines = [line for line in re.split(r"\r\n|\r|\n", unquoted, maxsplit=51)[:50] if line.strip(" ")]
     complete = lines[:-1] if len(lines) > 1 else lines  # the sample may end within a line
     best, delimiter = (0.0, 0), ","
     for candidate in _DELIMITERS:
@@ -270,13 +275,21 @@ def find_delimiter(sample: str) -> str:
 def _header(head: bytes, encoding: str, delimiter: str, label: str) -> list[str]:
     """Names of the columns; those without one are called by their position."""
     import csv
+    import io
 
     sample = codecs.getincrementaldecoder(encoding)("strict").decode(head).lstrip("\ufeff")
     try:
-        first = next((row for row in csv.reader(sample.splitlines(keepends=True), delimiter=delimiter) if row), [])
+        first = next((row for row in csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter) if row), [])
     except csv.Error as problem:
         raise BadInput(f"{label} is no well-formed text table: {_shorten(problem)}") from None
-    return [name.strip() or f"column {position}" for position, name in enumerate(first, start=1)]
+    names = [name.strip(_BLANKS) for name in first]
+    return [name or _free_name(f"column {position}", names) for position, name in enumerate(names, start=1)]
+
+
+def _free_name(name: str, taken: Sequence[str]) -> str:
+    while name in taken:
+        name += "_"
+    return name
 
 
 def _parse_csv(

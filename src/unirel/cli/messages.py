@@ -12,6 +12,8 @@ from unirel.errors import UnirelWarning
 from unirel.options import SelectorOptions, options_of
 
 _LONGEST = 600
+# A stretch without blanks that is longer is cut, so that what is said behind it can be read.
+_LONG_WORD = re.compile(r"(\S{100})\S{151,}(\S{40})")
 
 
 class Messages:
@@ -81,7 +83,8 @@ def _say(text: str) -> None:
 
 def one_line(text: str) -> str:
     """A message as one printable line, in the words of the command line."""
-    line = in_flags(printable(re.sub(r"\s+", " ", text).strip()))
+    text = _LONG_WORD.sub(r"\1...\2", re.sub(r"\s+", " ", text))
+    line = in_flags(printable(text.strip()))
     return line if len(line) <= _LONGEST else line[: _LONGEST - 3] + "..."
 
 

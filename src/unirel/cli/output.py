@@ -1,6 +1,5 @@
 """Results as they are printed: a table and words for people, JSON or CSV for programs."""
 
-import csv
 import io
 import sys
 from collections.abc import Mapping, Sequence
@@ -10,10 +9,15 @@ from typing import Annotated, Any
 
 from unirel.cli.documents import to_json
 from unirel.cli.exits import BadInput
+from unirel.cli.formulas import CellWriter
 from unirel.cli.messages import Messages, printable
 from unirel.cli.options import OUTPUT, flag
 
 Quiet = Annotated[bool, flag(OUTPUT, "No messages and no progress.", "--quiet", "-q")]
+EscapeFormulas = Annotated[
+    bool,
+    flag(OUTPUT, "In CSV, write ' before names and texts that a spreadsheet would run.", "--escape-formulas"),
+]
 
 
 @dataclass(frozen=True)
@@ -22,6 +26,7 @@ class Printing:
 
     as_json: Annotated[bool, flag(OUTPUT, "Print JSON for programs.", "--json")] = False
     as_csv: Annotated[bool, flag(OUTPUT, "Print the table as CSV.", "--csv")] = False
+    escape_formulas: EscapeFormulas = False
     quiet: Quiet = False
 
     def __post_init__(self) -> None:
@@ -46,9 +51,10 @@ class Printing:
         if self.as_json:
             print(to_json(kind, content), end="")
         elif self.as_csv:
-            writer = csv.writer(sys.stdout, lineterminator="\n")
-            writer.writerow(columns)
-            writer.writerows(rows)
+            writer = CellWriter(sys.stdout, escape=self.escape_formulas)
+            writer.write_row(columns)
+            writer.write_rows(rows)
+            writer.tell(self.messages)
         else:
             print_table(headers or columns, rows)
             if words:

@@ -7,6 +7,9 @@ import altair as alt
 # Colours that are told apart on light and dark ground, also by people who see few of them.
 _MAIN, _OTHER, _MARK = "#3b82c4", "#d97b1f", "#b03a5b"
 _NEUTRAL = "#8a8f98"
+# The page uses what stands along an axis as keys of objects, where names like "constructor" are taken: a mark keeps
+# them apart, and the labels leave it out.
+_KEY_MARK, _WITHOUT_MARK = "=", "slice(datum.label, 1)"
 
 
 def make_charts(summary: dict[str, Any]) -> dict[str, Any]:
@@ -35,11 +38,17 @@ def _order(rows: list[dict[str, Any]], beta: float) -> Any:
     bind = alt.binding_range(min=0, max=1, step=0.01 if fine else 0.1, name="weight of unique relevance, beta ")
     slider = alt.param(name="beta", value=beta, bind=bind)
     n_rows = max(row["step"] for row in rows)
+    shown = [{**row, "key": _KEY_MARK + row["name"]} for row in rows]
     chart = (
-        alt.Chart(alt.InlineData(values=rows), height=n_rows * max(9, min(24, 900 // n_rows)), width="container")
+        alt.Chart(alt.InlineData(values=shown), height=n_rows * max(9, min(24, 900 // n_rows)), width="container")
         .mark_bar(cornerRadiusEnd=2)
         .encode(
-            y=alt.Y("name:N", sort=alt.EncodingSortField("step", op="min", order="ascending"), title=None),
+            y=alt.Y(
+                "key:N",
+                sort=alt.EncodingSortField("step", op="min", order="ascending"),
+                title=None,
+                axis=alt.Axis(labelExpr=_WITHOUT_MARK),
+            ),
             x=alt.X("score:Q", title="score when selected (nats)", axis=alt.Axis(tickCount=8)),
             color=alt.Color(
                 "asked:N",
@@ -190,20 +199,21 @@ def _label_sides(rows: list[dict[str, Any]]) -> list[str | None]:
 
 
 def _heat(heat: dict[str, Any]) -> Any:
-    names, step = heat["names"], max(14, min(28, 560 // len(heat["names"])))
+    keys, step = [_KEY_MARK + name for name in heat["names"]], max(14, min(28, 560 // len(heat["names"])))
+    shown = [{**cell, "x": _KEY_MARK + cell["a"], "y": _KEY_MARK + cell["b"]} for cell in heat["cells"]]
     return (
-        alt.Chart(alt.InlineData(values=heat["cells"]), width="container", height=step * len(names))
+        alt.Chart(alt.InlineData(values=shown), width="container", height=step * len(keys))
         .mark_rect()
         .encode(
             # Whole pixels leave no seams; where cells are narrow, some names give way.
             x=alt.X(
-                "a:N",
-                sort=names,
+                "x:N",
+                sort=keys,
                 title=None,
-                axis=alt.Axis(labelAngle=-90, labelOverlap=True),
+                axis=alt.Axis(labelAngle=-90, labelOverlap=True, labelExpr=_WITHOUT_MARK),
                 scale=alt.Scale(round=True),
             ),
-            y=alt.Y("b:N", sort=names, title=None),
+            y=alt.Y("y:N", sort=keys, title=None, axis=alt.Axis(labelExpr=_WITHOUT_MARK)),
             color=alt.Color(
                 "shared:Q",
                 scale=alt.Scale(domain=[0, 1], scheme="viridis"),
