@@ -56,7 +56,16 @@ LAYERS = {
         "unirel.unique",
     ],
     "path": ["numpy", "unirel.options", "unirel.results", "unirel.table", "unirel.criteria", "unirel.search"],
-    "analysis": ["numpy", "unirel.options", "unirel.results", "unirel.table", "unirel.information", "unirel.unique"],
+    "analysis": [
+        "numpy",
+        "scipy",
+        "unirel.errors",
+        "unirel.options",
+        "unirel.results",
+        "unirel.table",
+        "unirel.information",
+        "unirel.unique",
+    ],
     "redundancy": [
         "numpy",
         "unirel.errors",

@@ -21,6 +21,17 @@ class Ending(StrEnum):
     INTERRUPTED = "interrupted"  # by hand
 
 
+class Cause(StrEnum):
+    """What made a feature the best of its step: the first of these that is enough."""
+
+    INCLUDED = "included"  # it was asked for
+    CRITERION = "criterion"  # the criterion, without any boost
+    REFERENCE = "reference"  # with what it tells beside the reference features
+    SELECTED = "selected"  # with what it adds to the features selected before it
+    UNIQUE = "unique"  # with unique relevance of another kind
+    UNKNOWN = "unknown"  # not all scores were looked at
+
+
 @dataclass(frozen=True, eq=False)
 class Selection:
     """Features in the order in which a criterion selected them.
@@ -45,6 +56,8 @@ class Selection:
         Why it ended.
     settings : dict
         Everything else that was asked for.
+    causes : tuple of Cause
+        What made each selected feature the best of its step; empty if nobody noted it.
     """
 
     criterion: str
@@ -56,6 +69,7 @@ class Selection:
     unique_relevance: NDArray[np.float64] | None
     ending: Ending
     settings: Mapping[str, Any] = field(default_factory=dict)
+    causes: tuple[Cause, ...] = ()
 
     def __len__(self) -> int:
         return len(self.order)
@@ -351,6 +365,57 @@ class Analysis:
             "lost": _plain(self.lost),
             "entropy": self.entropy,
         }
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Selected features every two of which share nearly everything, and features like them that were not selected.
+
+    Attributes
+    ----------
+    members : tuple of int
+        Places in the order of selection, first selected first.
+    best : int
+        The one of them that tells most about the target by itself.
+    least : float
+        What those two of the members share that share least, from 0 to 1.
+    others : tuple of (name, shared)
+        Features that were not selected and share nearly everything with one of the members; how much, at most.
+    together, left : float
+        What all selected features tell about the target, and what is left of it if of the members only the best stays;
+        NaN where that was not estimated, or where there is one member only.
+    """
+
+    members: tuple[int, ...]
+    best: int
+    least: float
+    others: tuple[tuple[str, float], ...]
+    together: float
+    left: float
+
+
+@dataclass(frozen=True, eq=False)
+class Surroundings:
+    """What stands around a selection: features that repeat each other, and features that tell too much.
+
+    Attributes
+    ----------
+    groups : tuple of Group
+        Largest first.
+    partners : dict
+        For features that were not selected but compared, by position: the selected feature that shares most with each,
+        as its place in the order of selection, and how much.
+    told : dict
+        By position: the share of all there is to know about the target that a feature tells by itself. For a
+        continuous target the share of its variance that a Gaussian column would explain.
+    numbered : tuple of int
+        Positions of selected features whose values are whole numbers, all different, as those of an identifier.
+    """
+
+    groups: tuple[Group, ...] = ()
+    partners: Mapping[int, tuple[int, float]] = field(default_factory=dict)
+    told: Mapping[int, float] = field(default_factory=dict)
+    numbered: tuple[int, ...] = ()
 
 
 def side_by_side(shared: NDArray[np.float64]) -> list[int]:
