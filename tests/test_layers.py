@@ -47,6 +47,7 @@ LAYERS = {
     ],
     "search": [
         "numpy",
+        "unirel.errors",
         "unirel.work",
         "unirel.options",
         "unirel.results",

@@ -173,7 +173,7 @@ class SelectionPath:
     def selection(self, criterion: str, beta: float) -> Selection:
         """The selection of one criterion and beta."""
         for selection in self.selections:
-            if selection.criterion == criterion and selection.beta == beta:
+            if selection.criterion in (criterion, criterion.lower()) and selection.beta == beta:
                 return selection
         raise KeyError(
             f"no selection for criterion={criterion!r}, beta={beta!r}; there are {self.criteria}, {self.betas}"

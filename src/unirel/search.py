@@ -1,6 +1,7 @@
 """The one greedy loop: every criterion, plain or boosted by unique relevance, and all searches on one table."""
 
 import time
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unirel.criteria.base import Criterion, make_criterion
+from unirel.errors import UnirelWarning
 from unirel.information.base import Columns, Memo, Values, make_information
 from unirel.options import (
     DEFAULT_N_FEATURES,
@@ -355,17 +357,19 @@ def _cause(boost: Boost, known: Values, place: int) -> Cause:
 def _n_features(table: Table, wanted: Any) -> tuple[int, bool]:
     """How many features to select at most, and whether to stop at a shuffled one."""
     n_features = len(table.features)
-    if isinstance(wanted, Integral) and wanted == DEFAULT_N_FEATURES:
-        return min(DEFAULT_N_FEATURES, n_features), False
-    if isinstance(wanted, str) and wanted == "auto":
-        return n_features, True
-    if isinstance(wanted, Integral) and not isinstance(wanted, bool) and 1 <= int(wanted) <= table.n_features:
+    if isinstance(wanted, str) and wanted in ("auto", "all"):
+        return n_features, wanted == "auto"
+    if isinstance(wanted, Integral) and not isinstance(wanted, bool) and int(wanted) >= 1:
+        if int(wanted) > table.n_features and wanted != DEFAULT_N_FEATURES:
+            # Only to name a number is no reason to end with an error, nor to say nothing.
+            message = f"n_features_to_select={wanted}, but there are {table.n_features} features: all are selected"
+            warnings.warn(message, UnirelWarning, stacklevel=4)
         return min(int(wanted), n_features), False
     if isinstance(wanted, Real) and not isinstance(wanted, Integral) and 0 < float(wanted) <= 1:
         return max(1, int(round(float(wanted) * n_features, 9))), False  # 0.29 of 100 is 29, not 28.999...
     raise ValueError(
         f"n_features_to_select={wanted!r} must be a whole number from 1 to {table.n_features} (the number of features),"
-        " a share above 0 and up to 1.0, or 'auto'"
+        " a share above 0 and up to 1.0, 'all' or 'auto'"
     )
 
 

@@ -326,3 +326,16 @@ def test_interrupted_process(tmp_path):
     assert "Traceback" not in err
     assert "interrupted" in err
     assert out.startswith("step")
+
+
+def test_more_features_than_there_are(unirel, table):
+    done = unirel("select", table, "-t", "class", "-k", 12, "--csv")
+    assert done.code == 0
+    assert len(done.out.splitlines()) == 5
+    assert done.error == "-k 12, but there are 4 features: all are selected"
+    assert unirel("select", table, "-t", "class", "-k", "all", "--csv").out == done.out
+
+
+def test_a_criterion_in_capitals(unirel, table):
+    first, second = (unirel("select", table, "-t", "class", "-c", name, "--json").out for name in ("mRMR", "mrmr"))
+    assert first == second

@@ -99,6 +99,7 @@ def _words() -> list[tuple[str, str]]:
             r"to use a column all the same, pass kinds=\{'(.*?)': '(\w+)'\}",
             r"to use a column all the same: --kinds '\1=\2'",
         ),
+        (r"to leave a column out, pass kinds=\{'(.*?)': 'ignored'\}", r"to leave a column out: --drop '\1'"),
         (r"; drop those rows from X and y", "; --drop-missing-target drops those rows"),
         (r"\bmethod='reference'", "--unique-relevance reference"),
         (r"\baccuracy='(\w+)'", r"--accuracy \1"),

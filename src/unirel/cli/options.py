@@ -118,7 +118,14 @@ def _flags_of(group: type, without: Collection[str], defaults: Mapping[str, Any]
             panel = DATA if name in options_of(ReadingOptions) else METHOD
             panel = panel if name in options_of(SelectorOptions) else OUTPUT
             form, check = _form(name, option, hints[name]), None if option.choices else _checking(name, option)
-            own = flag(panel, _help(option.meaning), *option.flags, metavar=form.metavar, callback=check)
+            own = flag(
+                panel,
+                _help(option.meaning),
+                *option.flags,
+                metavar=form.metavar,
+                callback=check,
+                case_sensitive=not option.choices,
+            )
             default = defaults.get(name, option.default)
             shown = None if default is None or default == () else form.type(default) if form.type else default
             yield _keyword(name, Annotated[form.annotation, own], shown)

@@ -118,7 +118,7 @@ class Request:
             tuple(drop),
             tuple(cleaned.ignored.items()),
             n_without_target,
-            reading=tuple(self._snippet(file, cleaned.marks, [*drop, *cleaned.ignored])),
+            reading=tuple(self._snippet(file, cleaned.marks, [*drop, *cleaned.ignored], _dates(cleaned.table))),
         )
         return features, cleaned.table.column(self.target), origin
 
@@ -133,7 +133,7 @@ class Request:
             raise BadInput(f"the target {self.target!r} has no value at all")
         return kept, table.num_rows - kept.num_rows
 
-    def _snippet(self, file: FileTable, marks: dict[str, str], left_out: list[str]) -> list[str]:
+    def _snippet(self, file: FileTable, marks: dict[str, str], left_out: list[str], dates: list[str]) -> list[str]:
         """Lines of Python that read the same file."""
         arguments = [repr("data.csv" if self.data == "-" else Path(self.data).name)]
         if file.format != "text":
@@ -148,7 +148,16 @@ class Request:
                 arguments += ["decimal=','", "thousands='.'"]
             elif marks:
                 arguments.append("thousands=','")
+            if dates:
+                arguments.append(f"parse_dates={dates!r}")
         lines = ["import pandas as pd", f"data = pd.{reader}({', '.join(arguments)})"]
         if self.drop_missing_target:
             lines.append(f"data = data.dropna(subset=[{self.target!r}])")
         return [*lines, f"X, y = data.drop(columns={[self.target, *left_out]!r}), data[{self.target!r}]"]
+
+
+def _dates(table: Any) -> list[str]:
+    """Names of columns that hold dates."""
+    import pyarrow as pa
+
+    return [field.name for field in table.schema if pa.types.is_date(field.type) or pa.types.is_timestamp(field.type)]
