@@ -3,12 +3,14 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unirel.frames import make_frame
+from unirel.notebook import Cell, bars, join, paragraph, to_html
 
 
 class Ending(StrEnum):
@@ -123,6 +125,51 @@ class Selection:
         """One row per selected feature: step, position, name, score, relevance, unique relevance."""
         return make_frame(dict(zip(_ROW, self._columns(), strict=True)))
 
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the score of every selected feature, see `unirel.plotting.SelectionDisplay`.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure if None.
+
+        Returns
+        -------
+        SelectionDisplay
+        """
+        return _plotting("SelectionDisplay")(self).plot(ax)
+
+    def report(self, X: Any, y: Any, **more: Any) -> Any:
+        """A page about this selection: the features are selected again from the same data, with the same settings.
+
+        Parameters
+        ----------
+        X, y : array or frame, array or series
+            What was selected from.
+        **more
+            As in `unirel.report.Report.from_data`, such as ``accuracy="knn"``.
+
+        Returns
+        -------
+        Report
+            With `save(path)`.
+        """
+        # Readers of results stand above them, so they are named only when somebody asks.
+        report = import_module("unirel.report").Report
+        known = {name: value for name, value in self.settings.items() if name not in ("criterion", "beta")}
+        return report.from_data(X, y, **{"criterion": self.criterion, "beta": self.beta, **known, **more})
+
+    def _repr_html_(self) -> str:
+        """A table with bars, as a notebook shows it."""
+        steps, _, names, _, relevance, unique = self._columns()
+        headers, columns = ["", "feature", "relevance (nats)"], [steps, names, bars(relevance)]
+        if self.unique_relevance is not None:
+            headers.append("unique relevance")
+            columns.append(bars(unique, strong=False))
+        mark = "" if self.complete else f" (incomplete: {self.reason})"
+        caption = f"{len(self)} of {len(self.names):,} features by {self.criterion}, beta {self.beta:g}{mark}"
+        return to_html(caption, headers, list(zip(*columns, strict=True)))
+
     def _columns(self) -> list[list[Any]]:
         unique = np.full(len(self.names), np.nan) if self.unique_relevance is None else self.unique_relevance
         return [
@@ -133,6 +180,10 @@ class Selection:
             _plain(self.relevance[self.order]),
             _plain(unique[self.order]),
         ]
+
+
+def _plotting(name: str) -> Any:
+    return getattr(import_module("unirel.plotting"), name)
 
 
 _ROW = ("step", "feature", "name", "score", "relevance", "unique_relevance")
@@ -196,6 +247,34 @@ class SelectionPath:
             for name, values in zip(_ROW, selection._columns(), strict=True):
                 columns[name] += values
         return make_frame(columns)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw how ranks change with the weight, see `unirel.plotting.BetaPathDisplay`; of one weight its selection.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure if None.
+
+        Returns
+        -------
+        BetaPathDisplay or SelectionDisplay
+        """
+        return self.selections[0].plot(ax) if len(self.betas) < 2 else _plotting("BetaPathDisplay")(self).plot(ax)
+
+    def report(self, X: Any, y: Any, **more: Any) -> Any:
+        """A page about the first selection, see `Selection.report`."""
+        return self.selections[0].report(X, y, **more)
+
+    def _repr_html_(self) -> str:
+        """One row for each criterion and weight, as a notebook shows it."""
+        longest = max(map(len, self.selections), default=0)
+        shown = min(longest, 8)
+        rows: list[list[Cell]] = [
+            [one.criterion, f"{one.beta:g}", *(one.selected_names[:shown] + [""] * (shown - len(one)))] for one in self
+        ]
+        more = f", the first {shown} of {longest} features" if longest > shown else ""
+        return to_html(f"{len(self)} selections{more}", ["criterion", "beta", *map(str, range(1, shown + 1))], rows)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -288,6 +367,29 @@ class Redundancy:
     def to_frame(self) -> Any:
         """One row per size: the feature that is added, I(S; y) with it, its unique relevance and its role."""
         return make_frame(self._columns())
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the curve with every feature marked by its role, see `unirel.plotting.RedundancyDisplay`.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure if None.
+
+        Returns
+        -------
+        RedundancyDisplay
+        """
+        return _plotting("RedundancyDisplay")(self).plot(ax)
+
+    def _repr_html_(self) -> str:
+        """A table with bars, as a notebook shows it."""
+        columns = self._columns()
+        rows = zip(columns["size"], columns["name"], columns["role"], bars(columns["joint_information"]), strict=True)
+        bound = "" if self.exact and self.complete else "at least "
+        said = f"{bound}{len(self.redundant)} of the first {len(self.saturated)} features can go"
+        headers = ["", "feature", "role", "information so far (nats)"]
+        return join([paragraph(said), to_html(f"redundancy rate {bound}{self.rate:.0%}", headers, list(rows))])
 
     def _columns(self) -> dict[str, list[Any]]:
         return {

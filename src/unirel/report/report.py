@@ -8,6 +8,7 @@ from typing import Any, Self, Unpack
 
 from unirel.analysis import analyse, surround
 from unirel.atomic import write_text
+from unirel.notebook import join, paragraph
 from unirel.options import (
     EstimationOptions,
     ReadingOptions,
@@ -187,6 +188,11 @@ class Report:
         str
         """
         return render(self.to_dict(), None if scripts is None else Path(scripts))
+
+    def _repr_html_(self) -> str:
+        """The answer and the table of the selected features, as a notebook shows it; `save` writes the whole page."""
+        said = [paragraph(self.to_dict()["headline"]), self.selection._repr_html_()]
+        return join([*said, paragraph("report.save('page.html') writes the whole page.")])
 
     def save(self, path: str | os.PathLike[str], scripts: str | os.PathLike[str] | None = None) -> Path:
         """Write the page to a file, in full or not at all.
