@@ -185,6 +185,7 @@ LAYERS = {
         "unirel.options",
         "unirel.table",
         "unirel.information",
+        "unirel.analysis",
         "unirel.redundancy",
         "unirel.datasets",
         "unirel.evaluation",

@@ -10,7 +10,7 @@ from unirel.errors import UnirelWarning
 from unirel.information.base import Information, Memo, make_information
 from unirel.information.knn import KNN
 from unirel.options import EstimationOptions
-from unirel.results import Analysis, Group, Selection, Surroundings
+from unirel.results import Analysis, Explanation, Group, Selection, Surroundings
 from unirel.table import Table
 from unirel.unique import choose_by_class
 
@@ -24,6 +24,7 @@ _MOST_ROWS = 5000
 _JOINT_WORK = 2e10
 # What stands around a selection is judged by fewer rows, and by so many of the selected and of the other features.
 _FEW_ROWS, _MOST_SELECTED, _MOST_OTHERS = 1000, 40, 30
+_MOST_EXPLAINED = 10
 # From here on two features are said to repeat each other.
 REPEATED = 0.9
 # Rows that a level, or a pair of levels, needs for what is counted to be no accident.
@@ -230,3 +231,46 @@ def _numbers_rows(table: Table, feature: int) -> bool:
         return False
     values = table.continuous_block([feature])[0]
     return bool((values == np.round(values)).all()) and len(np.unique(values)) == table.n_samples
+
+
+def explain(table: Table, selection: Selection, feature: int, options: EstimationOptions) -> Explanation:
+    """What one feature tells, what it adds to the first selected ones, and which of them it could replace.
+
+    Parameters
+    ----------
+    table : Table
+        What was selected from.
+    selection : Selection
+        What was selected; the first ten of it beside the feature are compared.
+    feature : int
+        Position of the feature.
+    options : dict
+        How information is estimated; here by neighbours, from at most a thousand rows.
+    """
+    order = selection.order.tolist()
+    beside = np.array([other for other in order if other != feature][:_MOST_EXPLAINED], np.intp)
+    rows = choose_by_class(table, np.arange(table.n_samples), _FEW_ROWS, np.random.default_rng(0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnirelWarning)
+        small = KNN(table.take(np.append(beside, feature), rows), **options)
+        places, own = np.arange(len(beside)), len(beside)
+        information = small.in_metric_of(np.arange(own + 1))
+        target = [small.table.target]
+
+        def told(block: Columns) -> float:
+            return information.bounded(information.mutual_information(block, target), block, target)
+
+        swapped = [np.append(np.delete(places, place), own) for place in places]
+        return Explanation(
+            name=table.names[feature],
+            relevance=told(np.array([own])),
+            rank=1 + int((np.nan_to_num(selection.relevance, nan=-1.0) > selection.relevance[feature]).sum()),
+            step=order.index(feature) + 1 if feature in order else None,
+            names=tuple(table.names[other] for other in beside),
+            shared=shared_with(small, places, own) if own else np.zeros(0),
+            together=np.array([told(np.array([place, own])) for place in places]),
+            alone=told(places) if own else 0.0,
+            with_all=told(np.arange(own + 1)),
+            instead=np.array([told(block) for block in swapped]),
+            entropy=small.entropy(small.table.target) if small.table.discrete[small.table.target] else None,
+        )

@@ -520,6 +520,62 @@ class Surroundings:
     numbered: tuple[int, ...] = ()
 
 
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """What one feature tells, beside whom, and whom it could replace.
+
+    Attributes
+    ----------
+    name : str
+        The feature.
+    relevance : float
+        What it tells about the target by itself.
+    rank : int
+        Its place among all features by relevance, from 1 on.
+    step : int or None
+        Its place in the order of selection, from 1 on; None if it was not selected.
+    names : tuple of str
+        The selected features beside it, first selected first.
+    shared : ndarray
+        What it shares with each of them, from 0 to 1.
+    together : ndarray
+        What it and each of them tell about the target together.
+    alone : float
+        What the selected features beside it tell together.
+    with_all : float
+        What they tell together with it.
+    instead : ndarray
+        What they tell together with it in the place of each of them.
+    entropy : float or None
+        Entropy of the target, the most that can be told about it; None for a continuous target.
+    """
+
+    name: str
+    relevance: float
+    rank: int
+    step: int | None
+    names: tuple[str, ...]
+    shared: NDArray[np.float64]
+    together: NDArray[np.float64]
+    alone: float
+    with_all: float
+    instead: NDArray[np.float64]
+    entropy: float | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain lists, numbers and strings, fit for JSON."""
+        rows = zip(self.names, self.shared.tolist(), self.together.tolist(), self.instead.tolist(), strict=True)
+        return {
+            **{
+                key: getattr(self, key) for key in ("name", "relevance", "rank", "step", "alone", "with_all", "entropy")
+            },
+            "beside": [
+                {"step": step, "name": name, "shared": shared, "together": together, "instead": instead}
+                for step, (name, shared, together, instead) in enumerate(rows, start=1)
+            ],
+        }
+
+
 def side_by_side(shared: NDArray[np.float64]) -> list[int]:
     """An order in which features that share much stand side by side, from what every two of them share."""
     if len(shared) < 3:

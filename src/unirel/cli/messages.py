@@ -116,7 +116,7 @@ def printable(text: str) -> str:
     return "".join(char if char.isprintable() else f"\\x{ord(char):02x}" for char in text)
 
 
-def listed(names: Sequence[str], most: int = 5) -> str:
-    """Names in quotes, and how many more there are."""
+def listed(names: Sequence[str], most: int = 5, *, quotes: bool = True) -> str:
+    """Names, in quotes if wanted, and how many more there are."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(map(repr, names[:most])) + more
+    return ", ".join(map(repr if quotes else str, names[:most])) + more

@@ -10,7 +10,7 @@ from unirel.cli.exits import BadInput, Failed
 from unirel.cli.files import DataFile, FileTable, TextFormat, check_names, read_table
 from unirel.cli.messages import Messages, listed
 from unirel.cli.naming import find_kinds, find_name, find_names
-from unirel.cli.options import DATA, flag, read_options
+from unirel.cli.options import DATA, FIRST, flag, read_options
 from unirel.options import ReadingOptions, part_of
 from unirel.report.origin import Origin
 
@@ -41,7 +41,7 @@ class Request:
     data: DataFile
     target: Annotated[
         str | None,
-        flag(DATA, "The column to explain. Needed for files; datasets know theirs.", "--target", "-t", metavar="COL"),
+        flag(FIRST, "The column to explain. Needed for files; datasets know theirs.", "--target", "-t", metavar="COL"),
     ] = None
     drop_missing_target: Annotated[bool, flag(DATA, "Leave out rows without a target.", "--drop-missing-target")] = (
         False
@@ -94,7 +94,11 @@ class Request:
         names = file.table.column_names
         check_names(names)
         if self.target is None:
-            raise BadInput(f"name the column to explain with --target; the columns are {listed(names, 10)}")
+            likely = listed([f"{name!r} ({about})" for name, about in likely_targets(file.table)], 3, quotes=False)
+            raise BadInput(
+                f"name the column to explain with --target; likely ones are {likely}; "
+                f"the columns are {listed(names, 10)}"
+            )
         find_name(self.target, names, "--target")
         drop = find_names(self.drop, names, "--drop")
         if self.target in drop:
@@ -161,3 +165,38 @@ def _dates(table: Any) -> list[str]:
     import pyarrow as pa
 
     return [field.name for field in table.schema if pa.types.is_date(field.type) or pa.types.is_timestamp(field.type)]
+
+
+# Names that people give to what they want to explain.
+_TARGETS = (
+    "target",
+    "class",
+    "label",
+    "outcome",
+    "y",
+    "response",
+    "result",
+    "diagnosis",
+    "species",
+    "survived",
+    "churn",
+)
+
+
+def likely_targets(table: Any) -> list[tuple[str, str]]:
+    """Up to three columns that may be what is to be explained, the likeliest first, and what they hold."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    points: list[tuple[float, str, str]] = []
+    for position, name in enumerate(table.column_names):
+        column = table.column(name)
+        n_values = pc.count_distinct(column).as_py()
+        is_text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+        if n_values < 2 or (is_text and 2 * n_values > table.num_rows):
+            continue
+        few = n_values <= 20
+        named = 4 * (name.lower() in _TARGETS) + 2 * any(part in _TARGETS for part in name.lower().split("_"))
+        place = 2 * (position == table.num_columns - 1) + (position == 0)
+        points.append((named + place + few + is_text, name, f"{n_values} values" if few else "numbers"))
+    return [(name, about) for _, name, about in sorted(points, key=lambda one: -one[0])[:3]]

@@ -7,7 +7,7 @@ import numpy as np
 
 from unirel.analysis import REPEATED
 from unirel.report.words import ALIKE, LITTLE, ending_of, is_credible, quoted
-from unirel.results import Accuracy, Analysis, Cause, Group, Selection, Surroundings
+from unirel.results import Accuracy, Analysis, Cause, Explanation, Group, Selection, Surroundings
 from unirel.table import Table
 
 # A feature that by itself tells more than this share of all there is to know may know the target from elsewhere.
@@ -213,9 +213,9 @@ def _may_do(group: Group, selection: Selection, best: str) -> list[str]:
     return [f"But with {best} as the only one of them the selection tells only {left}: the others add to it."]
 
 
-def listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str], word: str = "and") -> str:
     """Names as a sentence has them."""
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {word} {names[-1]}"
 
 
 def warnings_of(selection: Selection, table: Table, surroundings: Surroundings, target: str) -> list[str]:
@@ -249,3 +249,37 @@ def warnings_of(selection: Selection, table: Table, surroundings: Surroundings, 
 def name_of(table: Table, feature: int) -> str:
     """The name of a feature in quotes."""
     return quoted(table.names[feature])
+
+
+def explanation_in_words(found: Explanation, selection: Selection, table: Table, target: str) -> list[str]:
+    """What one feature tells, beside whom, and whom it could replace."""
+    name, of = quoted(found.name), f" of the {found.entropy:.2f} nats there are to know" if found.entropy else " nats"
+    chosen = "was not selected" if found.step is None else f"was selected as number {found.step}"
+    place = _place(found.rank).replace("of all", f"of {len(table.features):,}")
+    said = [f"{name} tells {found.relevance:.2f}{of} about '{target}' by itself ({place}); it {chosen}."]
+    if not found.names:
+        return said
+    who = f"the {len(found.names)} selected features beside it" if len(found.names) > 1 else quoted(found.names[0])
+    gain = found.with_all - found.alone
+    if gain >= max(_LEAST_GAIN, LITTLE * found.alone):
+        said.append(f"Beside {who} it adds {gain:.2f} nats: {found.with_all:.2f} instead of {found.alone:.2f}.")
+    else:
+        said.append(
+            f"It is not seen to add to what {who} tell{'s' if len(found.names) == 1 else ''} ({found.alone:.2f} nats)."
+        )
+    return [*said, _replaces(found, selection)]
+
+
+def _replaces(found: Explanation, selection: Selection) -> str:
+    """Which selected features could go for it: those that share much with it and are not missed."""
+    if not is_credible(selection, found.alone):
+        return "Whom it could replace cannot be said: what they tell together is not estimated well from these rows."
+    can_go = (found.shared >= ALIKE) & (found.instead >= (1 - LITTLE) * found.alone)
+    places = sorted(np.flatnonzero(can_go).tolist(), key=lambda place: -found.shared[place])[:3]
+    if places:
+        left = min(found.alone, *found.instead[places])
+        names = listed([quoted(found.names[place]) for place in places], "or")
+        return f"It could take the place of {names}: {left:.2f} of {found.alone:.2f} nats stay."
+    if (found.shared >= ALIKE).any():
+        return "It shares much with some of them, but in their place less would be told."
+    return "It shares much with none of them, so there is none that it could stand for."

@@ -14,8 +14,10 @@ LITTLE = 0.02
 _MOSTLY = 0.5
 
 
-def selection_in_words(selection: Selection, table: Table, analysis: Analysis, target: str) -> str:
-    """One paragraph: what was selected, what stands out, what to be careful about."""
+def selection_in_words(
+    selection: Selection, table: Table, analysis: Analysis, target: str, *, alike: bool = True
+) -> str:
+    """One paragraph: what was selected, what stands out, whether two are alike if wanted, what to be careful about."""
     if len(selection) == 0:
         return f"No feature was selected: {selection.reason}."
     sentences = [
@@ -23,7 +25,7 @@ def selection_in_words(selection: Selection, table: Table, analysis: Analysis, t
         _strongest(selection, analysis),
         _together(selection, table, analysis),
         _unique(selection),
-        _alike(selection, analysis),
+        _alike(selection, analysis) if alike else "",
         _mostly_missing(selection, table),
         ending_of(selection),
     ]
