@@ -18,7 +18,7 @@ LAYERS = {
     "work": ["joblib"],
     "options": ["unirel.criteria.CRITERIA", "unirel.information.ESTIMATORS", "unirel.work"],
     "results": ["numpy", "scipy", "unirel.frames", "unirel.notebook"],
-    "kernels": ["numpy", "numba"],
+    "kernels": ["numpy", "numba", "unirel.work"],
     "reading": ["numpy", "narwhals", "unirel.options"],
     "coding": ["numpy", "unirel.options", "unirel.kernels", "unirel.reading"],
     "sparse": ["numpy", "unirel.reading", "unirel.coding"],

@@ -10,6 +10,7 @@ from typing import Any
 
 from unirel.errors import UnirelWarning
 from unirel.options import SelectorOptions, options_of
+from unirel.work import COMPILING
 
 _LONGEST = 600
 
@@ -26,6 +27,8 @@ class Messages:
     def __init__(self, quiet: bool = False) -> None:
         self._quiet = quiet
         self.notes: list[str] = []
+        if not quiet:
+            COMPILING.announce()
 
     def note(self, text: str) -> None:
         """Say what the reader of the result should know, and keep it for the report."""
