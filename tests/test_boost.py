@@ -211,3 +211,39 @@ def test_beside_many_features_the_first_count(rng):
     order, candidates = np.arange(28), np.array([28, 29])
     assert_array_equal(stepwise.beside(order[:26], candidates), stepwise.beside(order[:24], candidates))
     assert not np.array_equal(stepwise.beside(order[:23], candidates), stepwise.beside(order[:24], candidates))
+
+
+# What made a feature enter
+
+
+def test_the_cause_is_the_term_without_which_another_would_enter(rng):
+    from unirel import selection_path
+    from unirel.results import Cause
+
+    X = rng.normal(size=(150, 12))
+    X[:, 6:] = X[:, :6] + 0.3 * rng.normal(size=(150, 6))
+    y = X[:, :4].sum(axis=1) > 0
+    path = selection_path(X, y, criteria="jmi", betas=[0, 0.5], n_features_to_select=8, include=[11])
+    plain, boosted = path.selection("jmi", 0), path.selection("jmi", 0.5)
+    assert plain.causes == (Cause.INCLUDED, *[Cause.CRITERION] * 7)
+    assert boosted.causes[0] is Cause.INCLUDED
+    assert {Cause.REFERENCE, Cause.SELECTED} & set(boosted.causes)
+    for place, cause in enumerate(boosted.causes[1:], start=1):
+        # With the same features before it, the plain criterion takes it if and only if that is said.
+        before = boosted.order[:place].tolist()
+        again = selection_path(X, y, criteria="jmi", betas=0, n_features_to_select=place + 1, include=before)
+        assert (again.order("jmi", 0)[-1] == boosted.order[place]) == (cause is Cause.CRITERION)
+
+
+@pytest.mark.parametrize(
+    ("kind", "possible"), [("reference", "reference"), ("selected", "selected"), ("ksg", "unique")]
+)
+def test_a_kind_of_boost_is_the_cause_only_where_it_is_used(rng, kind, possible):
+    from unirel import selection_path
+
+    X = rng.normal(size=(120, 8))
+    X[:, 4:] = X[:, :4] + 0.2 * rng.normal(size=(120, 4))
+    path = selection_path(X, X[:, :3].sum(axis=1) > 0, criteria="jmi", betas=0.8, unique_relevance=kind)
+    causes = set(path.selections[0].causes)
+    assert causes <= {"criterion", possible}
+    assert possible in causes

@@ -150,7 +150,28 @@ def test_the_default_number_is_all_if_there_are_fewer(cancer):
     assert BURSelector().fit(X[:, :4], y).support_.all()
 
 
-@pytest.mark.parametrize("wanted", [5, 11, 0, -1, 1.5, 0.0, True, "many", None])
+@pytest.mark.parametrize("wanted", [5, 11])
+def test_more_features_than_there_are_means_all_with_a_word(cancer, wanted):
+    X, y = cancer
+    with pytest.warns(
+        UnirelWarning, match=f"n_features_to_select={wanted}, but there are 4 features: all are selected"
+    ):
+        assert BURSelector(n_features_to_select=wanted).fit(X[:, :4], y).support_.all()
+
+
+def test_all_features_in_order(cancer):
+    X, y = cancer
+    assert sorted(BURSelector(n_features_to_select="all").fit(X[:, :12], y).order_) == list(range(12))
+
+
+def test_the_name_of_a_criterion_in_capitals(cancer):
+    X, y = cancer
+    selector = BURSelector("mRMR", 3).fit(X, y)
+    assert selector.selection_.criterion == "mrmr"
+    assert selector.order_.tolist() == BURSelector("mrmr", 3).fit(X, y).order_.tolist()
+
+
+@pytest.mark.parametrize("wanted", [0, -1, 1.5, 0.0, True, "many", None])
 def test_a_number_that_cannot_be_is_refused(cancer, wanted):
     X, y = cancer
     with pytest.raises(ValueError, match=r"n_features_to_select=.* from 1 to 4"):
@@ -304,8 +325,40 @@ def test_tables_that_are_refused(cancer, mixed):
         BURSelector(missing="error").fit(np.where(X > X.mean(), np.nan, X), y)
 
 
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_columns_by_name(mixed, library):
+    """Reordered, with others between them, and without those that were not selected."""
+    frames = pytest.importorskip(library)
+    columns, y = mixed
+    X = frames.DataFrame(columns)
+    selector = BURSelector(n_features_to_select=2).fit(X, y)
+    expected = selector.transform(X)
+    names = list(expected.columns)
+    other = frames.DataFrame({"new": y, **{name: columns[name] for name in reversed(names)}})
+    assert selector.transform(other, by_name=True).equals(expected)
+    with pytest.raises(ValueError, match=f"X lacks what was selected: there is no column '{names[0]}'"):
+        selector.transform(other[names[1:]], by_name=True)
+    with pytest.raises(TypeError, match="X is ndarray and has no names of columns"):
+        selector.transform(np.ones((2, 5)), by_name=True)
+
+
+def test_of_a_lazy_frame_only_the_selected_columns_are_collected(mixed):
+    polars = pytest.importorskip("polars")
+    columns, y = mixed
+    X = polars.DataFrame(columns)
+    selector = BURSelector(n_features_to_select=2).fit(X.lazy(), y)
+    assert selector.order_.tolist() == BURSelector(n_features_to_select=2).fit(X, y).order_.tolist()
+    expected = selector.transform(X)
+    unused = next(name for name in columns if name not in expected.columns)
+    broken = polars.col(unused).map_batches(lambda _: 1 / 0, return_dtype=polars.Float64)
+    assert selector.transform(X.lazy().with_columns(broken)).equals(expected)
+    assert selector.transform(X.lazy().select(expected.columns[::-1]), by_name=True).equals(expected)
+    with pytest.raises(ValueError, match="Feature names must be in the same order"):
+        selector.transform(X.lazy().select(X.columns[::-1]))
+
+
 def test_frames_are_checked_by_name(mixed):
-    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    pandas = pytest.importorskip("pandas")
     columns, y = mixed
     X = pandas.DataFrame(columns)
     selector = BURSelector(n_features_to_select=2).fit(X, y)
@@ -315,8 +368,6 @@ def test_frames_are_checked_by_name(mixed):
         selector.transform(X.drop(columns="weight"))
     with pytest.raises(ValueError, match="duplicate column names: 'a'"):
         BURSelector().fit(X.set_axis(["a", "a", "b", "c", "d"], axis=1), y)
-    with pytest.raises(TypeError, match="X is lazy"):
-        BURSelector().fit(polars.DataFrame(columns).lazy(), y)
     with pytest.raises(ValueError, match="Expected a 2-dimensional container"):
         BURSelector().fit(X["size"], y)
 

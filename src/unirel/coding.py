@@ -223,6 +223,7 @@ class DenseColumns:
         self.largest = np.full(n_columns, np.nan)
         self.single = np.zeros(n_columns, bool)
         self.numeric = np.zeros(n_columns, bool)
+        self.since: dict[int, str] = {}
         self._wide: dict[int, Codes] = {}
         self._alone: dict[int, NDArray[Any]] = {}
         self._blocks: list[Numbers] = []
@@ -366,8 +367,12 @@ class DenseColumns:
             giver = f"kinds gives {source.label(position)} " if rule is FEATURE else "target_kind="
             name = source.names[position]
             raise ValueError(f"{giver}'continuous', but {name!r} holds no numbers; make it 'discrete' or convert it")
+        if raw.since and asked == UNKNOWN and rule is FEATURE:
+            self.since[column] = raw.since
         if raw.family == "number" and raw.values.dtype.itemsize <= 8 and rule is FEATURE:
             self._code_numbers(raw.values[:, np.newaxis], np.array([column]), asked)
+            if raw.since and asked == UNKNOWN:
+                self.facts.explain(column, f"as {raw.since}")
             if self.facts.kinds[column] == CONTINUOUS:
                 self._hold_numbers(raw, column)
             return raw.values[:0]

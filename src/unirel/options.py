@@ -410,12 +410,12 @@ class SelectionOptions(SearchOptions, total=False):
     """The parameters of `selection_path`."""
 
     n_features_to_select: Annotated[
-        int | float | Literal["auto"],
+        int | float | Literal["auto", "all"],
         Option(
             DEFAULT_N_FEATURES,
-            'int, float or "auto"',
-            "How many features, which share of them, or as many as beat shuffled copies of all candidates. The default "
-            "of 10 means all features if there are fewer; any other number above that of the features is an error.",
+            'int, float, "auto" or "all"',
+            "How many features, which share of them, as many as beat shuffled copies of all candidates, or all of them "
+            "in order. If there are fewer than the number, all are selected.",
             flags=("-k", "--n-features"),
         ),
     ]

@@ -1,15 +1,17 @@
 """The one greedy loop: every criterion, plain or boosted by unique relevance, and all searches on one table."""
 
 import time
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unirel.criteria.base import Criterion, make_criterion
+from unirel.errors import UnirelWarning
 from unirel.information.base import Columns, Memo, Values, make_information
 from unirel.options import (
     DEFAULT_N_FEATURES,
@@ -20,7 +22,7 @@ from unirel.options import (
     part_of,
     settings_of,
 )
-from unirel.results import Ending, Selection, SelectionPath
+from unirel.results import Cause, Ending, Selection, SelectionPath
 from unirel.table import Table
 from unirel.unique import REFERENCE_SIZE, Boost, find_boost, needs_reference
 from unirel.work import Progress, Stages, progress_of
@@ -166,7 +168,8 @@ class Searches:
         known = dict(zip(selection.order.tolist(), selection.scores.tolist(), strict=True))
         order = list(dict.fromkeys([*self._limits.include, *known]))[: self._limits.n_features]
         scores = np.array([known.get(feature, np.nan) for feature in order])
-        return replace(selection, order=np.array(order, np.intp), scores=scores, ending=ending)
+        causes = tuple(Cause.CRITERION if feature in known else Cause.INCLUDED for feature in order)
+        return replace(selection, order=np.array(order, np.intp), scores=scores, ending=ending, causes=causes)
 
 
 class _Scores:
@@ -216,6 +219,14 @@ class _Scores:
         return np.minimum(before, term) if self._criterion.fold == "min" else before + term
 
 
+class _Step(NamedTuple):
+    """A feature that was selected."""
+
+    feature: int
+    score: float
+    cause: Cause
+
+
 class _OutOfTime(Exception):
     """The time was used up within a step."""
 
@@ -235,7 +246,7 @@ def search(
     selection is marked incomplete.
     """
     table = memo.information.table
-    steps: list[tuple[int, float]] = []
+    steps: list[_Step] = []
     try:
         ending = _search(memo, criterion, limits, beta, boost, progress, steps)
     except _OutOfTime:
@@ -247,13 +258,14 @@ def search(
     return Selection(
         criterion=criterion.name,
         beta=beta,
-        order=np.array([feature for feature, _ in steps], np.intp),
-        scores=np.array([score for _, score in steps], np.float64),
+        order=np.array([step.feature for step in steps], np.intp),
+        scores=np.array([step.score for step in steps], np.float64),
         names=table.names,
         relevance=relevance,
         unique_relevance=None if boost is None else boost.values[: table.n_features].copy(),
         ending=ending,
         settings={"max_seconds": limits.max_seconds},
+        causes=tuple(step.cause for step in steps),
     )
 
 
@@ -279,7 +291,7 @@ def _search(
     beta: float,
     boost: Boost | None,
     progress: Progress | None,
-    steps: list[tuple[int, float]],
+    steps: list[_Step],
 ) -> Ending:
     """Append steps until the search ends by itself; returns why it ended."""
     table, include = memo.information.table, limits.include
@@ -289,14 +301,14 @@ def _search(
     while len(steps) < n_wanted:
         if limits.out_of_time:
             raise _OutOfTime
-        selected = np.array([feature for feature, _ in steps], np.intp)
+        selected = np.array([step.feature for step in steps], np.intp)
         pool = np.concatenate([np.setdiff1d(candidates, selected, assume_unique=True), probes])
         if len(steps) < len(include):
             pool = np.array([include[len(steps)]], np.intp)
-        best, score = _best(scores, pool, selected, beta, boost, limits, table.n_features)
-        if best >= table.n_features:
+        step = _best(scores, pool, selected, beta, boost, limits, table.n_features)
+        if step.feature >= table.n_features:
             return Ending.SHUFFLED
-        steps.append((best, score))
+        steps.append(step._replace(cause=Cause.INCLUDED) if len(steps) < len(include) else step)
         if progress is not None:
             progress(len(steps), n_wanted)
     return Ending.EXHAUSTED if n_wanted < limits.n_features else Ending.ASKED
@@ -304,16 +316,16 @@ def _search(
 
 def _best(
     scores: _Scores, pool: Columns, selected: Columns, beta: float, boost: Boost | None, limits: Limits, n_features: int
-) -> tuple[int, float]:
-    """The candidate with the best score, and the score."""
+) -> _Step:
+    """The candidate with the best score."""
     # A spread over all candidates takes the scores of all candidates, so nothing can be left out then.
     boosted = boost is not None and beta > 0
     lazy = scores.can_only_fall and not (boosted and boost is not None and boost.rescale)
     scores.update(pool, selected[:1] if lazy else selected)
     while True:
-        values = scores.of(pool, len(selected))
+        values = plain = scores.of(pool, len(selected))
         if boosted and boost is not None:
-            values = boost.blend(values, pool, selected, beta)
+            values = boost.blend(plain, pool, selected, beta)
         behind = ~scores.up_to_date(pool, len(selected))
         best = values[~behind].max(initial=-np.inf)
         tied = values >= best - _TIE * max(1.0, abs(best))
@@ -321,27 +333,46 @@ def _best(
         if len(promising) == 0:
             # A feature must do better than shuffled ones, which stand behind all features.
             place = int(np.flatnonzero(tied)[-1 if limits.probes and pool[tied][-1] >= n_features else 0])
-            return int(pool[place]), float(values[place])
+            cause = Cause.CRITERION
+            if boosted and boost is not None and not _is_best(plain, place):
+                known = boost.without_stepwise(plain, pool, selected, beta)
+                cause = Cause.UNKNOWN if behind.any() else _cause(boost, known, place)
+            return _Step(int(pool[place]), float(values[place]), cause)
         if limits.out_of_time:
             raise _OutOfTime
         promising = promising[np.argsort(-values[promising], kind="stable")[:_BATCH]]
         scores.update(pool[promising], selected)
 
 
+def _is_best(values: Values, place: int) -> bool:
+    """Whether nothing is better than the value at a place, but for rounding."""
+    best = values.max()
+    return bool(values[place] >= best - _TIE * max(1.0, abs(best)))
+
+
+def _cause(boost: Boost, known: Values, place: int) -> Cause:
+    """Which kind of unique relevance made a candidate the best; `known` are the scores without the stepwise kind."""
+    if not boost.rescale:
+        return Cause.UNIQUE
+    return Cause.REFERENCE if _is_best(known, place) and boost.share < 1 else Cause.SELECTED
+
+
 def _n_features(table: Table, wanted: Any) -> tuple[int, bool]:
     """How many features to select at most, and whether to stop at a shuffled one."""
     n_features = len(table.features)
-    if isinstance(wanted, Integral) and wanted == DEFAULT_N_FEATURES:
-        return min(DEFAULT_N_FEATURES, n_features), False
-    if isinstance(wanted, str) and wanted == "auto":
-        return n_features, True
-    if isinstance(wanted, Integral) and not isinstance(wanted, bool) and 1 <= int(wanted) <= table.n_features:
+    if isinstance(wanted, str) and wanted in ("auto", "all"):
+        return n_features, wanted == "auto"
+    if isinstance(wanted, Integral) and not isinstance(wanted, bool) and int(wanted) >= 1:
+        if int(wanted) > table.n_features and wanted != DEFAULT_N_FEATURES:
+            # Only to name a number is no reason to end with an error, nor to say nothing.
+            message = f"n_features_to_select={wanted}, but there are {table.n_features} features: all are selected"
+            warnings.warn(message, UnirelWarning, stacklevel=4)
         return min(int(wanted), n_features), False
     if isinstance(wanted, Real) and not isinstance(wanted, Integral) and 0 < float(wanted) <= 1:
         return max(1, int(round(float(wanted) * n_features, 9))), False  # 0.29 of 100 is 29, not 28.999...
     raise ValueError(
         f"n_features_to_select={wanted!r} must be a whole number from 1 to {table.n_features} (the number of features),"
-        " a share above 0 and up to 1.0, or 'auto'"
+        " a share above 0 and up to 1.0, 'all' or 'auto'"
     )
 
 

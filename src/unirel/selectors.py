@@ -29,7 +29,7 @@ from unirel.options import (
     part_of,
 )
 from unirel.parts.opening import column_names, is_parted, open_table, take_parted, taken_names
-from unirel.reading import is_frame, take_columns
+from unirel.reading import collected, is_frame, is_lazy, take_columns, take_named
 from unirel.results import Ending, Selection
 from unirel.search import select
 from unirel.table import Table
@@ -38,13 +38,16 @@ from unirel.table import Table
 class BaseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     """Reads a table, keeps a selection and gives its columns; subclasses decide how to search."""
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: Any, *, by_name: bool = False) -> Any:
         """Reduce `X` to the selected features, in the order in which they stand in `X`.
 
         Parameters
         ----------
         X : array or frame of shape (n_samples, n_features)
-            Columns as in `fit`.
+            Columns as in `fit`. Of a polars LazyFrame only the selected columns are collected.
+        by_name : bool
+            Take the selected columns of a frame by their names, wherever they stand and whatever else there is. As
+            scikit-learn wants it, columns are otherwise refused that are not those of `fit` in the same order.
 
         Returns
         -------
@@ -54,8 +57,13 @@ class BaseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         if is_parted(X):
             return take_parted(X, self)
-        X = self._check_table(X, reset=False)
-        return take_columns(X, self.get_support(indices=True), self._wanted_library())
+        chosen = self.get_support(indices=True)
+        if not by_name and not is_lazy(X):
+            return take_columns(self._check_table(X, reset=False), chosen, self._wanted_library())
+        if not by_name:
+            self._check_table(collected(X.head(0)), reset=False)  # the names are checked before anything is read
+        names = [self.columns_[position].name for position in chosen.tolist()]
+        return take_named(X, names, self._wanted_library())
 
     def inverse_transform(self, X: Any) -> Any:
         """Put the selected features back to their places, with zeros for all others.
@@ -235,7 +243,7 @@ class BURSelector(BaseSelector):
     def __init__(
         self,
         criterion: str | Criterion = "jmim",
-        n_features_to_select: int | float | Literal["auto"] = DEFAULT_N_FEATURES,
+        n_features_to_select: int | float | Literal["auto", "all"] = DEFAULT_N_FEATURES,
         *,
         beta: float = 0.5,
         unique_relevance: Any = "both",
@@ -329,7 +337,7 @@ class BURSelector(BaseSelector):
         -------
         self
         """
-        X = self._check_table(X, reset=True, taken=taken_names(X, y, sample_weight))
+        X = self._check_table(collected(X), reset=True, taken=taken_names(X, y, sample_weight))
         options = self.options()
         table, sample_weight = self._read(X, y, options, sample_weight)
         (selection,) = select(table, [options["criterion"]], [options["beta"]], options, sample_weight)

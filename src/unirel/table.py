@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple, Unpack
 
@@ -301,6 +301,8 @@ class Table:
         contents = _Contents(sources, asked, chosen["scale"])
         names = [source.names for source in sources]
         inputs = Columns(names, contents.facts(), n_samples)
+        _warn_of_times(inputs, contents.since)
+        _warn_of_indexes(X, y)
         check_inputs(inputs, n_features, np.concatenate(asked), chosen["missing"])
         kind = chosen["target_kind"]
         classes = contents.read_target(UNKNOWN if kind == "auto" else KINDS.index(kind))
@@ -321,6 +323,27 @@ def _warn_of_ignored(inputs: Columns, asked: NDArray[np.int8]) -> None:
         listed = ", ".join(f"{column.name!r} ({column.reason})" for column in left_out)
         remedy = f"to use a column all the same, pass kinds={{{left_out[0].name!r}: 'discrete'}}"
         warnings.warn(f"ignored {listed}; {remedy}", UnirelWarning, stacklevel=4)
+
+
+def _warn_of_times(inputs: Columns, since: Mapping[int, str]) -> None:
+    """Name the columns of dates, times and durations, and say what became of them."""
+    if since:
+        listed = ", ".join(f"{inputs[position].name!r} as {words}" for position, words in since.items())
+        remedy = f"to leave a column out, pass kinds={{{inputs[min(since)].name!r}: 'ignored'}}"
+        warnings.warn(f"read {listed}; {remedy}", UnirelWarning, stacklevel=3)
+
+
+def _warn_of_indexes(X: Any, y: Any) -> None:
+    """Say that rows are matched by position, where pandas would match them otherwise."""
+    ours: Any = getattr(X, "index", None)
+    theirs: Any = getattr(y, "index", None)
+    if hasattr(ours, "equals") and hasattr(theirs, "equals") and len(X) == len(y) and not ours.equals(theirs):
+        warnings.warn(
+            "X and y have different indexes; their rows are matched by position. If that is not meant, pass "
+            "y.loc[X.index]",
+            UnirelWarning,
+            stacklevel=3,
+        )
 
 
 def _check_inputs(inputs: Columns, n_features: int, missing: str) -> None:
@@ -373,6 +396,11 @@ class _Contents:
         classes = self._dense.read_target(self._sources[-1], kind)
         self._check_overflow()
         return classes
+
+    @property
+    def since(self) -> dict[int, str]:
+        """What the numbers of dates, times and durations are, by position, where nobody has given their kind."""
+        return {self._first + column: words for column, words in self._dense.since.items()}
 
     def facts(self) -> Facts:
         """What is known about all columns."""

@@ -344,22 +344,27 @@ class Boost:
 
     def blend(self, scores: Values, candidates: Columns, selected: Columns, beta: float) -> Values:
         """(1 - beta) J + beta UR of the candidates; minus infinity for those that are too far behind to ask about."""
-        if not self.rescale:
-            return (1.0 - beta) * scores + beta * self.values[candidates]
-        beta *= self.credit
-        # Beside nothing, what a feature adds is its relevance, which is the score.
-        later = beta * self.share
-        own = 1.0 - beta if len(selected) else 1.0 - beta + later
-        blended = own * scores
-        if self.share < 1:
-            blended += (beta - later) * _to_spread_of(scores, self.values[candidates])
+        blended = self.without_stepwise(scores, candidates, selected, beta)
         if self.stepwise is None or len(selected) == 0:
             return blended
+        later = beta * self.credit * self.share
         best = np.sort(np.argsort(-blended, kind="stable")[:_ASKED])
         result = np.full(len(scores), -np.inf)
         result[best] = blended[best]
         result[best] += later * _to_spread_of(scores, self.stepwise.beside(selected, candidates[best]))
         return result
+
+    def without_stepwise(self, scores: Values, candidates: Columns, selected: Columns, beta: float) -> Values:
+        """What `blend` makes of the scores before it looks beside the selected features."""
+        if not self.rescale:
+            return (1.0 - beta) * scores + beta * self.values[candidates]
+        beta *= self.credit
+        # Beside nothing, what a feature adds is its relevance, which is the score.
+        later = beta * self.share
+        blended = (1.0 - beta if len(selected) else 1.0 - beta + later) * scores
+        if self.share < 1:
+            blended += (beta - later) * _to_spread_of(scores, self.values[candidates])
+        return blended
 
 
 def _to_spread_of(scores: Values, unique: Values) -> Values:

@@ -156,7 +156,50 @@ class Stages:
         self.step(0, 0)
 
 
+class Compiling:
+    """Says that kernels are being compiled, to whoever would look at nothing meanwhile.
+
+    Compiled kernels are kept on disk, so this is heard once per installation. Nobody is told before `announce`.
+    """
+
+    _SECONDS = 3.0  # between two lines
+
+    def __init__(self) -> None:
+        self._heard = False
+        self._depth = self._count = 0
+        self._start = self._told = 0.0
+
+    def announce(self) -> None:
+        """From now on say it on standard error."""
+        self._heard = True
+
+    def begin(self) -> None:
+        """A kernel is being compiled, maybe on behalf of another one."""
+        if self._depth == 0 and self._count == 0:
+            self._start = self._told = time.monotonic()
+            self._tell("compiling, once per installation; this takes some seconds")
+        self._depth += 1
+
+    def end(self) -> None:
+        """A kernel has been compiled."""
+        self._depth -= 1
+        self._count += 1
+        now = time.monotonic()
+        if now - self._told >= self._SECONDS:
+            self._told = now
+            self._tell(f"compiling, once per installation: {self._count} kernels in {now - self._start:.0f} s")
+
+    def _tell(self, text: str) -> None:
+        if self._heard:
+            print(f"unirel: {text}", file=sys.stderr, flush=True)
+
+
+COMPILING = Compiling()
+
+
 def progress_of(options: Mapping[str, Any], title: str) -> Progress | None:
     """What the options `progress` and `verbose` ask for."""
     wanted: Progress | None = options["progress"]
+    if options["verbose"]:
+        COMPILING.announce()
     return ProgressBar(title) if wanted is None and options["verbose"] else wanted

@@ -10,6 +10,7 @@ from typing import Any
 
 from unirel.errors import UnirelWarning
 from unirel.options import SelectorOptions, options_of
+from unirel.work import COMPILING
 
 _LONGEST = 600
 # A stretch without blanks that is longer is cut, so that what is said behind it can be read.
@@ -28,6 +29,8 @@ class Messages:
     def __init__(self, quiet: bool = False) -> None:
         self._quiet = quiet
         self.notes: list[str] = []
+        if not quiet:
+            COMPILING.announce()
 
     def note(self, text: str) -> None:
         """Say what the reader of the result should know, and keep it for the report."""
@@ -102,6 +105,7 @@ def _words() -> list[tuple[str, str]]:
             r"to use a column all the same, pass kinds=\{'(.*?)': '(\w+)'\}",
             r"to use a column all the same: --kinds '\1=\2'",
         ),
+        (r"to leave a column out, pass kinds=\{'(.*?)': 'ignored'\}", r"to leave a column out: --drop '\1'"),
         (r"; drop those rows from X and y", "; --drop-missing-target drops those rows"),
         (r"\bmethod='reference'", "--unique-relevance reference"),
         (r"\baccuracy='(\w+)'", r"--accuracy \1"),
@@ -119,7 +123,7 @@ def printable(text: str) -> str:
     return "".join(char if char.isprintable() else f"\\x{ord(char):02x}" for char in text)
 
 
-def listed(names: Sequence[str], most: int = 5) -> str:
-    """Names in quotes, and how many more there are."""
+def listed(names: Sequence[str], most: int = 5, *, quotes: bool = True) -> str:
+    """Names, in quotes if wanted, and how many more there are."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(map(repr, names[:most])) + more
+    return ", ".join(map(repr if quotes else str, names[:most])) + more

@@ -10,7 +10,7 @@ from unirel.cli.exits import BadInput, Failed
 from unirel.cli.files import DataFile, FileTable, TextFormat, check_names, open_dataset, read_table
 from unirel.cli.messages import Messages, listed
 from unirel.cli.naming import find_kinds, find_name, find_names
-from unirel.cli.options import DATA, flag, read_options
+from unirel.cli.options import DATA, FIRST, flag, read_options
 from unirel.options import ReadingOptions, complete, part_of
 from unirel.report.origin import Origin
 
@@ -41,7 +41,7 @@ class Request:
     data: DataFile
     target: Annotated[
         str | None,
-        flag(DATA, "The column to explain. Needed for files; datasets know theirs.", "--target", "-t", metavar="COL"),
+        flag(FIRST, "The column to explain. Needed for files; datasets know theirs.", "--target", "-t", metavar="COL"),
     ] = None
     drop_missing_target: Annotated[bool, flag(DATA, "Leave out rows without a target.", "--drop-missing-target")] = (
         False
@@ -145,7 +145,11 @@ class Request:
         names = file.table.column_names
         check_names(names)
         if self.target is None:
-            raise BadInput(f"name the column to explain with --target; the columns are {listed(names, 10)}")
+            likely = listed([f"{name!r} ({about})" for name, about in likely_targets(file.table)], 3, quotes=False)
+            raise BadInput(
+                f"name the column to explain with --target; likely ones are {likely}; "
+                f"the columns are {listed(names, 10)}"
+            )
         find_name(self.target, names, "--target")
         drop = find_names(self.drop, names, "--drop")
         if self.target in drop:
@@ -169,7 +173,7 @@ class Request:
             tuple(drop),
             tuple(cleaned.ignored.items()),
             n_without_target,
-            reading=tuple(self._snippet(file, cleaned.marks, [*drop, *cleaned.ignored])),
+            reading=tuple(self._snippet(file, cleaned.marks, [*drop, *cleaned.ignored], _dates(cleaned.table))),
         )
         return features, cleaned.table.column(self.target), origin
 
@@ -184,7 +188,7 @@ class Request:
             raise BadInput(f"the target {self.target!r} has no value at all")
         return kept, table.num_rows - kept.num_rows
 
-    def _snippet(self, file: FileTable, marks: dict[str, str], left_out: list[str]) -> list[str]:
+    def _snippet(self, file: FileTable, marks: dict[str, str], left_out: list[str], dates: list[str]) -> list[str]:
         """Lines of Python that read the same file."""
         arguments = [repr("data.csv" if self.data == "-" else Path(self.data).name)]
         if file.format != "text":
@@ -199,7 +203,51 @@ class Request:
                 arguments += ["decimal=','", "thousands='.'"]
             elif marks:
                 arguments.append("thousands=','")
+            if dates:
+                arguments.append(f"parse_dates={dates!r}")
         lines = ["import pandas as pd", f"data = pd.{reader}({', '.join(arguments)})"]
         if self.drop_missing_target:
             lines.append(f"data = data.dropna(subset=[{self.target!r}])")
         return [*lines, f"X, y = data.drop(columns={[self.target, *left_out]!r}), data[{self.target!r}]"]
+
+
+def _dates(table: Any) -> list[str]:
+    """Names of columns that hold dates."""
+    import pyarrow as pa
+
+    return [field.name for field in table.schema if pa.types.is_date(field.type) or pa.types.is_timestamp(field.type)]
+
+
+# Names that people give to what they want to explain.
+_TARGETS = (
+    "target",
+    "class",
+    "label",
+    "outcome",
+    "y",
+    "response",
+    "result",
+    "diagnosis",
+    "species",
+    "survived",
+    "churn",
+)
+
+
+def likely_targets(table: Any) -> list[tuple[str, str]]:
+    """Up to three columns that may be what is to be explained, the likeliest first, and what they hold."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    points: list[tuple[float, str, str]] = []
+    for position, name in enumerate(table.column_names):
+        column = table.column(name)
+        n_values = pc.count_distinct(column).as_py()
+        is_text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+        if n_values < 2 or (is_text and 2 * n_values > table.num_rows):
+            continue
+        few = n_values <= 20
+        named = 4 * (name.lower() in _TARGETS) + 2 * any(part in _TARGETS for part in name.lower().split("_"))
+        place = 2 * (position == table.num_columns - 1) + (position == 0)
+        points.append((named + place + few + is_text, name, f"{n_values} values" if few else "numbers"))
+    return [(name, about) for _, name, about in sorted(points, key=lambda one: -one[0])[:3]]

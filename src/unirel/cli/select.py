@@ -1,5 +1,6 @@
 """`unirel select`: which features to keep."""
 
+import shlex
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -8,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from unirel.cli.documents import to_json
 from unirel.cli.exits import BadInput, Exit
 from unirel.cli.messages import Messages
-from unirel.cli.options import OUTPUT, flag, takes
-from unirel.cli.output import Printing
+from unirel.cli.options import FIRST, flag, takes
+from unirel.cli.output import Printing, bar, shorten, width_of_output
 from unirel.cli.request import Input, Request
 from unirel.cli.writing import check_path, write_text
 from unirel.options import CLASSIFIER_NAMES, Option, SelectorOptions, complete
@@ -30,7 +31,9 @@ unirel select 'parts/*.parquet' -t outcome --scratch /fast/disk
 zcat big.csv.gz | unirel select - -t outcome --json > selection.json
 """
 
-HEADERS = ("step", "name", "kind", "score", "relevance", "unique", "most redundant with", "shared")
+# Columns of text that the answer takes beside the names.
+_OTHERS = 40
+HEADERS = ("step", "name", "relevance", "unique", "shares most with")
 COLUMNS = ("step", "name", "kind", "score", "relevance", "unique_relevance", "partner", "shared")
 
 
@@ -54,10 +57,10 @@ class Files:
     """What is written; checked before the work begins."""
 
     save: Annotated[
-        Path | None, flag(OUTPUT, "Write the selection to a file for `unirel apply`.", "--save", metavar="FILE.json")
+        Path | None, flag(FIRST, "Write the selection to a file for `unirel apply`.", "--save", metavar="FILE.json")
     ] = None
     report: Annotated[
-        Path | None, flag(OUTPUT, "Write a page to look at and to send.", "--report", metavar="FILE.html")
+        Path | None, flag(FIRST, "Write a page to look at and to send.", "--report", metavar="FILE.html")
     ] = None
 
     def __post_init__(self) -> None:
@@ -79,6 +82,11 @@ class Files:
 @takes(SelectOptions)
 def command(request: Request, printing: Printing, files: Files, **options: Any) -> int:
     """Select the features that tell most about a target, each beside those already selected."""
+    return run(request, printing, files, options)
+
+
+def run(request: Request, printing: Printing, files: Files, options: dict[str, Any]) -> int:
+    """Select, print and write."""
     started = time.monotonic()
     messages, accuracy = printing.messages, options.pop("accuracy")
     if options["classifier"] is not None and options["unique_relevance"] != "classifier":
@@ -102,7 +110,8 @@ def command(request: Request, printing: Printing, files: Files, **options: Any) 
         report = Report.from_table(table, chosen, given.origin, along=files.report is not None, spent=spent)
     report = _with_notes(report, messages)
     rows = [list(row.values()) for row in _rows(report)]
-    printing.show("selection", _document(report), COLUMNS, rows, report.words, HEADERS)
+    words, then = _paragraphs(report), _next(request, files)
+    printing.show("selection", _document(report), COLUMNS, rows, words, HEADERS, _shown(report), then)
     selection, interrupted = report.selection, report.interrupted
     if accuracy is not None and not interrupted:
         try:
@@ -162,8 +171,61 @@ def _rows(report: "Report") -> list[dict[str, Any]]:
     """One row per selected feature, with the columns of `COLUMNS`."""
     from unirel.report.summarize import summarize_features
 
-    rows = summarize_features(report.table, report.selection, report.analysis)[: len(report.selection)]
+    rows = summarize_features(report.table, report.selection, report.analysis, report.surroundings)
+    rows = rows[: len(report.selection)]
     return [{name: row["unique" if name == "unique_relevance" else name] for name in COLUMNS} for row in rows]
+
+
+def _shown(report: "Report") -> list[list[Any]]:
+    """The rows as people see them: no wider than the terminal, with bars."""
+    rows = _rows(report)
+    largest = max((row["relevance"] or 0.0 for row in rows), default=0.0)
+    free = width_of_output() - _OTHERS
+    wanted = [max((len(str(row[key] or "")) for row in rows), default=0) for key in ("name", "partner")]
+    name = min(wanted[0], max(free // 2, free - wanted[1]))
+    return [
+        [
+            row["step"],
+            shorten(row["name"], name),
+            _number(row["relevance"], ".2f") + f" {bar(row['relevance'], largest, 8)}",
+            _number(row["unique_relevance"], ".3f").rjust(6),
+            f"{_number(row['shared'], '.2f')} {shorten(row['partner'] or '', free - name)}".strip(),
+        ]
+        for row in rows
+    ]
+
+
+def _number(value: float | None, form: str) -> str:
+    return "" if value is None else f"{value:{form}}"
+
+
+def _paragraphs(report: "Report") -> list[str]:
+    """The answer in words, features that repeat each other, and what to be careful about."""
+    from unirel.report.reasons import group_in_words, warnings_of
+    from unirel.report.words import selection_in_words
+
+    groups = [
+        " ".join(group_in_words(group, report.selection))
+        for group in report.surroundings.groups
+        if len(group.members) > 1
+    ]
+    careful = warnings_of(report.selection, report.table, report.surroundings, report.origin.target)
+    said = [f"Careful: {' '.join(careful)}"] if careful and report.selection.complete else []
+    words = selection_in_words(report.selection, report.table, report.analysis, report.origin.target, alike=not groups)
+    return [words, *groups[:3], *said]
+
+
+def _next(request: Request, files: Files) -> str:
+    """A command that goes on from here."""
+    if request.data == "-":
+        return ""
+    target = "" if request.target is None else f" -t {shlex.quote(request.target)}"
+    data = shlex.quote(request.data)
+    if files.report is None:
+        return f"unirel report {data}{target}"
+    if files.save is None:
+        return f"unirel select {data}{target} --save selection.json"
+    return f"unirel apply {shlex.quote(str(files.save))} {data} -o small.csv"
 
 
 def _document(report: "Report") -> dict[str, Any]:

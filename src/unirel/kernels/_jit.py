@@ -5,12 +5,28 @@ from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
+from numba.core import event
 from numba.extending import register_jitable
 from numpy.typing import NDArray
+
+from unirel.work import COMPILING
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Floats = NDArray[Any]
 Integers = NDArray[Any]
+
+
+class _Listener(event.Listener):
+    """Passes on when numba compiles; it is not heard of what comes from the disk."""
+
+    def on_start(self, _: event.Event) -> None:
+        COMPILING.begin()
+
+    def on_end(self, _: event.Event) -> None:
+        COMPILING.end()
+
+
+event.register("numba:compile", _Listener())  # type: ignore[no-untyped-call]
 
 
 def kernel(function: Function) -> Function:

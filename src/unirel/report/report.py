@@ -2,12 +2,13 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self, Unpack
 
-from unirel.analysis import analyse
+from unirel.analysis import analyse, surround
 from unirel.atomic import write_text
+from unirel.notebook import join, paragraph
 from unirel.options import (
     EstimationOptions,
     ReadingOptions,
@@ -21,7 +22,7 @@ from unirel.report.origin import Origin
 from unirel.report.render import render
 from unirel.report.summarize import summarize
 from unirel.report.words import selection_in_words
-from unirel.results import Accuracy, Analysis, Selection, SelectionPath
+from unirel.results import Accuracy, Analysis, Selection, SelectionPath, Surroundings
 from unirel.search import select
 from unirel.table import Table
 
@@ -47,6 +48,8 @@ class Report:
         How well the first features predict the target.
     interrupted : bool
         Whether the selections were stopped by hand, so that some are missing and nothing was compared.
+    surroundings : Surroundings
+        Features that repeat each other, and features that tell too much.
 
     See Also
     --------
@@ -67,6 +70,7 @@ class Report:
     origin: Origin
     accuracy: Accuracy | None = None
     interrupted: bool = False
+    surroundings: Surroundings = field(default_factory=Surroundings)
 
     @classmethod
     @documented(SelectorOptions)
@@ -150,8 +154,10 @@ class Report:
         path = SelectionPath(tuple(asked))
         interrupted = len(path) < len(betas) or path.selections[-1].interrupted
         order = path.selections[0].order[: 0 if interrupted else None]  # nobody wants to wait for more
-        analysis = analyse(table, order, part_of(EstimationOptions, options), curve=along)
-        return cls(table, path, analysis, origin, interrupted=interrupted)
+        estimation = part_of(EstimationOptions, options)
+        analysis = analyse(table, order, estimation, curve=along)
+        around = surround(table, path.selections[0], analysis, estimation)
+        return cls(table, path, analysis, origin, interrupted=interrupted, surroundings=around)
 
     @property
     def selection(self) -> Selection:
@@ -165,7 +171,7 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything the page says, as plain lists, numbers and strings."""
-        summary = summarize(self.table, self.path, self.analysis, self.origin, self.accuracy)
+        summary = summarize(self.table, self.path, self.analysis, self.surroundings, self.origin, self.accuracy)
         return {**summary, "words": self.words}
 
     def to_html(self, scripts: str | os.PathLike[str] | None = None) -> str:
@@ -182,6 +188,11 @@ class Report:
         str
         """
         return render(self.to_dict(), None if scripts is None else Path(scripts))
+
+    def _repr_html_(self) -> str:
+        """The answer and the table of the selected features, as a notebook shows it; `save` writes the whole page."""
+        said = [paragraph(self.to_dict()["headline"]), self.selection._repr_html_()]
+        return join([*said, paragraph("report.save('page.html') writes the whole page.")])
 
     def save(self, path: str | os.PathLike[str], scripts: str | os.PathLike[str] | None = None) -> Path:
         """Write the page to a file, in full or not at all.
