@@ -11,7 +11,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 SOURCES := src tests benchmarks examples docs
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow check bench quality docs format clean-kernels clean distclean
+.PHONY: help demo test test-slow check faults bench quality docs format clean-kernels clean distclean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -30,6 +30,9 @@ check: $(STAMPS)/lint $(STAMPS)/test $(STAMPS)/browser  ## format, lint, types, 
 	$(BIN)/ruff check $(wildcard $(SOURCES))
 	$(BIN)/mypy
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+faults: $(STAMPS)/test  ## signals at random moments: COUNT interrupts, half as many kills
+	@$(BIN)/python tests/faults/trials.py --count $(or $(COUNT),40)
 
 bench: $(STAMPS)/package  ## time the library beside its peers and print a table
 	@$(BIN)/python -m benchmarks

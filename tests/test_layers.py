@@ -19,7 +19,7 @@ LAYERS = {
     "results": ["numpy", "scipy", "unirel.frames"],
     "kernels": ["numpy", "numba"],
     "reading": ["numpy", "narwhals", "unirel.options"],
-    "coding": ["numpy", "unirel.options", "unirel.kernels", "unirel.reading"],
+    "coding": ["numpy", "unirel.work", "unirel.options", "unirel.kernels", "unirel.reading"],
     "sparse": ["numpy", "unirel.reading", "unirel.coding"],
     "table": ["numpy", "unirel.errors", "unirel.options", "unirel.reading", "unirel.coding", "unirel.sparse"],
     "information": [
@@ -55,7 +55,15 @@ LAYERS = {
         "unirel.criteria",
         "unirel.unique",
     ],
-    "path": ["numpy", "unirel.options", "unirel.results", "unirel.table", "unirel.criteria", "unirel.search"],
+    "path": [
+        "numpy",
+        "unirel.work",
+        "unirel.options",
+        "unirel.results",
+        "unirel.table",
+        "unirel.criteria",
+        "unirel.search",
+    ],
     "analysis": ["numpy", "unirel.options", "unirel.results", "unirel.table", "unirel.information", "unirel.unique"],
     "redundancy": [
         "numpy",
@@ -91,6 +99,7 @@ LAYERS = {
         "unirel.table",
         "unirel.criteria",
         "unirel.search",
+        "unirel.work",
     ],
     "selector_cv": [
         "numpy",
@@ -150,6 +159,7 @@ LAYERS = {
         "threadpoolctl",
         "jinja2",
         "altair",
+        "unirel.errors",
         "unirel.atomic",
         "unirel.work",
         "unirel.options",

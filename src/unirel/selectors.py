@@ -32,6 +32,7 @@ from unirel.reading import is_frame, take_columns
 from unirel.results import Ending, Selection
 from unirel.search import select
 from unirel.table import Table
+from unirel.work import READING_SECONDS, end_of, until
 
 
 class BaseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
@@ -313,8 +314,11 @@ class BURSelector(BaseSelector):
         """
         X = self._check_table(X, reset=True)
         options = self.options()
-        table = self._read(X, y, options)
-        (selection,) = select(table, [options["criterion"]], [options["beta"]], options, sample_weight)
+        ends = end_of(options["max_seconds"])
+        with until(ends + READING_SECONDS):
+            table = self._read(X, y, options)
+        with until(ends):
+            (selection,) = select(table, [options["criterion"]], [options["beta"]], options, sample_weight)
         self._keep(table, selection, self.n_features_to_select)
         return self
 

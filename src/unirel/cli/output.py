@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 from unirel.cli.documents import to_json
 from unirel.cli.exits import BadInput
+from unirel.cli.interrupts import interrupts
 from unirel.cli.messages import Messages, printable
 from unirel.cli.options import OUTPUT, flag
 
@@ -43,6 +44,7 @@ class Printing:
         headers: Sequence[str] = (),
     ) -> None:
         """Print a document of a kind as JSON, or rows as CSV, or rows, under other headers if given, and words."""
+        interrupts.stop_if_pending()
         if self.as_json:
             print(to_json(kind, content), end="")
         elif self.as_csv:
