@@ -11,7 +11,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 SOURCES := src tests benchmarks examples docs
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow check fuzz oldest versions one-version bench quality docs format clean-kernels clean distclean
+.PHONY: help demo test test-slow check faults fuzz oldest versions one-version bench quality docs format clean-kernels clean distclean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -68,6 +68,9 @@ SECONDS ?= 600
 SEED ?= 0
 fuzz: $(STAMPS)/test  ## random tables against an independent oracle, for SECONDS=600; FUZZ_ARGS=--plain leaves out extremes
 	@PYTHONPATH=tests $(BIN)/python -m fuzz --seconds $(SECONDS) --seed $(SEED) $(FUZZ_ARGS)
+
+faults: $(STAMPS)/test  ## signals at random moments: COUNT interrupts, half as many kills
+	@$(BIN)/python tests/faults/trials.py --count $(or $(COUNT),40)
 
 bench: $(STAMPS)/package  ## time the library beside its peers and print a table
 	@$(BIN)/python -m benchmarks

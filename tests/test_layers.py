@@ -20,7 +20,7 @@ LAYERS = {
     "results": ["numpy", "scipy", "unirel.frames", "unirel.notebook"],
     "kernels": ["numpy", "numba", "unirel.work"],
     "reading": ["numpy", "narwhals", "unirel.options"],
-    "coding": ["numpy", "unirel.options", "unirel.kernels", "unirel.reading"],
+    "coding": ["numpy", "unirel.work", "unirel.options", "unirel.kernels", "unirel.reading"],
     "sparse": ["numpy", "unirel.reading", "unirel.coding"],
     "table": ["numpy", "unirel.errors", "unirel.options", "unirel.reading", "unirel.coding", "unirel.sparse"],
     "parts": [
@@ -83,7 +83,15 @@ LAYERS = {
         "unirel.criteria",
         "unirel.unique",
     ],
-    "path": ["numpy", "unirel.options", "unirel.results", "unirel.parts", "unirel.criteria", "unirel.search"],
+    "path": [
+        "numpy",
+        "unirel.work",
+        "unirel.options",
+        "unirel.results",
+        "unirel.parts",
+        "unirel.criteria",
+        "unirel.search",
+    ],
     "analysis": [
         "numpy",
         "scipy",
@@ -129,6 +137,7 @@ LAYERS = {
         "unirel.parts",
         "unirel.criteria",
         "unirel.search",
+        "unirel.work",
     ],
     "selector_cv": [
         "numpy",
@@ -188,6 +197,7 @@ LAYERS = {
         "threadpoolctl",
         "jinja2",
         "altair",
+        "unirel.errors",
         "unirel.atomic",
         "unirel.notebook",
         "unirel.work",

@@ -64,7 +64,8 @@ class TestReading:
         assert table.given.tolist() == []
         assert table.unit == 1.0
         assert table.spacing == 2 * table.far
-        np.testing.assert_allclose(table.values[:3], ((X - X.mean(0)) / X.std(0)).T, rtol=1e-12)
+        middle = np.sort(X, axis=0)[(len(X) - 1) // 2]
+        np.testing.assert_allclose(table.values[:3], ((X - middle) / X.std(0)).T, rtol=1e-12)
         np.testing.assert_array_equal(table.codes(table.target), y)
         np.testing.assert_array_equal(table.classes, [0, 1])
         assert table.columns[3] == Column("y", "discrete", "2 distinct values in 40 rows", 2, 0)
@@ -331,7 +332,7 @@ class TestEncoding:
     def test_scale_rank(self):
         table = Table.from_data([1.0, 10, 10, 1e300, 2], [0, 1, 0, 1, 0], scale="rank")
         ranks = np.array([1, 3.5, 3.5, 5, 2])
-        np.testing.assert_allclose(table.values[0], (ranks - 3) / ranks.std())
+        np.testing.assert_allclose(table.values[0], (ranks - 3.5) / ranks.std())
 
     def test_scale_none_has_a_unit(self, X, y):
         data = np.column_stack([X * [1, 10, 100], y])
@@ -665,6 +666,13 @@ class TestRefusing:
     def test_text_target_as_numbers(self):
         with pytest.raises(ValueError, match="target_kind='continuous', but 'y' holds no numbers"):
             Table.from_data(GOOD, list("ababab"), target_kind="continuous")
+
+    @pytest.mark.parametrize("largest", [1e-160, 1e-200, 1e-320])
+    def test_unscaled_underflow(self, largest):
+        tiny = np.arange(40.0) / 39 * largest
+        with pytest.raises(ValueError, match=r"column 'x0' vanishes when it is squared .*; multiply it by a constant"):
+            Table.from_data(tiny, np.arange(40) % 2, scale=None)
+        assert np.isfinite(Table.from_data(tiny, np.arange(40) % 2).values).all()
 
     def test_unscaled_overflow(self):
         with pytest.raises(ValueError, match="column 'x0' overflows"):

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from unirel.kernels.reading import FLOAT, HIGHEST, LOWEST, SIGNED, UNSIGNED, code_levels
 from unirel.options import Kind
 from unirel.reading import CONTINUOUS, DISCRETE, IGNORED, KINDS, UNKNOWN, Numbers, Positions, Raw, Source, as_slice
+from unirel.work import check_time
 
 __all__ = [
     *("FEATURE", "NARROW_LEVELS", "TARGET", "Codes", "Column", "Columns", "DenseColumns", "Facts", "are_discrete"),
@@ -243,6 +244,7 @@ class DenseColumns:
                 for places in self.sections(np.flatnonzero(asked[block.positions] == kind)):
                     alone += self._read_block(block, places, start, kind)
         for position in alone:
+            check_time()
             try:
                 self._describe(source.read(position), source, position, start + position, asked[position])
             except (TypeError, ValueError) as error:
@@ -303,6 +305,7 @@ class DenseColumns:
 
     def _read_block(self, block: Numbers, places: Positions, start: int, asked: int) -> list[int]:
         """Read some columns of a block; return the positions of those that must be read one by one."""
+        check_time()
         array, columns = block.take(places), start + block.positions[places]
         if array.dtype == block.dtype:
             infinite = [

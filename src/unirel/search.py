@@ -1,9 +1,10 @@
 """The one greedy loop: every criterion, plain or boosted by unique relevance, and all searches on one table."""
 
+import math
 import time
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
@@ -25,7 +26,7 @@ from unirel.options import (
 from unirel.results import Cause, Ending, Selection, SelectionPath
 from unirel.table import Table
 from unirel.unique import REFERENCE_SIZE, Boost, find_boost, needs_reference
-from unirel.work import Progress, Stages, progress_of
+from unirel.work import OutOfTime, Progress, Stages, end_of, progress_of, until
 
 # Scores that differ by less than this, or less than this share, are a tie that rounding has broken: differences of
 # estimates of about a nat come out as 1e-17 instead of 0.
@@ -70,12 +71,12 @@ class Limits:
     exclude: Sequence[int] = ()
     max_candidates: int | None = None  # search among the most relevant
     probes: bool = False  # stop at the first step that a shuffled copy of a feature would win
-    started: float = field(default_factory=time.monotonic)
+    ends: float = math.inf  # when the time is used up
 
     @property
     def out_of_time(self) -> bool:
         """Whether the time is used up."""
-        return self.max_seconds is not None and time.monotonic() - self.started > self.max_seconds
+        return self.ends < math.inf and time.monotonic() > self.ends
 
 
 class Searches:
@@ -110,12 +111,14 @@ class Searches:
             _columns(table, options["exclude"], "exclude"),
             _max_candidates(table, options["max_candidates"], 0 if auto else n_features),
             auto,
+            end_of(options["max_seconds"]),
         )
         _check_columns(table, self._limits)
         self._table = table.with_probes(options["random_state"]) if auto else table
         self._memo = Memo(make_information(self._table, part_of(EstimationOptions, options), sample_weight))
         self._sample_weight = None if sample_weight is None else np.asarray(sample_weight, np.float64)
         self._boosts: dict[tuple[Any, ...], Boost] = {}
+        self._plain: dict[tuple[Any, ...], Selection] = {}  # what was found before there was a boost
         self._counter = Stages(progress_of(options, "selecting"), n_features * n_searches)
         self.interrupted = False
 
@@ -130,6 +133,9 @@ class Searches:
         for beta in betas:
             found = self.boost(criterion, unique) if beta > 0 else None
             selection = found if isinstance(found, Selection) else self._search(criterion, beta, found)
+            plain = self._plain.get(_key(criterion, unique)) if beta > 0 else None
+            if selection.ending is Ending.OUT_OF_TIME and plain is not None and len(plain) > len(selection):
+                selection = self._without_boost(plain, selection.ending)
             selections.append(replace(selection, beta=beta, settings=settings))
             self.interrupted |= selection.interrupted
             if self.interrupted:
@@ -146,20 +152,28 @@ class Searches:
 
     def boost(self, criterion: Criterion, unique: Any) -> Boost | Selection:
         """What is boosted or, if it was stopped before that was known, a selection without it, marked incomplete."""
-        beside = needs_reference(unique)
-        key = (unique if isinstance(unique, str) else id(unique), criterion if beside else None)
+        key = _key(criterion, unique)
         if key in self._boosts:
             return self._boosts[key]
-        limits = replace(self._limits, n_features=REFERENCE_SIZE if beside else 0, include=(), probes=False)
+        beside = needs_reference(unique)
+        # With a time budget there must be something to return when it is used up; the estimates are used again.
+        wanted = self._limits.n_features if isinstance(unique, str) and self._limits.ends < math.inf else 0
+        n_features = REFERENCE_SIZE if beside else wanted
+        limits = replace(self._limits, n_features=n_features, include=(), probes=False)
         reference = search(self._memo, criterion, limits)
         if not reference.complete:
             return self._without_boost(reference, reference.ending)
+        self._plain[key] = reference
         try:
-            members = reference.order.tolist() if beside else None
-            columns = np.concatenate([*candidates_of(self._memo, self._limits), self._limits.include]).astype(np.intp)
-            boost = find_boost(self._table, unique, members, columns, self._options, self._sample_weight)
+            with until(self._limits.ends):
+                members = reference.order.tolist() if beside else None
+                columns = [*candidates_of(self._memo, self._limits), np.array(self._limits.include, np.intp)]
+                chosen = np.concatenate(columns)
+                boost = find_boost(self._table, unique, members, chosen, self._options, self._sample_weight)
         except KeyboardInterrupt:
             return self._without_boost(reference, Ending.INTERRUPTED)
+        except OutOfTime:
+            return self._without_boost(reference, Ending.OUT_OF_TIME)
         self._boosts[key] = boost
         return boost
 
@@ -170,6 +184,11 @@ class Searches:
         scores = np.array([known.get(feature, np.nan) for feature in order])
         causes = tuple(Cause.CRITERION if feature in known else Cause.INCLUDED for feature in order)
         return replace(selection, order=np.array(order, np.intp), scores=scores, ending=ending, causes=causes)
+
+
+def _key(criterion: Criterion, unique: Any) -> tuple[Any, ...]:
+    """What a boost depends on."""
+    return (unique if isinstance(unique, str) else id(unique), criterion if needs_reference(unique) else None)
 
 
 class _Scores:
@@ -227,10 +246,6 @@ class _Step(NamedTuple):
     cause: Cause
 
 
-class _OutOfTime(Exception):
-    """The time was used up within a step."""
-
-
 def search(
     memo: Memo,
     criterion: Criterion,
@@ -248,8 +263,9 @@ def search(
     table = memo.information.table
     steps: list[_Step] = []
     try:
-        ending = _search(memo, criterion, limits, beta, boost, progress, steps)
-    except _OutOfTime:
+        with until(limits.ends):
+            ending = _search(memo, criterion, limits, beta, boost, progress, steps)
+    except OutOfTime:
         ending = Ending.OUT_OF_TIME
     except KeyboardInterrupt:
         ending = Ending.INTERRUPTED
@@ -300,7 +316,7 @@ def _search(
     n_wanted = min(limits.n_features, len(candidates) + len(include))
     while len(steps) < n_wanted:
         if limits.out_of_time:
-            raise _OutOfTime
+            raise OutOfTime
         selected = np.array([step.feature for step in steps], np.intp)
         pool = np.concatenate([np.setdiff1d(candidates, selected, assume_unique=True), probes])
         if len(steps) < len(include):
@@ -339,7 +355,7 @@ def _best(
                 cause = Cause.UNKNOWN if behind.any() else _cause(boost, known, place)
             return _Step(int(pool[place]), float(values[place]), cause)
         if limits.out_of_time:
-            raise _OutOfTime
+            raise OutOfTime
         promising = promising[np.argsort(-values[promising], kind="stable")[:_BATCH]]
         scores.update(pool[promising], selected)
 

@@ -33,6 +33,7 @@ from unirel.reading import collected, is_frame, is_lazy, take_columns, take_name
 from unirel.results import Ending, Selection
 from unirel.search import select
 from unirel.table import Table
+from unirel.work import READING_SECONDS, end_of, until
 
 
 class BaseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
@@ -339,8 +340,11 @@ class BURSelector(BaseSelector):
         """
         X = self._check_table(collected(X), reset=True, taken=taken_names(X, y, sample_weight))
         options = self.options()
-        table, sample_weight = self._read(X, y, options, sample_weight)
-        (selection,) = select(table, [options["criterion"]], [options["beta"]], options, sample_weight)
+        ends = end_of(options["max_seconds"])
+        with until(ends + READING_SECONDS):
+            table, sample_weight = self._read(X, y, options, sample_weight)
+        with until(ends):
+            (selection,) = select(table, [options["criterion"]], [options["beta"]], options, sample_weight)
         self._keep(table, selection, self.n_features_to_select)
         return self
 

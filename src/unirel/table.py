@@ -35,6 +35,8 @@ __all__ = ["Column", "Columns", "Kind", "Kinds", "Table", "average_ranks"]
 _BLOCK = 2**15
 # Numbers below this can be squared and added up.
 _SAFE = 1e100
+# Squares of numbers below this vanish, or lose digits.
+_TINY = 1e-150
 
 
 class Table:
@@ -184,6 +186,26 @@ class Table:
     def continuous_block(self, columns: Sequence[int] | Positions) -> NDArray[np.float64]:
         """Numbers of continuous columns as they were given, one row each, NaN where they are missing."""
         return self._contents.numbers_of(self._of_kind(columns, CONTINUOUS))
+
+    def line_block(self, columns: Sequence[int] | Positions) -> NDArray[np.floating[Any]]:
+        """Columns to be looked at one by one: rows of `values`, but standardised numbers with the digits of the input.
+
+        A single column needs no scale, and without one its ties are exactly those of the input. Only powers of two are
+        divided by, so that differences stay below `far`.
+        """
+        chosen = np.asarray(columns, np.intp)
+        values = self.values[chosen]
+        numeric = self.continuous[chosen]
+        if self._contents.scale != "standard" or values.dtype != np.float64 or not numeric.any():
+            return values
+        numbers = self._contents.numbers_of(chosen[numeric])
+        missing = np.isnan(numbers)
+        numbers[missing] = 0
+        largest = np.maximum(-numbers.min(axis=1, keepdims=True), numbers.max(axis=1, keepdims=True))
+        numbers = np.ldexp(numbers, -np.frexp(largest)[1])
+        numbers[missing] = 4 * self.far
+        values[numeric] = numbers
+        return values
 
     def sparse_block(self, columns: Sequence[int] | Positions) -> SparseBlock:
         """Stored entries of discrete features of a sparse table, and their codes."""
@@ -481,7 +503,7 @@ class _Contents:
         return _Scaled(values, far, _find_unit(variances[: self._n_features]) if self.scale is None else 1.0)
 
     def _check_overflow(self) -> None:
-        """Refuse columns whose scaled values, or squares of their differences, would not be finite."""
+        """Refuse columns whose scaled values, or squares of their differences, would not be finite or would vanish."""
         largest = self._dense.largest
         if self.scale == "standard":
             for column in np.flatnonzero(largest >= _SAFE).tolist():
@@ -499,6 +521,9 @@ class _Contents:
             for column in np.flatnonzero(largest >= limit).tolist():
                 about = f"{self._label(column)} overflows (largest value {largest[column]:.3g})"
                 raise ValueError(f"{about}; divide it by a constant")
+            for column in np.flatnonzero((largest > 0) & (largest < _TINY)).tolist():
+                about = f"{self._label(column)} vanishes when it is squared (largest value {largest[column]:.3g})"
+                raise ValueError(f"{about}; multiply it by a constant, or leave scale='standard'")
 
     def _label(self, column: int) -> str:
         """What an error calls a dense column."""
@@ -607,8 +632,8 @@ class _Moved(_Reordered):
 def _scale_rows(rows: NDArray[np.float64], scale: str | None) -> NDArray[np.float64]:
     """Scale rows without missing values in place; return the variances of those that are left alone and vary."""
     if scale is None:
-        varies = rows.min(axis=1) < rows.max(axis=1)
-        return np.asarray(np.where(varies, rows.var(axis=1), np.nan))
+        ordered = np.sort(rows, axis=1)
+        return np.asarray(np.where(ordered[:, 0] < ordered[:, -1], ordered.var(axis=1), np.nan))
     if scale == "rank":
         for row in rows:
             row[:] = average_ranks(row)
@@ -617,16 +642,23 @@ def _scale_rows(rows: NDArray[np.float64], scale: str | None) -> NDArray[np.floa
 
 
 def _standardise(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Centre rows in place and divide them by their deviations, which are returned; not finite for an overflow."""
+    """Shift rows in place by their medians and divide them by their deviations; not finite for an overflow.
+
+    A median is a value of the row, so that the values around it are shifted without rounding, and equal differences
+    stay equal however far away others are: subtracting a mean that one huge value has carried off would tear them
+    apart. Sums are taken over sorted values, so the order of the samples cannot show.
+    """
     with np.errstate(over="ignore", invalid="ignore"):
-        lowest, highest = rows.min(axis=1, keepdims=True), rows.max(axis=1, keepdims=True)
-        largest = np.maximum(-lowest, highest)
-        rows /= np.where(largest < 1e-100, largest, 1)  # Squares of tiny values vanish, but units must not matter.
-        rows -= rows.sum(axis=1, keepdims=True) / rows.shape[1]
-        # Rounding would give a constant column a tiny deviation, and dividing by it would make noise.
-        rows[(lowest == highest)[:, 0]] = 0
-        deviations = np.sqrt((rows * rows).sum(axis=1, keepdims=True) / rows.shape[1])
-        deviations[deviations == 0] = 1
+        largest = np.maximum(-rows.min(axis=1, keepdims=True), rows.max(axis=1, keepdims=True))
+        # Squares of tiny values vanish, but units must not matter; a power of two changes no digit.
+        rows /= np.where(largest < 1e-100, np.ldexp(1.0, np.frexp(largest)[1]), 1)
+        ordered = np.sort(rows, axis=1)
+        middle = ordered[:, [(rows.shape[1] - 1) // 2]]
+        rows -= middle
+        ordered -= middle
+        ordered -= ordered.sum(axis=1, keepdims=True) / rows.shape[1]
+        deviations = np.sqrt((ordered * ordered).sum(axis=1, keepdims=True) / rows.shape[1])
+        deviations[~rows.any(axis=1)] = 1
         rows /= deviations
     return np.asarray(deviations)
 

@@ -12,6 +12,7 @@ import typer
 from unirel._version import __version__
 from unirel.cli import apply, compare, datasets, explain, redundancy, relevance, report, reproduce, select
 from unirel.cli.exits import BadInput, Exit, Failed
+from unirel.cli.interrupts import NOTHING, interrupts
 from unirel.cli.messages import say_error, warnings_as_lines
 
 
@@ -67,16 +68,26 @@ def run(arguments: Sequence[str] | None = None) -> int:
     try:
         with warnings_as_lines():
             code = typer.main.get_command(app).main(args=given, prog_name="unirel", standalone_mode=False)
+        if code == Exit.INTERRUPTED and not interrupts.answered:  # while flags were read
+            return _interrupted()
         return int(code) if isinstance(code, int) else Exit.OK
     except _Ended as ended:
         if isinstance(ended.__cause__, KeyboardInterrupt):
-            say_error("interrupted before there was anything to print")
-            return Exit.INTERRUPTED
+            return _interrupted()
         # As in `unirel ... | head`: what is left in the buffer must go somewhere when the interpreter ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return Exit.OK
     except Exception as error:
+        # Somebody may have made another error of Ctrl-C.
+        if interrupts.pending or type(error).__name__ == "Abort":
+            return _interrupted()
         return _explain(error)
+
+
+def _interrupted() -> Exit:
+    interrupts.answer()
+    say_error(NOTHING)
+    return Exit.INTERRUPTED
 
 
 def _explain(error: Exception) -> Exit:

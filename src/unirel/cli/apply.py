@@ -13,6 +13,7 @@ from unirel.cli.naming import split_names
 from unirel.cli.options import takes
 from unirel.cli.output import EscapeFormulas, Quiet
 from unirel.cli.writing import table_format, write_table
+from unirel.work import call_apart
 
 EXAMPLES = """Examples:
 
@@ -46,7 +47,7 @@ def command(
     wanted = list(dict.fromkeys([*split_names(keep), *names]))
     as_text = table_format(output) in ("csv", "tsv")  # from text to text nothing is rewritten
     try:
-        file = read_table(data, text, wanted, as_text)
+        file = call_apart(read_table, data, text, wanted, as_text)
     except MissingColumns as error:
         raise BadInput(f"'{data}' lacks what was selected: {error}") from None
     messages = Messages(quiet)

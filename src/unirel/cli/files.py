@@ -1,6 +1,7 @@
 """Tables from files: what a file is, its first bytes say, not its name; nothing is ever unpickled."""
 
 import codecs
+import math
 import re
 import sys
 from collections.abc import Callable, Sequence
@@ -24,6 +25,9 @@ _COMPRESSED = {
     b"BZh": "bz2",
     b"\x04\x22\x4d\x18": "lz4",
 }
+# A compressed file may become this large, or this many times as large as it is: tables do by about ten times, and a
+# few megabytes made to fill the memory by a thousand.
+_EXPANDED, _TIMES = 2**28, 100
 _FORMATS = {b"PAR1": "parquet", b"ARROW1": "arrow", b"FEA1": "arrow", b"\xff\xff\xff\xff": "arrow stream"}
 SUFFIXES = {".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow"}
 _REFUSED = {
@@ -55,6 +59,7 @@ class TextFormat:
     delimiter: Annotated[str | None, flag(DATA, f"Field separator; {_FOUND}.", "--delimiter", metavar="CHAR")] = None
     encoding: Annotated[str | None, flag(DATA, f"Encoding of text; {_FOUND}.", "--encoding", metavar="NAME")] = None
     decimal: Annotated[str | None, flag(DATA, f"Decimal mark, . or , ; {_FOUND}.", "--decimal", metavar="CHAR")] = None
+    any_size: Annotated[bool, flag(DATA, "Read a compressed file however large it becomes.", "--any-size")] = False
 
     def __post_init__(self) -> None:
         if self.delimiter is not None and len(self.separator) != 1:
@@ -96,7 +101,7 @@ def read_table(source: str, text: TextFormat, columns: Sequence[str] | None = No
 
     label = "standard input" if source == "-" else f"'{source}'"
     try:
-        opened = _opener(source, label)
+        opened = _opener(source, label, text.any_size)
         head = _head(opened)
         kind = _kind(head, "" if source == "-" else Path(source).name, label)
         if kind == "text":
@@ -132,7 +137,7 @@ def _first_bytes(file: str) -> bytes:
         return stream.read(64)
 
 
-def _opener(source: str, label: str) -> Callable[[], Any]:
+def _opener(source: str, label: str, any_size: bool) -> Callable[[], Any]:
     """A function that opens the source from its start, decompressed."""
     import pyarrow as pa
 
@@ -146,8 +151,24 @@ def _opener(source: str, label: str) -> Callable[[], Any]:
     start = plain().read(8)
     for magic, compression in _COMPRESSED.items():
         if start.startswith(magic):
-            return lambda: pa.CompressedInputStream(plain(), compression)
+            size = len(content) if source == "-" else Path(source).stat().st_size
+            limit = math.inf if any_size else max(_EXPANDED, _TIMES * size)
+            expanded = _expand(pa.CompressedInputStream(plain(), compression), limit, label)
+            return lambda: pa.BufferReader(expanded)
     return plain
+
+
+def _expand(stream: Any, limit: float, label: str) -> Any:
+    """All that a stream holds, unless that is far more than a table of that size would hold."""
+    import pyarrow as pa
+
+    content = pa.BufferOutputStream()
+    while part := stream.read(_BLOCK):
+        content.write(part)
+        if content.tell() > limit:
+            about = f"{label} becomes larger than {limit / 2**20:,.0f} MB when it is decompressed"
+            raise BadInput(f"{about}, far more than tables do; if it is one, pass --any-size")
+    return content.getvalue()
 
 
 def _head(opened: Callable[[], Any]) -> bytes:

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from unirel.cli.documents import to_json
 from unirel.cli.exits import BadInput
 from unirel.cli.formulas import CellWriter
+from unirel.cli.interrupts import interrupts
 from unirel.cli.messages import Messages, printable
 from unirel.cli.options import FIRST, OUTPUT, flag
 
@@ -54,6 +55,7 @@ class Printing:
         People may see other headers, and other rows: those that are `shown`. Words are a paragraph or several; `then`
         is a command to go on with, which stays on one line.
         """
+        interrupts.stop_if_pending()
         if self.as_json:
             print(to_json(kind, content), end="")
         elif self.as_csv:

@@ -13,6 +13,7 @@ from unirel.cli.naming import find_kinds, find_name, find_names
 from unirel.cli.options import DATA, FIRST, flag, read_options
 from unirel.options import ReadingOptions, complete, part_of
 from unirel.report.origin import Origin
+from unirel.work import call_apart
 
 if TYPE_CHECKING:
     from unirel.table import Table
@@ -139,7 +140,7 @@ class Request:
         return DaskParts.of_files(dataset, str(self.target), without=drop)
 
     def _file(self, kinds: list[str] | None, messages: Messages) -> tuple[Any, Any, Origin]:
-        file = read_table(self.data, self.text)
+        file = call_apart(read_table, self.data, self.text)
         for note in file.notes:
             messages.note(note)
         names = file.table.column_names

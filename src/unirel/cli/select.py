@@ -1,20 +1,20 @@
 """`unirel select`: which features to keep."""
 
 import shlex
-import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from unirel.cli.documents import to_json
 from unirel.cli.exits import BadInput, Exit
+from unirel.cli.interrupts import interrupts
 from unirel.cli.messages import Messages
 from unirel.cli.options import FIRST, flag, takes
 from unirel.cli.output import Printing, bar, shorten, width_of_output
 from unirel.cli.request import Input, Request
 from unirel.cli.writing import check_path, write_text
 from unirel.options import CLASSIFIER_NAMES, Option, SelectorOptions, complete
-from unirel.work import Progress, ProgressBar
+from unirel.work import READING_SECONDS, OutOfTime, ProgressBar, end_of, until
 
 if TYPE_CHECKING:
     from unirel.report import Report
@@ -87,17 +87,19 @@ def command(request: Request, printing: Printing, files: Files, **options: Any) 
 
 def run(request: Request, printing: Printing, files: Files, options: dict[str, Any]) -> int:
     """Select, print and write."""
-    started = time.monotonic()
+    ends = end_of(options["max_seconds"])
     messages, accuracy = printing.messages, options.pop("accuracy")
     if options["classifier"] is not None and options["unique_relevance"] != "classifier":
         raise BadInput("--classifier goes with --unique-relevance classifier")
     if accuracy is not None and files.report is None:
         raise BadInput(f"--accuracy {accuracy} is shown in the report; name a file for it with --report FILE.html")
-    given = request.open(options, messages, in_parts=True)
+    with until(ends + READING_SECONDS):
+        given = request.open(options, messages, in_parts=True)
     from unirel.report import Report
 
-    with messages.catching_warnings():
-        table = given.read()
+    with messages.catching_warnings(), until(ends):
+        with until(ends + READING_SECONDS):
+            table = given.read()
         if table.is_parted and accuracy is not None:
             raise BadInput("--accuracy needs all rows in memory; measure it on a sample, in a file of its own")
         if accuracy is not None:
@@ -106,8 +108,9 @@ def run(request: Request, printing: Printing, files: Files, options: dict[str, A
             check_accuracy(accuracy, table)
         chosen = complete(SelectorOptions, given.options, "select")
         chosen["verbose"] = not printing.quiet
-        spent = time.monotonic() - started
-        report = Report.from_table(table, chosen, given.origin, along=files.report is not None, spent=spent)
+        report = Report.from_table(table, chosen, given.origin, along=files.report is not None)
+    if report.interrupted:
+        interrupts.answer()
     report = _with_notes(report, messages)
     rows = [list(row.values()) for row in _rows(report)]
     words, then = _paragraphs(report), _next(request, files)
@@ -115,10 +118,12 @@ def run(request: Request, printing: Printing, files: Files, options: dict[str, A
     selection, interrupted = report.selection, report.interrupted
     if accuracy is not None and not interrupted:
         try:
-            measured = _measure(accuracy, given, report, chosen, started, printing)
+            with until(ends):
+                measured = _measure(accuracy, given, report, chosen, printing)
             report = _with_notes(replace(report, accuracy=measured), messages)
         except KeyboardInterrupt:
             interrupted = True
+            interrupts.answer()
     if interrupted:
         so_far = "" if selection.complete else " so far"
         messages.tell(f"interrupted; {len(selection)} features{so_far}, no file was written")
@@ -134,7 +139,7 @@ def _with_notes(report: "Report", messages: Messages) -> "Report":
 
 
 def _measure(
-    accuracy: str, given: Input, report: "Report", options: SelectorOptions, started: float, printing: Printing
+    accuracy: str, given: Input, report: "Report", options: SelectorOptions, printing: Printing
 ) -> "Accuracy | None":
     """Cross-validate a classifier with the first features; None, with a note, if time does not allow it."""
     from unirel.report.accuracy import measure_accuracy
@@ -144,27 +149,14 @@ def _measure(
         messages.note("the accuracy was not measured, because the selection is incomplete")
         return None
     bar = None if printing.quiet else ProgressBar("measuring accuracy")
-    progress = _until(options["max_seconds"], started, bar)
     try:
         with messages.catching_warnings():
-            return measure_accuracy(accuracy, given.X, given.y, report.table, report.selection, options, progress)
-    except TimeoutError:
+            return measure_accuracy(accuracy, given.X, given.y, report.table, report.selection, options, bar)
+    except OutOfTime:
         messages.note(
             "the accuracy was not measured, because the time budget was used up; give more with --max-seconds"
         )
     return None
-
-
-def _until(max_seconds: float | None, started: float, progress: Progress | None) -> Progress:
-    """A progress that ends the work when the time since the start is up."""
-
-    def step(done: int, total: int) -> None:
-        if progress is not None:
-            progress(done, total)
-        if max_seconds is not None and time.monotonic() - started > max_seconds:
-            raise TimeoutError
-
-    return step
 
 
 def _rows(report: "Report") -> list[dict[str, Any]]:

@@ -9,6 +9,7 @@ from unirel.atomic import atomic_path
 from unirel.cli.exits import BadInput, Failed
 from unirel.cli.files import SUFFIXES
 from unirel.cli.formulas import CellWriter
+from unirel.cli.interrupts import interrupts
 from unirel.cli.messages import Messages
 
 _FORMATS = {".csv": "csv", ".tsv": "tsv", **SUFFIXES}
@@ -26,6 +27,7 @@ def check_path(path: Path) -> None:
 def replacing(path: Path) -> Iterator[Path]:
     """`atomic_path`, with errors for whoever named the file."""
     check_path(path)
+    interrupts.stop_if_pending()
     try:
         with atomic_path(path) as temporary:
             yield temporary

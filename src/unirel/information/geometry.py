@@ -44,6 +44,8 @@ class Geometry:
         self.far: Any = table.values.dtype.type(table.far)
         self.tolerance = _TOLERANCE[table.values.dtype]
         self.psi = digamma_table(table.n_samples)
+        self._table = table
+        self._rows: Rows | None = None
         self.plain: NDArray[np.bool_] = ~(table.discrete | table.has_missing)  # continuous, without missing values
         self._unit = table.unit
 
@@ -51,8 +53,13 @@ class Geometry:
         """The same coordinates of some of the rows."""
         part = copy(self)
         part.__dict__.pop("varies", None)
-        part.values, part.n_samples = self.values[:, rows], len(rows)
+        part.values, part.n_samples, part._rows = self.values[:, rows], len(rows), rows
         return part
+
+    def line_block(self, columns: Rows) -> Columns:
+        """Columns to be looked at one by one, with the ties of the input."""
+        block = self._table.line_block(columns)
+        return block if self._rows is None else block[:, self._rows]
 
     @cached_property
     def varies(self) -> NDArray[np.bool_]:

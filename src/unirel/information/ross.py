@@ -46,8 +46,10 @@ class Ross:
 
     def on_line(self, candidates: Block) -> Values:
         """I(candidate; labels) of every candidate."""
-        ball = self._geometry.ball()
-        return self._each_column(lambda columns, orders: ross_on_line(columns, orders, self._classes, ball), candidates)
+        geometry, ball, classes = self._geometry, self._geometry.ball(), self._classes
+        return self._each_column(
+            lambda columns, orders: ross_on_line(columns, orders, classes, ball), candidates, geometry.line_block
+        )
 
     def permuted_on_line(self, candidates: Block, orders: Rows) -> Values:
         """The same with the labels in other orders, one row for each; candidates are sorted once for all of them."""
@@ -89,7 +91,9 @@ class Ross:
         # A ball holds points of all classes, so the strips that count are wider than those that search.
         whole = make_strips(along, np.zeros_like(labels), 1, 4 * ball.n_neighbors)
         return self._each_column(
-            lambda columns, orders: ross_in_plane(columns, orders, along, self._classes, own, whole, ball), candidates
+            lambda columns, orders: ross_in_plane(columns, orders, along, self._classes, own, whole, ball),
+            candidates,
+            self._geometry.values.__getitem__,
         )
 
     def in_space(self, block: Block, metric: str) -> float:
@@ -159,13 +163,15 @@ class Ross:
         parts = map_tasks(work, tasks, self._geometry.n_jobs)
         return self._mean(np.concatenate(parts)) if parts else np.empty(0)
 
-    def _each_column(self, sums_of: Callable[[Columns, Rows], Values], candidates: Block) -> Values:
-        """Estimates from what a kernel adds up for some columns, given the orders that sort them."""
+    def _each_column(
+        self, sums_of: Callable[[Columns, Rows], Values], candidates: Block, take: Callable[[Rows], Columns]
+    ) -> Values:
+        """Estimates from what a kernel adds up for some columns, which `take` gives, and the orders that sort them."""
         if self.n_samples == 0:
             return np.zeros(len(candidates))
 
         def work(part: Rows) -> Values:
-            columns = self._take(self._geometry.values[part])
+            columns = self._take(take(part))
             return sums_of(columns, np.argsort(columns, axis=1))
 
         return self._mean(self._geometry.each_part(work, candidates))
