@@ -118,7 +118,7 @@ def api_pages():
     public = [prefix + name for prefix, module in MODULES.items() for name in module.__all__]
     public = [name for name in public if not name.startswith("_") and name not in ("datasets", "evaluation")]
     named = {name for group in GROUPS.values() for name in group}
-    groups = GROUPS | {"And": dict.fromkeys((name for name in public if name not in named), "")}
+    groups = GROUPS | {"More": dict.fromkeys((name for name in public if name not in named), "")}
     parts = ["API", "===", "", "Everything public, by what it is for. Values are in nats.", ""]
     for title, names in groups.items():
         names = {name: use for name, use in names.items() if name in public}
