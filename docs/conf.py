@@ -10,7 +10,7 @@ import unirel.plotting
 import unirel.report
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE))  # for gallery.py
+sys.path.insert(0, str(HERE))  # for formulas.py and gallery.py
 
 project = "unirel"
 author = "The unirel developers"
@@ -20,15 +20,16 @@ release = version = unirel.__version__
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
     "numpydoc",
     "myst_parser",
     "sphinx_gallery.gen_gallery",
+    "formulas",
 ]
 exclude_patterns = ["_build", "auto_examples/**/*.ipynb", "auto_examples/**/*.py", "results"]
 default_role = "literal"
 nitpicky = False
 
+html_math_renderer = "mathml"
 html_theme = "pydata_sphinx_theme"
 html_title = "unirel"
 html_static_path = ["_static"]

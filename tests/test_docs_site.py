@@ -92,10 +92,9 @@ def browser():
 def page(browser, address):
     """An empty page; nothing may go wrong in what it is led to, and nobody else is asked for anything."""
     context = browser.new_context(base_url=address, viewport={"width": 1280, "height": 900})
-    # Formulas are drawn by a script from elsewhere, which tests do not wait for.
-    context.route(lambda url: not url.startswith(address), lambda route: route.abort())
     page = context.new_page()
     errors = []
+    page.on("request", lambda request: request.url.startswith(address) or errors.append(request.url))
     page.on("pageerror", lambda error: errors.append(str(error)))
     yield page
     context.close()
