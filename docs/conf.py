@@ -1,8 +1,16 @@
 """Sphinx configuration."""
 
+import sys
 from pathlib import Path
 
 import unirel
+import unirel.datasets
+import unirel.evaluation
+import unirel.plotting
+import unirel.report
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))  # for formulas.py and gallery.py
 
 project = "unirel"
 author = "The unirel developers"
@@ -12,22 +20,33 @@ release = version = unirel.__version__
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
     "numpydoc",
     "myst_parser",
     "sphinx_gallery.gen_gallery",
+    "formulas",
 ]
 exclude_patterns = ["_build", "auto_examples/**/*.ipynb", "auto_examples/**/*.py", "results"]
 default_role = "literal"
 nitpicky = False
 
+html_math_renderer = "mathml"
 html_theme = "pydata_sphinx_theme"
 html_title = "unirel"
-html_theme_options = {"show_prev_next": False, "navigation_with_keys": False}
+html_static_path = ["_static"]
+html_css_files = ["unirel.css"]
+html_theme_options = {
+    "show_prev_next": False,
+    "navigation_with_keys": False,
+    "header_links_before_dropdown": 6,
+    "show_nav_level": 1,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+}
 html_show_sourcelink = False
-html_sidebars = {"**": []}  # the pages have no sections of their own, so it would be empty
+html_sidebars = {"index": [], "search": []}
 
-autosummary_generate = True
+autosummary_generate = False
 numpydoc_show_class_members = False
 
 sphinx_gallery_conf = {
@@ -35,29 +54,114 @@ sphinx_gallery_conf = {
     "gallery_dirs": "auto_examples",
     "filename_pattern": r"/plot_",
     "ignore_pattern": r"(^|/)(?!plot_)[^/]+\.py$",
+    "within_subsection_order": "gallery.example_order",
+    "reset_modules": ("matplotlib", "gallery.draw_quietly"),
     "backreferences_dir": None,
     "download_all_examples": False,
     "show_memory": False,
+    "show_signature": False,
     "write_computation_times": False,
     "copyfile_regex": "",
+    "image_scrapers": ("matplotlib",),
+    "thumbnail_size": (480, 300),
 }
 
-# The list of public names is the package's own, so that a new name is on the page without being written here.
-NAMES = "\n".join(f"   {name}" for name in unirel.__all__ if not name.startswith("_"))
-API = f"""\
-API
-===
+# The page of the API: public names by what they are for. A new name is on the page without being written here.
+GROUPS = {
+    "Select features": {
+        "BURSelector": "select features of a table; a scikit-learn selector",
+        "BURSelectorCV": "the same, weight and number of features chosen by cross-validation",
+        "selection_path": "many criteria and weights from one set of estimates",
+        "Criterion": "base class of a criterion of your own",
+    },
+    "Measure": {
+        "relevance": "what each column tells about the target by itself",
+        "unique_relevance": "what each column tells that no other tells",
+        "conditional_relevance": "what each column adds once others are known",
+        "mutual_information": "what several columns tell together, or given others",
+        "irrelevance": "what is left uncertain in each column once the target is known",
+        "redundancy_analysis": "which of the selected features could go without loss",
+    },
+    "Look and share": {
+        "report.Report": "a selection as one page to look at and to send",
+        "report.Origin": "where the data of a report come from",
+        "plotting.SelectionDisplay": "scores in order of selection",
+        "plotting.RelevanceDisplay": "relevance against unique relevance",
+        "plotting.HeatmapDisplay": "how much every two selected features share",
+        "plotting.BetaPathDisplay": "ranks along the weight of unique relevance",
+        "plotting.AccuracyDisplay": "accuracy against the number of features",
+        "plotting.RedundancyDisplay": "which features are needed, along the selection",
+    },
+    "Compare": {
+        "evaluation.compare": "selectors under one protocol, over many splits",
+        "evaluation.ChosenBeta": "a selector whose weight is chosen by validation",
+        "evaluation.Wrapper": "recursive, forward and backward elimination",
+        "evaluation.Tuned": "a classifier with settings to choose from",
+        "evaluation.Evaluation": "what a comparison returns",
+        "evaluation.stability": "how much selections from several runs agree",
+    },
+    "Data": {
+        "datasets.load": "a dataset by its name",
+        "datasets.describe": "all that can be loaded",
+        "datasets.make_planted": "a table whose answer is known",
+    },
+}
+MODULES = {
+    "": unirel,
+    "report.": unirel.report,
+    "plotting.": unirel.plotting,
+    "evaluation.": unirel.evaluation,
+    "datasets.": unirel.datasets,
+}
 
-Everything public, importable as ``unirel.<name>``. Quantities are in nats.
 
-.. currentmodule:: unirel
+def api_pages():
+    public = [prefix + name for prefix, module in MODULES.items() for name in module.__all__]
+    public = [name for name in public if not name.startswith("_") and name not in ("datasets", "evaluation")]
+    named = {name for group in GROUPS.values() for name in group}
+    groups = GROUPS | {"More": dict.fromkeys((name for name in public if name not in named), "")}
+    parts = ["API", "===", "", "Everything public, by what it is for. Values are in nats.", ""]
+    for title, names in groups.items():
+        names = {name: use for name, use in names.items() if name in public}
+        if not names:
+            continue
+        parts += [title, "-" * len(title), ""]
+        parts += [".. list-table::", "   :widths: 36 64", "   :class: api", ""]
+        for name, use in names.items():
+            parts += [f"   * - :py:obj:`unirel.{name}`", f"     - {use or summary(name)}"]
+        parts += [""]
+    # What lives in a module of its own is described on the page about that module.
+    pages = [name for name in public if "." not in name]
+    parts += [".. toctree::", "   :hidden:", "", *(f"   unirel.{name}" for name in pages), ""]
+    return {"api": "\n".join(parts)} | {f"unirel.{name}": name_page(name) for name in pages}
 
-.. autosummary::
-   :toctree:
 
-{NAMES}
-"""
-page = Path(__file__).parent / "generated" / "api.rst"
-page.parent.mkdir(exist_ok=True)
-if not page.exists() or page.read_text(encoding="utf-8") != API:
-    page.write_text(API, encoding="utf-8")
+def name_page(name):
+    thing = getattr(unirel, name)
+    title = f"unirel.{name}"
+    parts = [title, "=" * len(title), "", ".. currentmodule:: unirel", ""]
+    if not isinstance(thing, type):
+        return "\n".join([*parts, f".. autofunction:: {name}", ""])
+    # What scikit-learn generates for metadata routing refers to pages of its own.
+    generated = ", ".join(member for member in dir(thing) if member.startswith("set_") and member.endswith("_request"))
+    options = ["   :members:", f"   :exclude-members: {generated}"] if generated else ["   :members:"]
+    return "\n".join([*parts, f".. autoclass:: {name}", *options, ""])
+
+
+def summary(name):
+    """The first line of a docstring, for a name that has no use written above."""
+    prefix, _, short = name.rpartition(".")
+    module = MODULES[f"{prefix}." if prefix else ""]
+    return (getattr(module, short).__doc__ or "").strip().split("\n")[0].rstrip(".")
+
+
+folder = HERE / "generated"
+folder.mkdir(exist_ok=True)
+pages = api_pages()
+for old in folder.glob("*.rst"):
+    if old.stem not in pages:
+        old.unlink()
+for name, text in pages.items():
+    page = folder / f"{name}.rst"
+    if not page.exists() or page.read_text(encoding="utf-8") != text:
+        page.write_text(text, encoding="utf-8")

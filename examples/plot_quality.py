@@ -1,9 +1,9 @@
 """
-Quality of selectors
-====================
+How good are selectors on real tables?
+======================================
 
-The area under the curve of scores over numbers of features, for each dataset and selector, as ``make quality`` has
-measured it.
+The area under the curve of scores over numbers of features, for each dataset and
+selector, as ``make quality`` has measured it.
 """
 
 # %%
@@ -14,7 +14,9 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 
-folder = Path("docs/results") if Path("docs/results").is_dir() else Path("../docs/results")
+folder = (
+    Path("docs/results") if Path("docs/results").is_dir() else Path("../docs/results")
+)
 with (folder / "quality.csv").open(encoding="utf-8") as file:
     rows = list(csv.DictReader(file))
 
@@ -26,13 +28,22 @@ figure, ax = plt.subplots(figsize=(9, 1.5 + 0.45 * len(datasets)), layout="const
 for selector in selectors:
     mine = [row for row in rows if row["selector"] == selector]
     heights = [
-        datasets.index(row["dataset"]) + 0.035 * (selectors.index(selector) - len(selectors) / 2) for row in mine
+        datasets.index(row["dataset"])
+        + 0.035 * (selectors.index(selector) - len(selectors) / 2)
+        for row in mine
     ]
     areas = [float(row["area"]) for row in mine]
     errors = [float(row["standard error"] or "nan") for row in mine]
     size = 9 if selector == "unirel (default)" else 5
     ax.errorbar(
-        areas, heights, xerr=errors, fmt="o", markersize=size, color=colors[selector], label=selector, linewidth=1
+        areas,
+        heights,
+        xerr=errors,
+        fmt="o",
+        markersize=size,
+        color=colors[selector],
+        label=selector,
+        linewidth=1,
     )
 ax.set_yticks(range(len(datasets)), datasets)
 ax.invert_yaxis()

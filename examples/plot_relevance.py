@@ -1,9 +1,10 @@
 """
-Relevance of every feature
-==========================
+How much does each feature tell?
+================================
 
-How much does each feature tell about the target on its own? :func:`unirel.relevance` answers in nats, for all columns
-at once. Here the table holds measurements of cell nuclei and the target says whether the tumour was benign.
+How much does each feature tell about the target on its own? :func:`unirel.relevance`
+answers in nats, for all columns at once. Here the table holds measurements of cell
+nuclei and the target says whether the tumour was benign.
 """
 
 # %%
@@ -19,15 +20,15 @@ data = load_breast_cancer()
 relevance = unirel.relevance(data.data, data.target)
 
 # %%
-# No feature can tell more than there is to know. The dashed line is the entropy of the target: a feature that reached
-# it would settle the diagnosis alone.
+# No feature can tell more than there is to know. The dashed line is the entropy of the
+# target: a feature that reached it would settle the diagnosis alone.
 
 shares = np.bincount(data.target) / len(data.target)
 entropy = -np.sum(shares * np.log(shares))
 
 order = np.argsort(relevance)
 figure, ax = plt.subplots(figsize=(7, 7), layout="constrained")
-ax.barh(data.feature_names[order], relevance[order])
+ax.barh(data.feature_names[order], relevance[order], color="C0")
 ax.axvline(entropy, linestyle="--", color="0.4", label="entropy of the target")
 ax.set_xlabel("relevance (nats)")
 ax.margins(y=0.01)
@@ -35,8 +36,8 @@ ax.legend(loc="lower right")
 plt.show()
 
 # %%
-# Several of the best features measure nearly the same thing: the size of the nuclei. What is left of each feature once
-# the best one is known is its conditional relevance.
+# Several of the best features measure nearly the same thing: the size of the nuclei.
+# What is left of each feature once the best one is known is its conditional relevance.
 
 best = int(np.argmax(relevance))
 left = unirel.conditional_relevance(data.data, data.target, [best])

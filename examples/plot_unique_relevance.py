@@ -1,14 +1,15 @@
 """
-Where relevance alone misleads
-==============================
+When does relevance mislead?
+============================
 
-Three features are to predict a target. Two of them are strong and measure nearly the same thing; the third is weaker
-and stands alone. Relevance ranks the third last. Unique relevance, what a feature tells that the others do not, ranks
-it first.
+Three features are to predict a target. Two of them are strong and measure nearly the
+same thing; the third is weaker and stands alone. Relevance ranks the third last. Unique
+relevance, what a feature tells that the others do not, ranks it first.
 """
 
 # %%
-# A hidden quantity is measured twice, with a little noise. The target depends on it and, less, on something else.
+# A hidden quantity is measured twice, with a little noise. The target depends on it
+# and, less, on something else.
 
 import warnings
 
@@ -26,16 +27,26 @@ names = ["strong", "near copy", "weak, alone"]
 relevance = unirel.relevance(X, y)
 unique, error = unirel.unique_relevance(X, y, return_std=True)
 for name, alone, beside, deviation in zip(names, relevance, unique, error, strict=True):
-    print(f"{name:<12} relevance {alone:.3f}   unique relevance {beside:.3f} +- {deviation:.3f}")
+    told = f"relevance {alone:.3f}   unique relevance {beside:.3f} +- {deviation:.3f}"
+    print(f"{name:<12} {told}")
 
 # %%
-# Whoever picks two features by relevance takes the strong one and its copy, and knows little more than from one.
-# Beside the strong feature the weak one is the better choice, and unique relevance says so.
+# Whoever picks two features by relevance takes the strong one and its copy, and knows
+# little more than from one. Beside the strong feature the weak one is the better
+# choice, and unique relevance says so.
 
 positions = np.arange(3)
 figure, ax = plt.subplots(figsize=(6, 3.5), layout="constrained")
 ax.bar(positions - 0.2, relevance, 0.38, color="0.75", label="relevance")
-ax.bar(positions + 0.2, unique, 0.38, color="tab:orange", yerr=error, ecolor="0.3", label="unique relevance")
+ax.bar(
+    positions + 0.2,
+    unique,
+    0.38,
+    color="C1",
+    yerr=error,
+    ecolor="0.3",
+    label="unique relevance",
+)
 ax.set_xticks(positions, names)
 ax.set_ylabel("nats")
 ax.legend()
@@ -45,28 +56,44 @@ print(f"strong and near copy:   {unirel.mutual_information(X[:, [0, 1]], y):.3f}
 print(f"strong and weak, alone: {unirel.mutual_information(X[:, [0, 2]], y):.3f} nats")
 
 # %%
-# The same as a picture: each circle is what one feature tells about the target. The circles of the strong feature and
-# its copy lie on top of each other, so that neither has an area of its own to speak of. The weak feature's circle is
-# small, but nearly all of it is its own.
+# The same as a picture: each circle is what one feature tells about the target. The
+# circles of the strong feature and its copy lie on top of each other, so that neither
+# has an area of its own to speak of. The weak feature's circle is small, but nearly
+# all of it is its own.
 
 figure, ax = plt.subplots(figsize=(6, 3.5), layout="constrained")
-for x, radius, color in [(-0.04, 1.0, "tab:blue"), (0.04, 1.0, "tab:cyan"), (1.35, 0.55, "tab:orange")]:
-    ax.add_patch(plt.Circle((x, 0), radius, facecolor=color, edgecolor="0.2", alpha=0.5))
+for x, radius, color in [
+    (-0.04, 1.0, "C0"),
+    (0.04, 1.0, "C5"),
+    (1.35, 0.55, "C1"),
+]:
+    ax.add_patch(
+        plt.Circle((x, 0), radius, facecolor=color, edgecolor="0.2", alpha=0.5)
+    )
 ax.set(xlim=(-2.2, 3.4), ylim=(-1.15, 1.25), aspect="equal")
 ax.axis("off")
-ax.annotate("strong", (-0.8, 0.65), (-1.8, 1.05), arrowprops={"arrowstyle": "-"}, ha="center")
-ax.annotate("near copy", (0.8, 0.65), (1.8, 1.05), arrowprops={"arrowstyle": "-"}, ha="center")
+ax.annotate(
+    "strong", (-0.8, 0.65), (-1.8, 1.05), arrowprops={"arrowstyle": "-"}, ha="center"
+)
+ax.annotate(
+    "near copy", (0.8, 0.65), (1.8, 1.05), arrowprops={"arrowstyle": "-"}, ha="center"
+)
 ax.text(0, 0, "told twice:\nunique to neither", ha="center", va="center")
 ax.annotate(
-    "weak, alone:\nunique but for a sliver", (1.6, -0.1), (2.5, -0.95), arrowprops={"arrowstyle": "-"}, ha="center"
+    "weak, alone:\nunique but for a sliver",
+    (1.6, -0.1),
+    (2.5, -0.95),
+    arrowprops={"arrowstyle": "-"},
+    ha="center",
 )
 plt.show()
 
 # %%
-# A picture of areas has its limits. Features can also tell more together than the sum of what they tell alone, which no
-# overlap of circles can show. Here that is so: the weak feature is worth more beside the strong one than by itself,
-# because it settles the cases that the strong one leaves open. The extreme is the exclusive or: alone neither feature
-# tells anything, and each is indispensable.
+# A picture of areas has its limits. Features can also tell more together than the sum
+# of what they tell alone, which no overlap of circles can show. Here that is so: the
+# weak feature is worth more beside the strong one than by itself, because it settles
+# the cases that the strong one leaves open. The extreme is the exclusive or: alone
+# neither feature tells anything, and each is indispensable.
 
 sign = rng.uniform(-1, 1, size=(1000, 2))
 parity = sign[:, 0] * sign[:, 1] > 0
@@ -74,8 +101,9 @@ print("exclusive or: relevance", unirel.relevance(sign, parity).round(3))
 print("exclusive or: unique relevance", unirel.unique_relevance(sign, parity).round(3))
 
 # %%
-# Given too many features the estimate gives way: everything that they tell together comes out below what one of them
-# tells alone. A warning says so and names the remedy, unique relevance beside a small reference set.
+# Given too many features the estimate gives way: everything that they tell together
+# comes out below what one of them tells alone. A warning says so and names the remedy,
+# unique relevance beside a small reference set.
 
 crowded = np.column_stack([X, rng.standard_normal((1000, 500))])
 with warnings.catch_warnings(record=True) as caught:
@@ -86,4 +114,9 @@ for warning in caught:
     print("warning:", warning.message)
 
 beside = unirel.unique_relevance(crowded, y, method="reference", reference=[0, 1, 2])
-print("beside the first three:", beside[:3].round(3), "noise at most", beside[3:].max().round(3))
+print(
+    "beside the first three:",
+    beside[:3].round(3),
+    "noise at most",
+    beside[3:].max().round(3),
+)

@@ -1,9 +1,7 @@
 """Selectors keep the scikit-learn contract with any table, and cross-validation sees no test row."""
 
-import doctest
 import pickle
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -765,14 +763,6 @@ def test_a_regressor_may_be_scored_on_a_short_table():
     X = load_iris().data
     selector = BURSelectorCV(KNeighborsRegressor(2), cv=2, max_features=2).fit(X[::5, :3], X[::5, 3])
     assert selector.n_features_ in (1, 2)
-
-
-@pytest.mark.slow
-def test_the_page_about_selectors_runs():
-    page = Path(__file__).parents[1] / "docs" / "selectors.rst"
-    result = doctest.testfile(str(page), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)
-    assert result.attempted > 20
-    assert result.failed == 0
 
 
 # Weights of rows and sparse tables

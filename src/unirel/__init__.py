@@ -11,6 +11,7 @@ from unirel._version import __version__
 if TYPE_CHECKING:
     from unirel import datasets as datasets
     from unirel import evaluation as evaluation
+    from unirel.criteria.base import Criterion as Criterion
     from unirel.errors import UnirelWarning as UnirelWarning
     from unirel.measures import conditional_relevance as conditional_relevance
     from unirel.measures import irrelevance as irrelevance
@@ -37,6 +38,7 @@ _HOME = {
     "redundancy_analysis": "unirel.redundancy",
     "BURSelector": "unirel.selectors",
     "BURSelectorCV": "unirel.selector_cv",
+    "Criterion": "unirel.criteria.base",
     "UnirelWarning": "unirel.errors",
     "datasets": "unirel",
     "evaluation": "unirel",
