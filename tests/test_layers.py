@@ -45,6 +45,7 @@ LAYERS = {
         "unirel.information",
         "unirel.classifiers",
     ],
+    "evidence": ["numpy", "scipy.special", "unirel.work", "unirel.table", "unirel.information"],
     "search": [
         "numpy",
         "unirel.work",
@@ -54,6 +55,7 @@ LAYERS = {
         "unirel.information",
         "unirel.criteria",
         "unirel.unique",
+        "unirel.evidence",
     ],
     "path": ["numpy", "unirel.options", "unirel.results", "unirel.table", "unirel.criteria", "unirel.search"],
     "analysis": ["numpy", "unirel.options", "unirel.results", "unirel.table", "unirel.information", "unirel.unique"],

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unirel.criteria.base import Criterion, make_criterion
+from unirel.evidence import Evidence
 from unirel.information.base import Columns, Memo, Values, make_information
 from unirel.options import (
     DEFAULT_N_FEATURES,
@@ -64,7 +65,7 @@ class Limits:
     include: Sequence[int] = ()
     exclude: Sequence[int] = ()
     max_candidates: int | None = None  # search among the most relevant
-    probes: bool = False  # stop at the first step that a shuffled copy of a feature would win
+    evidence: Evidence | None = None  # select only what is seen to add something, and stop where nothing is
     started: float = field(default_factory=time.monotonic)
 
     @property
@@ -104,11 +105,14 @@ class Searches:
             _columns(table, options["include"], "include"),
             _columns(table, options["exclude"], "exclude"),
             _max_candidates(table, options["max_candidates"], 0 if auto else n_features),
-            auto,
         )
         _check_columns(table, self._limits)
-        self._table = table.with_probes(options["random_state"]) if auto else table
-        self._memo = Memo(make_information(self._table, part_of(EstimationOptions, options), sample_weight))
+        self._table = table
+        self._memo = Memo(make_information(table, part_of(EstimationOptions, options), sample_weight))
+        if auto:
+            given = options["alpha"], options["random_state"], options["n_jobs"], sample_weight
+            evidence = Evidence(table, _free_columns(table, self._limits), *given)
+            self._limits = replace(self._limits, evidence=evidence)
         self._sample_weight = None if sample_weight is None else np.asarray(sample_weight, np.float64)
         self._boosts: dict[tuple[Any, ...], Boost] = {}
         self._counter = Stages(progress_of(options, "selecting"), n_features * n_searches)
@@ -145,13 +149,13 @@ class Searches:
         key = (unique if isinstance(unique, str) else id(unique), criterion if beside else None)
         if key in self._boosts:
             return self._boosts[key]
-        limits = replace(self._limits, n_features=REFERENCE_SIZE if beside else 0, include=(), probes=False)
+        limits = replace(self._limits, n_features=REFERENCE_SIZE if beside else 0, include=(), evidence=None)
         reference = search(self._memo, criterion, limits)
         if not reference.complete:
             return self._without_boost(reference, reference.ending)
         try:
             members = reference.order.tolist() if beside else None
-            columns = np.concatenate([*candidates_of(self._memo, self._limits), self._limits.include]).astype(np.intp)
+            columns = np.concatenate([candidates_of(self._memo, self._limits), self._limits.include]).astype(np.intp)
             boost = find_boost(self._table, unique, members, columns, self._options, self._sample_weight)
         except KeyboardInterrupt:
             return self._without_boost(reference, Ending.INTERRUPTED)
@@ -254,19 +258,17 @@ def search(
     )
 
 
-def candidates_of(memo: Memo, limits: Limits) -> tuple[Columns, Columns]:
-    """Columns that a search may choose, and the shuffled copies that it must beat."""
-    table = memo.information.table
-    free = np.setdiff1d(table.features, [*limits.include, *limits.exclude])
-    probes = free + table.n_features if limits.probes else free[:0]
-    return _most_relevant(memo, free, limits.max_candidates), _most_relevant(memo, probes, limits.max_candidates)
+def candidates_of(memo: Memo, limits: Limits) -> Columns:
+    """Columns that a search may choose in ascending order: of too many the most relevant, ties go to the lowest."""
+    free, most = _free_columns(memo.information.table, limits), limits.max_candidates
+    if most is None or len(free) <= most:
+        return free
+    return np.sort(free[np.argsort(-memo.relevance(free), kind="stable")[:most]])
 
 
-def _most_relevant(memo: Memo, columns: Columns, most: int | None) -> Columns:
-    """The most relevant of some columns in ascending order; ties go to the lowest."""
-    if most is None or len(columns) <= most:
-        return columns
-    return np.sort(columns[np.argsort(-memo.relevance(columns), kind="stable")[:most]])
+def _free_columns(table: Table, limits: Limits) -> Columns:
+    """Columns that are neither forced nor excluded."""
+    return np.setdiff1d(table.features, [*limits.include, *limits.exclude])
 
 
 def _search(
@@ -280,29 +282,36 @@ def _search(
 ) -> Ending:
     """Append steps until the search ends by itself; returns why it ended."""
     table, include = memo.information.table, limits.include
-    candidates, probes = candidates_of(memo, limits)
-    scores = _Scores(memo, criterion, np.concatenate([table.features, probes]))
+    candidates = candidates_of(memo, limits)
+    scores = _Scores(memo, criterion, table.features)
     n_wanted = min(limits.n_features, len(candidates) + len(include))
     while len(steps) < n_wanted:
         if limits.out_of_time:
             raise _OutOfTime
         selected = np.array([feature for feature, _ in steps], np.intp)
-        pool = np.concatenate([np.setdiff1d(candidates, selected, assume_unique=True), probes])
+        pool, allowed = np.setdiff1d(candidates, selected, assume_unique=True), None
         if len(steps) < len(include):
             pool = np.array([include[len(steps)]], np.intp)
-        best, score = _best(scores, pool, selected, beta, boost, limits, table.n_features)
-        if best >= table.n_features:
-            return Ending.SHUFFLED
-        steps.append((best, score))
+        elif limits.evidence is not None:
+            allowed = np.isin(pool, limits.evidence.adding(selected))
+            if not allowed.any():
+                return Ending.NOTHING_ADDS
+        steps.append(_best(scores, pool, selected, beta, boost, limits, allowed))
         if progress is not None:
             progress(len(steps), n_wanted)
     return Ending.EXHAUSTED if n_wanted < limits.n_features else Ending.ASKED
 
 
 def _best(
-    scores: _Scores, pool: Columns, selected: Columns, beta: float, boost: Boost | None, limits: Limits, n_features: int
+    scores: _Scores,
+    pool: Columns,
+    selected: Columns,
+    beta: float,
+    boost: Boost | None,
+    limits: Limits,
+    allowed: NDArray[np.bool_] | None,
 ) -> tuple[int, float]:
-    """The candidate with the best score, and the score."""
+    """The candidate with the best score, among those that are allowed, and the score."""
     # A spread over all candidates takes the scores of all candidates, so nothing can be left out then.
     boosted = boost is not None and beta > 0
     lazy = scores.can_only_fall and not (boosted and boost is not None and boost.rescale)
@@ -310,14 +319,15 @@ def _best(
     while True:
         values = scores.of(pool, len(selected))
         if boosted and boost is not None:
-            values = boost.blend(values, pool, selected, beta)
+            values = boost.blend(values, pool, selected, beta, allowed)
+        if allowed is not None:  # The others still have their part in the spread that a boost is brought to.
+            values = np.where(allowed, values, -np.inf)
         behind = ~scores.up_to_date(pool, len(selected))
         best = values[~behind].max(initial=-np.inf)
         tied = values >= best - _TIE * max(1.0, abs(best))
         promising = np.flatnonzero(behind & tied)
         if len(promising) == 0:
-            # A feature must do better than shuffled ones, which stand behind all features.
-            place = int(np.flatnonzero(tied)[-1 if limits.probes and pool[tied][-1] >= n_features else 0])
+            place = int(np.flatnonzero(tied)[0])
             return int(pool[place]), float(values[place])
         if limits.out_of_time:
             raise _OutOfTime
@@ -326,7 +336,7 @@ def _best(
 
 
 def _n_features(table: Table, wanted: Any) -> tuple[int, bool]:
-    """How many features to select at most, and whether to stop at a shuffled one."""
+    """How many features to select at most, and whether to stop where nothing adds anything."""
     n_features = len(table.features)
     if isinstance(wanted, Integral) and wanted == DEFAULT_N_FEATURES:
         return min(DEFAULT_N_FEATURES, n_features), False

@@ -99,6 +99,11 @@ class Plugin(Information):
         """H(candidate, selected, target) of every candidate."""
         return self._margins(candidates, selected).xsy
 
+    def given_codes(self, candidates: Columns, fixed: Coded, other: Coded) -> Values:
+        """I(candidate; other | fixed) of every candidate, for codes that need not be columns of the table."""
+        margins = self._count(candidates, fixed, other)
+        return margins.xs + margins.sy - margins.s - margins.xsy
+
     def levels(self, column: int) -> Codes:
         """Codes of a column."""
         return self._codes.codes(column)

@@ -122,7 +122,7 @@ def _mostly_missing(selection: Selection, table: Table) -> str:
 
 
 def _ending(selection: Selection) -> str:
-    if selection.ending is Ending.SHUFFLED:
+    if selection.ending is Ending.NOTHING_ADDS:
         return f"It ended there because {selection.reason}."
     return "" if selection.complete else f"This is incomplete: {selection.reason}."
 
