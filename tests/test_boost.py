@@ -18,13 +18,13 @@ NOTHING = np.empty(0, np.intp)
 
 
 def find_boost(table, kind, reference, **options):
-    columns = np.concatenate([table.features, table.probes])
-    return find_boost_with_options(table, kind, reference, columns, complete(SearchOptions, options, "find_boost"))
+    return find_boost_with_options(
+        table, kind, reference, table.features, complete(SearchOptions, options, "find_boost")
+    )
 
 
 def stepwise_of(table):
-    columns = np.concatenate([table.features, table.probes])
-    return Stepwise(Sample(table, columns, complete(SearchOptions, {}, "Sample")))
+    return Stepwise(Sample(table, table.features, complete(SearchOptions, {}, "Sample")))
 
 
 @pytest.fixture
@@ -135,25 +135,6 @@ def test_given_values_stay_as_they_are(table, kind):
 def test_only_kinds_with_a_reference_need_an_unboosted_run():
     kinds = ["reference", "both", "selected", "ksg", "classifier", np.zeros(3)]
     assert [needs_reference(kind) for kind in kinds] == [True, True, False, False, False, False]
-
-
-def test_shuffled_features(table):
-    # A shuffled copy gets what it would get as a feature beside the reference, and 0 where its value is not known.
-    probed = table.with_probes(0)
-    plain, boost = (find_boost(one, "reference", [2, 0]) for one in (table, probed))
-    assert_array_equal(boost.values[:6], plain.values[:6])
-    shuffled = probed.values[6:12].T
-    direct = unique_relevance(
-        np.column_stack([table.values[:6].T, shuffled]),
-        table.codes(table.target),
-        method="reference",
-        reference=[2, 0],
-        scale=None,
-    )
-    assert_allclose(boost.values[6:12], direct[6:], **CLOSE)
-    assert np.isnan(boost.values[12])
-    assert_array_equal(find_boost(probed, "ksg", None, metric="euclidean").values[6:12], 0)
-    assert_array_equal(find_boost(probed, np.ones(6), None).values[6:12], 0)
 
 
 def test_ignored_columns_have_none(data):

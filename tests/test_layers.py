@@ -72,6 +72,7 @@ LAYERS = {
         "unirel.information",
         "unirel.classifiers",
     ],
+    "evidence": ["numpy", "scipy.special", "unirel.work", "unirel.table", "unirel.information"],
     "search": [
         "numpy",
         "unirel.errors",
@@ -82,6 +83,7 @@ LAYERS = {
         "unirel.information",
         "unirel.criteria",
         "unirel.unique",
+        "unirel.evidence",
     ],
     "path": [
         "numpy",

@@ -472,68 +472,6 @@ class TestAsking:
         np.testing.assert_array_equal(table.values, Table.from_data(X, y, conditional_on=y).values)
 
 
-class TestProbes:
-    """Shuffled copies of the features, stated by the table."""
-
-    @pytest.fixture
-    def table(self, X, y):
-        X[3, 1] = np.nan
-        data = np.column_stack([X, np.arange(40) % 3, np.arange(40)])
-        return Table.from_data(data, y, conditional_on=X[:, :1], kinds={4: "ignored"})
-
-    def test_places(self, table):
-        probed = table.with_probes(0)
-        assert table.probes.tolist() == []
-        assert probed.probes.tolist() == [5, 6, 7, 8]
-        assert probed.n_features == table.n_features
-        assert (probed.names, probed.features.tolist()) == (table.names, table.features.tolist())
-        assert probed.given.tolist() == [10]
-        assert probed.target == 11
-        assert [column.name for column in probed.columns[4:7]] == ["x4", "x0 (shuffled)", "x1 (shuffled)"]
-        for position in range(5):
-            copy = replace(probed.columns[5 + position], name=table.names[position])
-            assert copy == table.columns[position] == probed.columns[position]
-
-    def test_values_codes_and_numbers_agree(self, table):
-        probed = table.with_probes(7)
-        far, values = table.far, table.values
-        assert (probed.far, probed.unit, probed.values.dtype) == (far, table.unit, values.dtype)
-        np.testing.assert_array_equal(probed.values[:5], values[:5])
-        np.testing.assert_array_equal(probed.values[10:], values[5:])
-        for position in range(5):
-            copy = probed.values[5 + position]
-            np.testing.assert_array_equal(np.sort(copy), np.sort(values[position]))
-            assert position == 4 or (copy != values[position]).any()
-        np.testing.assert_array_equal(probed.codes(8) * 2 * far, probed.values[8])
-        np.testing.assert_array_equal(probed.code_block([11, 8, 3])[0], [probed.codes(c) for c in (11, 8, 3)])
-        numbers = probed.continuous_block([0, 6, 5])
-        order = np.argsort(table.continuous_block([0])[0])
-        np.testing.assert_array_equal(np.argsort(numbers[2]), np.argsort(probed.values[5]))
-        assert np.flatnonzero(np.isnan(numbers[1])) == np.flatnonzero(probed.values[6] == 4 * far)
-        np.testing.assert_array_equal(numbers[0][order], np.sort(numbers[2]))
-
-    def test_seeds(self, table):
-        first, again, other = (table.with_probes(seed).values for seed in (1, 1, 2))
-        np.testing.assert_array_equal(first, again)
-        assert (first[5:9] != other[5:9]).any(axis=1).all()
-        unseeded = table.with_probes(None)
-        np.testing.assert_array_equal(unseeded.codes(8), unseeded.codes(8))
-
-    def test_copies_are_shuffled_apart(self, y):
-        column = np.arange(40.0)
-        values = Table.from_data(np.column_stack([column] * 4), y).with_probes(0).values
-        assert len(np.unique(values[4:8], axis=0)) == 4
-
-    def test_the_table_itself_is_not_shuffled(self, table):
-        before = table.codes(3)
-        table.with_probes(0).code_block([8])
-        np.testing.assert_array_equal(table.codes(3), before)
-
-    def test_only_once(self, table):
-        with pytest.raises(ValueError, match="has shuffled copies already"):
-            table.with_probes(0).with_probes(0)
-
-
 Y = np.arange(6) % 2
 GOOD = np.arange(6.0)
 DAYS = [datetime.date(2020, 1, 1 + i) for i in range(6)]

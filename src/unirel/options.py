@@ -90,6 +90,11 @@ def _check_seconds(parameter: str, value: Any) -> None:
         raise ValueError(f"{parameter}={value!r} must be None or a number from 0 on")
 
 
+def _check_alpha(parameter: str, value: Any) -> None:
+    if not isinstance(value, Real) or not 0.0001 <= float(value) < 1:
+        raise ValueError(f"{parameter}={value!r} must be a chance from 0.0001 to below 1, for example 0.05")
+
+
 def _check_seed(parameter: str, value: Any) -> None:
     if value is not None:
         check_whole_number(parameter, value, 0)
@@ -399,7 +404,7 @@ class SearchOptions(MeasureOptions, ClassifierOptions, ProgressOptions, total=Fa
         Option(
             0,
             "int, optional",
-            "Seed of the shuffled copies and of the sample of rows; nothing else is random.",
+            'Seed of the permutations of "auto" and of the sample of rows; nothing else is random.',
             _check_seed,
             ("--seed",),
         ),
@@ -414,9 +419,20 @@ class SelectionOptions(SearchOptions, total=False):
         Option(
             DEFAULT_N_FEATURES,
             'int, float, "auto" or "all"',
-            "How many features, which share of them, as many as beat shuffled copies of all candidates, or all of them "
-            "in order. If there are fewer than the number, all are selected.",
+            "How many features, which share of them, as many as are seen to add something to those before them, or all "
+            "of them in order. If there are fewer than the number, all are selected.",
             flags=("-k", "--n-features"),
+        ),
+    ]
+    alpha: Annotated[
+        float,
+        Option(
+            0.05,
+            "float",
+            'Chance that ``n_features_to_select="auto"`` selects anything where no feature tells anything about the '
+            "target, and at every step that it goes on when nothing is left to add.",
+            _check_alpha,
+            ("--alpha",),
         ),
     ]
 

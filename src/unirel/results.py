@@ -18,7 +18,7 @@ class Ending(StrEnum):
 
     ASKED = "asked"  # it has what was asked for
     EXHAUSTED = "exhausted"  # fewer features were left than were asked for
-    SHUFFLED = "shuffled"  # a shuffled copy of a feature scored best
+    NOTHING_ADDS = "nothing adds"  # no candidate was seen to tell more than what is selected
     OUT_OF_TIME = "out of time"
     INTERRUPTED = "interrupted"  # by hand
 
@@ -97,12 +97,20 @@ class Selection:
         reasons = {
             Ending.ASKED: f"{len(self)} features were asked for",
             Ending.EXHAUSTED: f"all {len(self)} features that were left are selected",
-            Ending.SHUFFLED: f"a shuffled feature scored best at step {len(self) + 1}",
+            Ending.NOTHING_ADDS: self._nothing_adds,
             Ending.OUT_OF_TIME: f"the time budget of {self.settings.get('max_seconds') or 0:g} s was used up",
             Ending.INTERRUPTED: "interrupted",
         }
         unboosted = " before unique relevance was known; this is the order without boost"
         return reasons[self.ending] + (unboosted if self.lacks_boost and len(self) else "")
+
+    @property
+    def _nothing_adds(self) -> str:
+        """That nothing more is worth selecting, in words."""
+        if len(self) == 0:
+            return "no feature is seen to tell anything about the target"
+        selected = "selected feature" + "s" * (len(self) > 1)
+        return f"no other feature is seen to tell anything beside the {len(self)} {selected}"
 
     @property
     def selected_names(self) -> list[str]:

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from unirel.criteria.base import Criterion, make_criterion
 from unirel.errors import UnirelWarning
+from unirel.evidence import Evidence
 from unirel.information.base import Columns, Memo, Values, make_information
 from unirel.options import (
     DEFAULT_N_FEATURES,
@@ -70,7 +71,7 @@ class Limits:
     include: Sequence[int] = ()
     exclude: Sequence[int] = ()
     max_candidates: int | None = None  # search among the most relevant
-    probes: bool = False  # stop at the first step that a shuffled copy of a feature would win
+    evidence: Evidence | None = None  # select only what is seen to add something, and stop where nothing is
     ends: float = math.inf  # when the time is used up
 
     @property
@@ -110,12 +111,15 @@ class Searches:
             _columns(table, options["include"], "include"),
             _columns(table, options["exclude"], "exclude"),
             _max_candidates(table, options["max_candidates"], 0 if auto else n_features),
-            auto,
-            end_of(options["max_seconds"]),
+            ends=end_of(options["max_seconds"]),
         )
         _check_columns(table, self._limits)
-        self._table = table.with_probes(options["random_state"]) if auto else table
-        self._memo = Memo(make_information(self._table, part_of(EstimationOptions, options), sample_weight))
+        self._table = table
+        self._memo = Memo(make_information(table, part_of(EstimationOptions, options), sample_weight))
+        if auto:
+            given = options["alpha"], options["random_state"], options["n_jobs"], sample_weight
+            evidence = Evidence(table, _free_columns(table, self._limits), *given)
+            self._limits = replace(self._limits, evidence=evidence)
         self._sample_weight = None if sample_weight is None else np.asarray(sample_weight, np.float64)
         self._boosts: dict[tuple[Any, ...], Boost] = {}
         self._plain: dict[tuple[Any, ...], Selection] = {}  # what was found before there was a boost
@@ -159,7 +163,7 @@ class Searches:
         # With a time budget there must be something to return when it is used up; the estimates are used again.
         wanted = self._limits.n_features if isinstance(unique, str) and self._limits.ends < math.inf else 0
         n_features = REFERENCE_SIZE if beside else wanted
-        limits = replace(self._limits, n_features=n_features, include=(), probes=False)
+        limits = replace(self._limits, n_features=n_features, include=(), evidence=None)
         reference = search(self._memo, criterion, limits)
         if not reference.complete:
             return self._without_boost(reference, reference.ending)
@@ -167,7 +171,7 @@ class Searches:
         try:
             with until(self._limits.ends):
                 members = reference.order.tolist() if beside else None
-                columns = [*candidates_of(self._memo, self._limits), np.array(self._limits.include, np.intp)]
+                columns = [candidates_of(self._memo, self._limits), np.array(self._limits.include, np.intp)]
                 chosen = np.concatenate(columns)
                 boost = find_boost(self._table, unique, members, chosen, self._options, self._sample_weight)
         except KeyboardInterrupt:
@@ -285,19 +289,17 @@ def search(
     )
 
 
-def candidates_of(memo: Memo, limits: Limits) -> tuple[Columns, Columns]:
-    """Columns that a search may choose, and the shuffled copies that it must beat."""
-    table = memo.information.table
-    free = np.setdiff1d(table.features, [*limits.include, *limits.exclude])
-    probes = free + table.n_features if limits.probes else free[:0]
-    return _most_relevant(memo, free, limits.max_candidates), _most_relevant(memo, probes, limits.max_candidates)
+def candidates_of(memo: Memo, limits: Limits) -> Columns:
+    """Columns that a search may choose in ascending order: of too many the most relevant, ties go to the lowest."""
+    free, most = _free_columns(memo.information.table, limits), limits.max_candidates
+    if most is None or len(free) <= most:
+        return free
+    return np.sort(free[np.argsort(-memo.relevance(free), kind="stable")[:most]])
 
 
-def _most_relevant(memo: Memo, columns: Columns, most: int | None) -> Columns:
-    """The most relevant of some columns in ascending order; ties go to the lowest."""
-    if most is None or len(columns) <= most:
-        return columns
-    return np.sort(columns[np.argsort(-memo.relevance(columns), kind="stable")[:most]])
+def _free_columns(table: Table, limits: Limits) -> Columns:
+    """Columns that are neither forced nor excluded."""
+    return np.setdiff1d(table.features, [*limits.include, *limits.exclude])
 
 
 def _search(
@@ -311,29 +313,38 @@ def _search(
 ) -> Ending:
     """Append steps until the search ends by itself; returns why it ended."""
     table, include = memo.information.table, limits.include
-    candidates, probes = candidates_of(memo, limits)
-    scores = _Scores(memo, criterion, np.concatenate([table.features, probes]))
+    candidates = candidates_of(memo, limits)
+    scores = _Scores(memo, criterion, table.features)
     n_wanted = min(limits.n_features, len(candidates) + len(include))
     while len(steps) < n_wanted:
         if limits.out_of_time:
             raise OutOfTime
         selected = np.array([step.feature for step in steps], np.intp)
-        pool = np.concatenate([np.setdiff1d(candidates, selected, assume_unique=True), probes])
-        if len(steps) < len(include):
+        pool, allowed = np.setdiff1d(candidates, selected, assume_unique=True), None
+        forced = len(steps) < len(include)
+        if forced:
             pool = np.array([include[len(steps)]], np.intp)
-        step = _best(scores, pool, selected, beta, boost, limits, table.n_features)
-        if step.feature >= table.n_features:
-            return Ending.SHUFFLED
-        steps.append(step._replace(cause=Cause.INCLUDED) if len(steps) < len(include) else step)
+        elif limits.evidence is not None:
+            allowed = np.isin(pool, limits.evidence.adding(selected))
+            if not allowed.any():
+                return Ending.NOTHING_ADDS
+        step = _best(scores, pool, selected, beta, boost, limits, allowed)
+        steps.append(step._replace(cause=Cause.INCLUDED) if forced else step)
         if progress is not None:
             progress(len(steps), n_wanted)
     return Ending.EXHAUSTED if n_wanted < limits.n_features else Ending.ASKED
 
 
 def _best(
-    scores: _Scores, pool: Columns, selected: Columns, beta: float, boost: Boost | None, limits: Limits, n_features: int
+    scores: _Scores,
+    pool: Columns,
+    selected: Columns,
+    beta: float,
+    boost: Boost | None,
+    limits: Limits,
+    allowed: NDArray[np.bool_] | None,
 ) -> _Step:
-    """The candidate with the best score."""
+    """The candidate with the best score, among those that are allowed."""
     # A spread over all candidates takes the scores of all candidates, so nothing can be left out then.
     boosted = boost is not None and beta > 0
     lazy = scores.can_only_fall and not (boosted and boost is not None and boost.rescale)
@@ -341,23 +352,28 @@ def _best(
     while True:
         values = plain = scores.of(pool, len(selected))
         if boosted and boost is not None:
-            values = boost.blend(plain, pool, selected, beta)
+            values = boost.blend(plain, pool, selected, beta, allowed)
+        # Others than the allowed ones still have their part in the spread that a boost is brought to.
+        values = _among(values, allowed)
         behind = ~scores.up_to_date(pool, len(selected))
         best = values[~behind].max(initial=-np.inf)
         tied = values >= best - _TIE * max(1.0, abs(best))
         promising = np.flatnonzero(behind & tied)
         if len(promising) == 0:
-            # A feature must do better than shuffled ones, which stand behind all features.
-            place = int(np.flatnonzero(tied)[-1 if limits.probes and pool[tied][-1] >= n_features else 0])
+            place = int(np.flatnonzero(tied)[0])
             cause = Cause.CRITERION
-            if boosted and boost is not None and not _is_best(plain, place):
-                known = boost.without_stepwise(plain, pool, selected, beta)
+            if boosted and boost is not None and not _is_best(_among(plain, allowed), place):
+                known = _among(boost.without_stepwise(plain, pool, selected, beta), allowed)
                 cause = Cause.UNKNOWN if behind.any() else _cause(boost, known, place)
             return _Step(int(pool[place]), float(values[place]), cause)
         if limits.out_of_time:
             raise OutOfTime
         promising = promising[np.argsort(-values[promising], kind="stable")[:_BATCH]]
         scores.update(pool[promising], selected)
+
+
+def _among(values: Values, allowed: NDArray[np.bool_] | None) -> Values:
+    return values if allowed is None else np.where(allowed, values, -np.inf)
 
 
 def _is_best(values: Values, place: int) -> bool:
@@ -374,7 +390,7 @@ def _cause(boost: Boost, known: Values, place: int) -> Cause:
 
 
 def _n_features(table: Table, wanted: Any) -> tuple[int, bool]:
-    """How many features to select at most, and whether to stop at a shuffled one."""
+    """How many features to select at most, and whether to stop where nothing adds anything."""
     n_features = len(table.features)
     if isinstance(wanted, str) and wanted in ("auto", "all"):
         return n_features, wanted == "auto"

@@ -79,7 +79,7 @@ class BaseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         ndarray or sparse array of shape (n_samples, n_features)
         """
         support = self.get_support()
-        array = check_array(X, dtype=None, accept_sparse="csc", ensure_all_finite=False)
+        array = check_array(X, dtype=None, accept_sparse="csc", ensure_all_finite=False, ensure_min_features=0)
         if array.shape[1] != support.sum():
             raise ValueError(f"X has {array.shape[1]} columns, but {support.sum()} features were selected")
         if issparse(array):
@@ -168,7 +168,7 @@ class BaseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         raise TypeError(f"{type(self).__name__} does not say what to search with")
 
     def _keep(self, table: Table, selection: Selection, wanted: Any) -> None:
-        """Set what a fitted selector has; refuse an empty selection, and warn of an incomplete one.
+        """Set what a fitted selector has, and warn of a selection that is empty or incomplete.
 
         What Ctrl-C has left is kept as well, but the interrupt goes on: a loop around `fit` must not go on with it.
         """
@@ -266,6 +266,7 @@ class BURSelector(BaseSelector):
         exclude: Sequence[int | str] = (),
         max_candidates: int | Literal["auto"] | None = "auto",
         max_seconds: float | None = None,
+        alpha: float = 0.05,
         random_state: int | None = 0,
         n_jobs: int | None = None,
         verbose: bool = False,
@@ -292,6 +293,7 @@ class BURSelector(BaseSelector):
         self.exclude = exclude
         self.max_candidates = max_candidates
         self.max_seconds = max_seconds
+        self.alpha = alpha
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -370,15 +372,17 @@ class BURSelector(BaseSelector):
 
 
 def check_selection(selection: Selection, wanted: Any) -> None:
-    """Refuse an empty selection, and warn of one that was stopped."""
-    if len(selection) == 0:
+    """Refuse a selection that was stopped before it had anything, and warn of one that is empty or was stopped."""
+    if len(selection) == 0 and selection.complete:
+        warnings.warn(
+            f"n_features_to_select={wanted!r} selects nothing: {selection.reason}. Pass a number of features to have "
+            "the best of them all the same.",
+            UnirelWarning,
+            stacklevel=4,
+        )
+    elif len(selection) == 0:
         if selection.interrupted:
             raise KeyboardInterrupt("interrupted before the first feature was selected")
-        if selection.complete:
-            raise ValueError(
-                f"n_features_to_select={wanted!r} selects nothing: {selection.reason}, so no feature is seen to tell "
-                "about y; pass a number of features"
-            )
         raise TimeoutError(f"no feature was selected: {selection.reason}; give more with max_seconds=")
     if selection.ending is Ending.OUT_OF_TIME:
         of_wanted = f" of {wanted}" if isinstance(wanted, Integral) else ""

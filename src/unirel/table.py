@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple, Unpack
 
@@ -20,7 +19,6 @@ from unirel.reading import (
     IGNORED,
     KINDS,
     UNKNOWN,
-    Names,
     Positions,
     Source,
     find_column,
@@ -48,16 +46,13 @@ class Table:
     Attributes
     ----------
     columns : Columns
-        A sequence of `Column`: features, then their shuffled copies if there are any, then the columns conditioned
-        on, then the target.
+        A sequence of `Column`: features, then the columns conditioned on, then the target.
     n_samples : int
         Number of rows of the input.
     n_features : int
         Features, ignored ones included, so that positions are those of the input.
     classes : ndarray or None
         Labels of a discrete target in the order of its codes; None for a continuous one.
-    probes : ndarray of int
-        Positions of the shuffled copies, one of each feature that is not ignored; empty if there are none.
 
     Notes
     -----
@@ -90,14 +85,12 @@ class Table:
         columns: Columns,
         n_features: int,
         classes: NDArray[Any] | None,
-        contents: _Contents | _Reordered,
-        probes: Positions | None = None,
+        contents: _Contents | _Moved,
     ) -> None:
         self.columns = columns
         self.n_samples = columns.n_samples
         self.n_features = n_features
         self.classes = classes
-        self.probes: Positions = np.empty(0, np.intp) if probes is None else probes
         self._contents = contents
 
     @property
@@ -146,8 +139,7 @@ class Table:
     @cached_property
     def given(self) -> Positions:
         """Positions of the columns conditioned on that are not ignored."""
-        start = self.n_features + self.n_features * (len(self.probes) > 0)
-        return start + np.flatnonzero(self.columns.facts.kinds[start : self.target] != IGNORED)
+        return self.n_features + np.flatnonzero(self.columns.facts.kinds[self.n_features : self.target] != IGNORED)
 
     @cached_property
     def discrete(self) -> NDArray[np.bool_]:
@@ -231,26 +223,12 @@ class Table:
     def renamed(self, names: Sequence[str]) -> Table:
         """The table with other names for its features."""
         columns = Columns([tuple(names), self.columns.names[self.n_features :]], self.columns.facts, self.n_samples)
-        return Table(columns, self.n_features, self.classes, self._contents, self.probes)
-
-    def with_probes(self, random_state: int | None) -> Table:
-        """The table with a shuffled copy of every feature behind the features.
-
-        A shuffled copy tells nothing about the target but is distributed like the original. Its rows are shuffled
-        when it is asked for.
-        """
-        if isinstance(self._contents, _Shuffled):
-            raise ValueError("the table has shuffled copies already; start from the one without")
-        names, n = self.columns.names, self.n_features
-        contents = _Shuffled(self._contents, (self.n_samples, len(names)), n, random_state)
-        parts = [names[:n], Names("{} (shuffled)", names[:n]), names[n:]]
-        columns = Columns(parts, self.columns.facts.take(contents.origins), self.n_samples)
-        return Table(columns, n, self.classes, contents, n + self.features)
+        return Table(columns, self.n_features, self.classes, self._contents)
 
     def moved(self, columns: Sequence[int] | Positions, order: Positions) -> Table:
         """The table with the rows of some columns in another order, a permutation; all others stay where they are."""
-        contents = _Moved(self._contents, len(self.columns), columns, order)
-        return Table(self.columns, self.n_features, self.classes, contents, self.probes)
+        contents = _Moved(self._contents, columns, order)
+        return Table(self.columns, self.n_features, self.classes, contents)
 
     def take(self, columns: Positions, rows: Positions) -> Table:
         """A small table of its own: some columns of some rows, and the target."""
@@ -535,98 +513,64 @@ class _Contents:
         return source.label(position)
 
 
-class _Reordered(ABC):
-    """Contents in which the rows of some columns stand in another order; they are moved when they are asked for.
+class _Moved:
+    """Contents in which the rows of some columns are moved together, when they are asked for.
 
     Parameters
     ----------
-    contents : _Contents or _Reordered
-        What is reordered.
-    origins : ndarray of int
-        The column of the contents that each column is made from.
+    contents : _Contents or _Moved
+        What is moved.
+    columns : sequence of int
+        Columns whose rows are moved.
+    order : ndarray of int
+        The row that comes first, second and so on.
     """
 
-    def __init__(self, contents: _Contents | _Reordered, origins: Positions) -> None:
-        self.origins = origins
+    def __init__(self, contents: _Contents | _Moved, columns: Sequence[int] | Positions, order: Positions) -> None:
         self.sparse: SparseColumns | None = contents.sparse
         self.scale: str | None = contents.scale
         self._contents = contents
-
-    @abstractmethod
-    def _orders(self, columns: Positions) -> Iterator[tuple[int, Positions]]:
-        """Which of the columns are reordered, and where their rows go."""
+        self._columns, self._order = np.asarray(columns, np.intp), order
+        self._places = np.argsort(order)
 
     def codes_of(self, columns: Positions) -> Codes:
         """Codes of discrete columns, one row each."""
-        return self._reorder(self._contents.codes_of(self.origins[columns]), columns)
+        return self._move(self._contents.codes_of(columns), columns)
 
     def numbers_of(self, columns: Positions) -> NDArray[np.float64]:
         """Numbers of continuous columns, one row each, NaN where they are missing."""
-        return self._reorder(self._contents.numbers_of(self.origins[columns]), columns)
+        return self._move(self._contents.numbers_of(columns), columns)
 
     def sparse_block(self, columns: Positions) -> SparseBlock:
         """Entries of discrete sparse columns and their codes."""
-        block = self._contents.sparse_block(self.origins[columns])
+        block = self._contents.sparse_block(columns)
         return block._replace(rows=self._move_entries(block.starts, block.rows, columns))
 
     def sparse_numbers(self, columns: Positions) -> SparseNumbers:
         """Entries of continuous sparse columns."""
-        block = self._contents.sparse_numbers(self.origins[columns])
+        block = self._contents.sparse_numbers(columns)
         return block._replace(rows=self._move_entries(block.starts, block.rows, columns))
 
     @cached_property
     def scaled(self) -> _Scaled:
         """All columns as rows of one matrix, see `Table`."""
         values, far, unit = self._contents.scaled
-        return _Scaled(self._reorder(values[self.origins], np.arange(len(self.origins))), far, unit)
+        return _Scaled(self._move(values, np.arange(len(values))), far, unit)
 
-    def _reorder(self, rows: NDArray[Any], columns: Positions) -> NDArray[Any]:
-        rows = rows if rows.flags.owndata else rows.copy()  # The contents' own rows must stay as they are.
-        for place, order in self._orders(columns):
-            rows[place, order] = rows[place].copy()
+    def _move(self, rows: NDArray[Any], columns: Positions) -> NDArray[Any]:
+        rows = rows.copy()  # The contents' own rows must stay as they are.
+        moved = np.isin(columns, self._columns)
+        rows[moved] = rows[moved][:, self._order]
         return rows
 
     def _move_entries(
         self, starts: NDArray[np.int64], rows: NDArray[np.integer[Any]], columns: Positions
     ) -> NDArray[np.integer[Any]]:
         rows = rows.copy()
-        for place, order in self._orders(columns):
-            entries = slice(starts[place], starts[place + 1])
-            rows[entries] = order[rows[entries]]
-        return rows
-
-
-class _Shuffled(_Reordered):
-    """Contents with a shuffled copy of each feature behind the features."""
-
-    def __init__(self, contents: Any, shape: tuple[int, int], n_features: int, random_state: Any) -> None:
-        self._n_samples, n_columns = shape
-        self._n_features = n_features
-        features = np.arange(n_features)
-        super().__init__(contents, np.concatenate([features, features, np.arange(n_features, n_columns)]))
-        self._start = np.random.PCG64(int(np.random.default_rng(random_state).integers(2**63))).state
-
-    def _orders(self, columns: Positions) -> Iterator[tuple[int, Positions]]:
-        """Which of the columns are copies, and where their rows go."""
-        bits = np.random.PCG64(0)
-        for place in np.flatnonzero((columns >= self._n_features) & (columns < 2 * self._n_features)).tolist():
-            # Each copy has a part of the random numbers for itself, so it is the same whoever asks for it.
-            bits.state = self._start
-            bits.advance(int(columns[place]) << 64)
-            yield place, np.random.Generator(bits).permutation(self._n_samples)
-
-
-class _Moved(_Reordered):
-    """Contents in which the rows of some columns are moved together."""
-
-    def __init__(self, contents: Any, n_columns: int, columns: Sequence[int] | Positions, order: Positions) -> None:
-        super().__init__(contents, np.arange(n_columns))
-        self._columns, self._places = np.asarray(columns, np.intp), np.argsort(order)
-
-    def _orders(self, columns: Positions) -> Iterator[tuple[int, Positions]]:
-        """Which of the columns are moved, and where their rows go."""
         for place in np.flatnonzero(np.isin(columns, self._columns)).tolist():
-            yield place, self._places
+            entries = slice(starts[place], starts[place + 1])
+            rows[entries] = self._places[rows[entries]]
+        return rows
 
 
 def _scale_rows(rows: NDArray[np.float64], scale: str | None) -> NDArray[np.float64]:

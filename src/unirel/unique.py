@@ -342,13 +342,24 @@ class Boost:
     share: float = 0.0
     credit: float = 1.0
 
-    def blend(self, scores: Values, candidates: Columns, selected: Columns, beta: float) -> Values:
-        """(1 - beta) J + beta UR of the candidates; minus infinity for those that are too far behind to ask about."""
+    def blend(
+        self,
+        scores: Values,
+        candidates: Columns,
+        selected: Columns,
+        beta: float,
+        allowed: NDArray[np.bool_] | None = None,
+    ) -> Values:
+        """(1 - beta) J + beta UR of the candidates; minus infinity for those that are too far behind to ask about.
+
+        Candidates that are allowed to win are asked about before others.
+        """
         blended = self.without_stepwise(scores, candidates, selected, beta)
         if self.stepwise is None or len(selected) == 0:
             return blended
         later = beta * self.credit * self.share
-        best = np.sort(np.argsort(-blended, kind="stable")[:_ASKED])
+        order = np.lexsort([-blended] if allowed is None else [-blended, ~allowed])
+        best = np.sort(order[:_ASKED])
         result = np.full(len(scores), -np.inf)
         result[best] = blended[best]
         result[best] += later * _to_spread_of(scores, self.stepwise.beside(selected, candidates[best]))
@@ -386,7 +397,7 @@ def find_boost(
     options: SearchOptions,
     sample_weight: Values | None = None,
 ) -> Boost:
-    """Find what is boosted, for all columns that a search may ask about, shuffled copies of features included.
+    """Find what is boosted, for all columns that a search may ask about.
 
     `unique` is a kind or values, `reference` the first features of the unboosted run if the kind needs them. The kinds
     of the paper take the neighbours of the options, the others have their own number.
@@ -430,10 +441,9 @@ def _given_values(table: Table, values: Any) -> Values:
 
 
 def _for_all_columns(table: Table, values: Values) -> Values:
-    """Values of the features, and 0 for their shuffled copies, which tell nothing unique."""
+    """Values of the features, and NaN for other columns."""
     result = np.full(len(table.columns), np.nan)
     result[: table.n_features] = values
-    result[table.probes] = 0.0
     return result
 
 

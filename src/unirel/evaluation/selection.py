@@ -327,6 +327,8 @@ def find_orders(X: Values, y: Labels, max_features: int, asks: Sequence[Ask]) ->
         selections = searches.run(criterion, ask.selector.betas, unique)
         stop_if_interrupted(selections)
         for selection in selections:
+            if len(selection) == 0 and selection.complete:
+                raise ValueError(f"{ask.key} selects nothing to compare: {selection.reason}; pass a number of features")
             check_selection(selection, wanted)
         seconds = common + ask.seconds + boosting.get(kind, 0.0) + time.perf_counter() - started
         orders = [selection.order[:max_features].tolist() for selection in selections]

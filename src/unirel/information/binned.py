@@ -49,10 +49,10 @@ class Binned(Plugin):
         return Cuts(self.n_bins, "frequency", self._find_edges(binning))
 
     def _find_edges(self, given: Mapping[Any, ArrayLike]) -> dict[int, Values]:
-        """Edges by the position of their column; a shuffled copy of a column has those of the column."""
-        names, found = self.table.columns.names, {}
+        """Edges by the position of their column."""
+        target, found = self.table.columns.names[-1], {}
         for column, edges in given.items():
-            name = column if isinstance(column, str) and column == names[-1] else names[self.table.positions(column)[0]]
-            for position in (place for place, own in enumerate(names) if own in (name, f"{name} (shuffled)")):
-                found[position] = np.sort(np.asarray(edges, np.float64))
+            is_target = isinstance(column, str) and column == target
+            position = self.table.target if is_target else self.table.positions(column)[0]
+            found[position] = np.sort(np.asarray(edges, np.float64))
         return found

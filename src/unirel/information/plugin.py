@@ -101,6 +101,10 @@ class Plugin(Information):
         """I(candidate; target | given) of every candidate."""
         return _conditional(self._margins(candidates, given))
 
+    def given_codes(self, candidates: Columns, fixed: Joint, other: Joint) -> Values:
+        """I(candidate; other | fixed) of every candidate, for codes that need not be columns of the table."""
+        return _conditional(self._count(candidates, fixed, other))
+
     def permuted(self, candidates: Block, given: Block, orders: Columns) -> Values:
         """I(candidate; target | given) with the rows of target and given in other orders; codes are made once."""
         if self.looks_at_target:
@@ -111,7 +115,7 @@ class Plugin(Information):
 
         def count(part: Columns) -> Values:
             moved = ([_in_order(block, order) for block in (fixed, other)] for order in part)
-            return np.array([_conditional(alone._count(candidates, *blocks)) for blocks in moved])
+            return np.array([alone.given_codes(candidates, *blocks) for blocks in moved])
 
         # The first one makes all codes that are missing, which is nothing that two threads could do.
         parts = [orders[:1], *np.array_split(orders[1:], min(8, max(1, len(orders) - 1)))]

@@ -89,7 +89,7 @@ class SparseCodes:
     def _entries(self) -> tuple[Entries, Positions]:
         """Entries of all columns that can be counted, and where each column is among them."""
         table, bins = self._table, self._bins
-        features, others = np.r_[table.features, table.probes], np.r_[table.given, table.target]
+        features, others = table.features, np.r_[table.given, table.target]
         groups = [features[table.discrete[features]], others[table.discrete[others]]]
         blocks = [table.sparse_block(groups[0]), _entries_of(table.code_block(groups[1])[0])]
         if bins is not None:

@@ -115,12 +115,6 @@ class PartedTable(Table):
 
     weights: Weights | None = None
 
-    def with_probes(self, random_state: int | None) -> NoReturn:
-        """Shuffle columns across all rows, which nobody can do to rows in several places."""
-        raise ValueError(
-            "n_features_to_select='auto' shuffles columns across all rows, but X is in parts; pass a number"
-        )
-
     @cached_property
     def class_sizes(self) -> NDArray[np.int64]:
         """How many rows each class has."""

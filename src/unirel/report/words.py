@@ -145,7 +145,7 @@ def _mostly_missing(selection: Selection, table: Table) -> str:
 
 def ending_of(selection: Selection) -> str:
     """Why a selection ended, where that says something about it."""
-    if selection.ending is Ending.SHUFFLED:
+    if selection.ending is Ending.NOTHING_ADDS:
         return f"It ended there because {selection.reason}."
     return "" if selection.complete else f"This is incomplete: {selection.reason}."
 
