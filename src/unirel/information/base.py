@@ -109,8 +109,8 @@ class Information(ABC):
     def permuted(self, candidates: Block, given: Block, orders: Columns) -> Values:
         """I(candidate; target | given) of every candidate, with the rows of target and given in some other orders.
 
-        A row of the result belongs to a row of `orders`. Both sides of a pair that is shuffled against a candidate
-        move together, so that all that they tell about each other stays.
+        A row of the result belongs to a row of `orders`. Target and given move together, so that what they tell about
+        each other stays. This makes the estimate anew for every order; an override shares what does not change.
         """
         return np.array([self._moved(given, order).estimate(candidates, given) for order in orders])
 
