@@ -356,6 +356,34 @@ def check_sparse(case):
     same(after, before, "relevance of a sparse matrix", 1e-12)
 
 
+def check_prefix(case):
+    """A shorter selection is the beginning of a longer one, and a boost of weight 0 is none."""
+    criterion, n_features = case.options["criterion"], len(Setting(case).features)
+    betas = [0.0, case.option("beta", 0.3)]
+    whole = [_path(case).selection(criterion, beta) for beta in betas]
+    first = [_path(case, n_features_to_select=max(1, n_features // 2)).selection(criterion, beta) for beta in betas]
+    for long, short in zip(whole, first, strict=True):
+        if long.order.tolist()[: len(short)] != short.order.tolist():
+            raise Wrong(f"{criterion}: {short.order.tolist()} is not the beginning of {long.order.tolist()}")
+        same(short.scores, long.scores[: len(short)], f"scores of a shorter selection by {criterion}", 0)
+
+
+def check_redundancy(case):
+    """Every feature of the saturated selection has one part, and the rate is the share of one of them."""
+    names = ("n_neighbors", "metric", "kinds", "target_kind", "scale", "estimator")
+    options = {name: case.options[name] for name in names if name in case.options}
+    found = unirel.redundancy_analysis(
+        case.frame, case.target, criterion=case.options["criterion"], beta=case.option("beta", 0.3), **options
+    )
+    parts = [np.asarray(part).tolist() for part in (found.unique, found.conditional, found.redundant)]
+    saturated = np.asarray(found.saturated).tolist()
+    if sorted([place for part in parts for place in part]) != sorted(saturated) or not saturated:
+        raise Wrong(f"{parts} are not the parts of {saturated}")
+    same(found.rate, len(parts[2]) / len(saturated), "redundancy rate", 1e-12)
+    if not np.isfinite(found.curve).all():
+        raise Wrong(f"the curve {found.curve} is not finite")
+
+
 AGAINST_ORACLE = ("relevance", "joint", "conditional", "irrelevance", "unique", "selection")
 CHECKS = {
     "relevance": check_relevance,
@@ -370,4 +398,6 @@ CHECKS = {
     "units": check_units,
     "jobs": check_jobs,
     "sparse": check_sparse,
+    "prefix": check_prefix,
+    "redundancy": check_redundancy,
 }
