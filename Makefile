@@ -11,7 +11,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 SOURCES := src tests benchmarks examples docs
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow check bench quality docs format clean-kernels clean distclean
+.PHONY: help demo test test-slow check faults fuzz oldest versions one-version bench quality docs format clean-kernels clean distclean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -30,6 +30,47 @@ check: $(STAMPS)/lint $(STAMPS)/test $(STAMPS)/browser  ## format, lint, types, 
 	$(BIN)/ruff check $(wildcard $(SOURCES))
 	$(BIN)/mypy
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+# What is run on other versions: the tests of what is visible from outside.
+QUICK_TESTS ?= $(wildcard tests/test_package.py tests/test_options.py tests/test_reading.py tests/test_table.py \
+	tests/test_results.py tests/test_measures.py tests/test_search.py tests/test_selectors.py tests/test_sparse.py \
+	tests/cli tests/plotting tests/report tests/fuzz)
+# Old libraries warn of things that are new to them, and each version has its own compiled kernels.
+define quick_tests
+@test -x $(1)/bin/python || $(2) -m venv $(1)
+@$(1)/bin/python -m pip --disable-pip-version-check --quiet install --upgrade "pip>=25.1"
+@$(1)/bin/python tests/lower_bounds.py > $(1)/bounds.txt
+@$(1)/bin/python -m pip --disable-pip-version-check --quiet install --editable ".[all]" --group test $(3)
+@$(1)/bin/python -m pip --disable-pip-version-check list | grep -i -E "^(numpy|scipy|numba|scikit-learn|typer|click) "
+@NUMBA_CACHE_DIR=$(CURDIR)/$(1)/kernels $(1)/bin/python -m pytest $(PYTEST_ARGS) \
+	-W ignore::DeprecationWarning -W ignore::FutureWarning $(QUICK_TESTS)
+endef
+
+OLDEST_PYTHON ?= $(firstword $(shell command -v python3.11) $(wildcard $(HOME)/.pyenv/versions/3.11.*/bin/python))
+oldest:  ## quick tests on Python 3.11 with every dependency at its lower bound
+	@test -n "$(OLDEST_PYTHON)" || { echo "there is no Python 3.11; name one: make OLDEST_PYTHON=/path oldest"; exit 1; }
+	$(call quick_tests,build/oldest,$(OLDEST_PYTHON),--constraint build/oldest/bounds.txt)
+
+versions:  ## quick tests on every newer Python that is found
+	@for version in 3.12 3.13 3.14; do \
+		for python in "$$(command -v python$$version)" "$(HOME)"/.pyenv/versions/$$version.*/bin/python; do \
+			"$$python" -c "" 2>/dev/null || continue; \
+			echo "Python $$version: $$python"; \
+			$(MAKE) --no-print-directory one-version VERSION=$$version VERSION_PYTHON="$$python" || exit 1; \
+			continue 2; \
+		done; echo "Python $$version: not found"; \
+	done
+
+one-version:
+	$(call quick_tests,build/python-$(VERSION),$(VERSION_PYTHON))
+
+SECONDS ?= 600
+SEED ?= 0
+fuzz: $(STAMPS)/test  ## random tables against an independent oracle, for SECONDS=600; FUZZ_ARGS=--plain leaves out extremes
+	@PYTHONPATH=tests $(BIN)/python -m fuzz --seconds $(SECONDS) --seed $(SEED) $(FUZZ_ARGS)
+
+faults: $(STAMPS)/test  ## signals at random moments: COUNT interrupts, half as many kills
+	@$(BIN)/python tests/faults/trials.py --count $(or $(COUNT),40)
 
 bench: $(STAMPS)/package  ## time the library beside its peers and print a table
 	@$(BIN)/python -m benchmarks

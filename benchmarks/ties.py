@@ -60,3 +60,23 @@ def main(quick: bool = False) -> None:
             _compare(f"independent number, {name}", COLUMNS[name], "continuous", n_samples, repeats)
         _compare("independent classes", lambda rng, n: rng.integers(0, 2, n), "discrete", 100_000, 2)
         _compare("independent number, 2 decimals", COLUMNS["2 decimals"], "continuous", 100_000, 2)
+
+
+def tall(n_samples: int = 200_000) -> None:
+    """One block of three columns of each kind beside an independent target of 200,000 rows; takes long."""
+    print(f"blocks of three, {n_samples:,} rows, nats, truth 0")
+    print(f"{'':<20}{'classes':>10}{'same kind':>12}{'seconds':>10}")
+    options = {"kinds": "continuous", "clip": False, "n_jobs": -1}
+    for name, column in COLUMNS.items():
+        rng = np.random.default_rng(0)
+        X, labels = np.column_stack([column(rng, n_samples) for _ in range(3)]), rng.integers(0, 2, n_samples)
+        numbers = column(rng, n_samples)
+        start = time.perf_counter()
+        of_classes = unirel.mutual_information(X, labels, target_kind="discrete", **options)
+        of_numbers = unirel.mutual_information(X, numbers, target_kind="continuous", **options)
+        seconds = time.perf_counter() - start
+        print(f"{name:<20}{of_classes:>10.4f}{of_numbers:>12.4f}{seconds:>10.1f}", flush=True)
+
+
+if __name__ == "__main__":
+    tall()

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 
+import numba
 import numpy as np
 from scipy.special import digamma
 from scipy.stats import rankdata
@@ -777,3 +778,8 @@ def greedy(
         scores.append(float(values[place]))
         margins.append(float(values.max() - beaten.max(initial=-np.inf)))
     return order, scores, margins
+
+
+def from_python(function):
+    """A function that only kernels can call, for a test to call."""
+    return numba.njit(lambda *arguments: function(*arguments))

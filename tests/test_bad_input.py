@@ -11,6 +11,7 @@ import pytest
 from scipy import sparse
 
 from unirel import UnirelWarning, conditional_relevance, irrelevance, mutual_information, relevance
+from unirel.table import Table
 
 MEASURES = {
     "mutual_information": mutual_information,
@@ -173,12 +174,57 @@ DATES = pd.date_range("2020-01-01", periods=40)
     ],
     ids=["pandas", "pandas duration", "pandas zone", "polars", "polars date", "pyarrow"],
 )
-def test_dates_name_the_column_and_the_remedy(measure, dates, labels):
-    fails(lambda: measure(dates, labels), "day", "date")
+def test_dates_are_numbers_since_the_first(dates, labels):
+    days = np.arange(40.0)
+    with pytest.warns(
+        UnirelWarning, match=r"read 'day' as (days since 2020-01-01|seconds); to leave a column out, pass"
+    ):
+        found = relevance(dates, labels)
+    assert found == pytest.approx(relevance(days[:, None], labels))
+    table = Table.from_data(dates, labels, kinds={"day": "continuous"})
+    assert np.ptp(table.continuous_block([0])) in (39, 39 * 86400)
 
 
-def test_array_of_dates(measure, labels):
-    fails(lambda: measure(DATES.to_numpy()[:, None], labels), "date")
+def test_array_of_dates(labels):
+    with pytest.warns(UnirelWarning, match="read 'x0' as days since 2020-01-01"):
+        table = Table.from_data(DATES.to_numpy()[:, None], labels)
+    assert table.columns[0].reason == "as days since 2020-01-01"
+    assert table.continuous_block([0])[0].tolist() == list(range(40))
+
+
+def test_dates_as_objects(labels):
+    import datetime as dt
+
+    moments = [dt.datetime(2020, 1, 1, 6, tzinfo=dt.UTC) + dt.timedelta(hours=6 * row) for row in range(40)]
+    moments[3] = None
+    columns = {
+        "moment": moments,
+        "day": [None if moment is None else moment.date() for moment in moments],
+        "time": [None if moment is None else moment.time() for moment in moments],
+        "span": [None if moment is None else moment - moments[0] for moment in moments],
+    }
+    X = pd.DataFrame({name: pd.Series(values, dtype=object) for name, values in columns.items()})
+    with pytest.warns(UnirelWarning, match="'moment' as days since 2020-01-01T06:00:00"):
+        table = Table.from_data(X, labels, kinds=None)
+    assert [column.n_missing for column in table.columns[:4]] == [1] * 4
+    moment, span = table.continuous_block([0, 3])
+    np.testing.assert_allclose(moment * 86400, span)
+    assert table.columns[2].kind == "discrete"  # 4 times of the day
+    assert table.columns[2].reason == "as seconds of the day"
+
+
+def test_dates_and_durations_in_one_column(labels):
+    import datetime as dt
+
+    mixed = pd.DataFrame({"day": pd.Series([dt.date(2020, 1, 1), dt.timedelta(1)] * 20, dtype=object)})
+    fails(lambda: relevance(mixed, labels), "day", "dates")
+
+
+def test_different_indexes_are_said(labels):
+    X, y = pd.DataFrame({"a": np.arange(40.0)}), pd.Series(labels)
+    Table.from_data(X, y)
+    with pytest.warns(UnirelWarning, match=r"X and y have different indexes.*y.loc\[X.index\]"):
+        Table.from_data(X, y[::-1])
 
 
 @pytest.mark.parametrize(
@@ -366,4 +412,6 @@ def test_names_may_be_numbers(labels):
 
 def test_index_of_a_frame_is_not_used(people, labels):
     shuffled = people.set_index(np.arange(40)[::-1])
-    np.testing.assert_array_equal(relevance(shuffled, pd.Series(labels)), relevance(people, labels))
+    with pytest.warns(UnirelWarning, match="different indexes"):
+        found = relevance(shuffled, pd.Series(labels))
+    np.testing.assert_array_equal(found, relevance(people, labels))

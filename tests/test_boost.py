@@ -18,13 +18,13 @@ NOTHING = np.empty(0, np.intp)
 
 
 def find_boost(table, kind, reference, **options):
-    columns = np.concatenate([table.features, table.probes])
-    return find_boost_with_options(table, kind, reference, columns, complete(SearchOptions, options, "find_boost"))
+    return find_boost_with_options(
+        table, kind, reference, table.features, complete(SearchOptions, options, "find_boost")
+    )
 
 
 def stepwise_of(table):
-    columns = np.concatenate([table.features, table.probes])
-    return Stepwise(Sample(table, columns, complete(SearchOptions, {}, "Sample")))
+    return Stepwise(Sample(table, table.features, complete(SearchOptions, {}, "Sample")))
 
 
 @pytest.fixture
@@ -137,25 +137,6 @@ def test_only_kinds_with_a_reference_need_an_unboosted_run():
     assert [needs_reference(kind) for kind in kinds] == [True, True, False, False, False, False]
 
 
-def test_shuffled_features(table):
-    # A shuffled copy gets what it would get as a feature beside the reference, and 0 where its value is not known.
-    probed = table.with_probes(0)
-    plain, boost = (find_boost(one, "reference", [2, 0]) for one in (table, probed))
-    assert_array_equal(boost.values[:6], plain.values[:6])
-    shuffled = probed.values[6:12].T
-    direct = unique_relevance(
-        np.column_stack([table.values[:6].T, shuffled]),
-        table.codes(table.target),
-        method="reference",
-        reference=[2, 0],
-        scale=None,
-    )
-    assert_allclose(boost.values[6:12], direct[6:], **CLOSE)
-    assert np.isnan(boost.values[12])
-    assert_array_equal(find_boost(probed, "ksg", None, metric="euclidean").values[6:12], 0)
-    assert_array_equal(find_boost(probed, np.ones(6), None).values[6:12], 0)
-
-
 def test_ignored_columns_have_none(data):
     table = Table.from_data(*data, kinds={1: "ignored"})
     for kind, members in (("reference", [2, 0]), ("ksg", None)):
@@ -211,3 +192,39 @@ def test_beside_many_features_the_first_count(rng):
     order, candidates = np.arange(28), np.array([28, 29])
     assert_array_equal(stepwise.beside(order[:26], candidates), stepwise.beside(order[:24], candidates))
     assert not np.array_equal(stepwise.beside(order[:23], candidates), stepwise.beside(order[:24], candidates))
+
+
+# What made a feature enter
+
+
+def test_the_cause_is_the_term_without_which_another_would_enter(rng):
+    from unirel import selection_path
+    from unirel.results import Cause
+
+    X = rng.normal(size=(150, 12))
+    X[:, 6:] = X[:, :6] + 0.3 * rng.normal(size=(150, 6))
+    y = X[:, :4].sum(axis=1) > 0
+    path = selection_path(X, y, criteria="jmi", betas=[0, 0.5], n_features_to_select=8, include=[11])
+    plain, boosted = path.selection("jmi", 0), path.selection("jmi", 0.5)
+    assert plain.causes == (Cause.INCLUDED, *[Cause.CRITERION] * 7)
+    assert boosted.causes[0] is Cause.INCLUDED
+    assert {Cause.REFERENCE, Cause.SELECTED} & set(boosted.causes)
+    for place, cause in enumerate(boosted.causes[1:], start=1):
+        # With the same features before it, the plain criterion takes it if and only if that is said.
+        before = boosted.order[:place].tolist()
+        again = selection_path(X, y, criteria="jmi", betas=0, n_features_to_select=place + 1, include=before)
+        assert (again.order("jmi", 0)[-1] == boosted.order[place]) == (cause is Cause.CRITERION)
+
+
+@pytest.mark.parametrize(
+    ("kind", "possible"), [("reference", "reference"), ("selected", "selected"), ("ksg", "unique")]
+)
+def test_a_kind_of_boost_is_the_cause_only_where_it_is_used(rng, kind, possible):
+    from unirel import selection_path
+
+    X = rng.normal(size=(120, 8))
+    X[:, 4:] = X[:, :4] + 0.2 * rng.normal(size=(120, 4))
+    path = selection_path(X, X[:, :3].sum(axis=1) > 0, criteria="jmi", betas=0.8, unique_relevance=kind)
+    causes = set(path.selections[0].causes)
+    assert causes <= {"criterion", possible}
+    assert possible in causes

@@ -70,3 +70,29 @@ def test_memory_does_not_grow_with_the_square_of_the_rows():
     report = json.loads(finished.stdout)
     largest = sorted(report["steps"].items(), key=lambda step: -step[1])[:5]
     assert report["total"] < ALLOWED_MEGABYTES, largest
+
+
+FITS = """
+import resource, sys, warnings
+import numpy as np
+from unirel import BURSelector
+
+warnings.simplefilter("ignore")
+rng = np.random.default_rng(0)
+X = rng.normal(size=(400, 12))
+y = X[:, 0] + X[:, 1] > 0
+
+def peak_after(n_fits):
+    for fit in range(n_fits):
+        BURSelector(n_features_to_select=3, unique_relevance=["both", "ksg"][fit % 2], max_seconds=600).fit(X, y)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
+
+before = peak_after(20)
+print(peak_after(100) - before)
+"""
+
+
+def test_nothing_grows_over_a_hundred_fits():
+    finished = subprocess.run([sys.executable, "-c", FITS], capture_output=True, text=True, check=False)
+    assert finished.returncode == 0, finished.stderr
+    assert float(finished.stdout) < 4  # keeping as much as a copy of the table would be 4 MB

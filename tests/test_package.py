@@ -70,5 +70,18 @@ def test_type_checkers_see_the_same_names():
     assert typed == unirel._HOME
 
 
+# Versions that are known to fail: every command, or so said their makers.
+TOO_OLD = {"typer": (0, 19, 0), "pytest-xdist": (3, 6, 0)}
+
+
+def test_every_dependency_has_one_lower_bound_that_is_not_known_to_fail():
+    from lower_bounds import lower_bounds
+
+    bounds = lower_bounds()
+    assert {"numpy", "numba", "scikit-learn", "narwhals", "typer", "pandas"} <= set(bounds)
+    for name, version in TOO_OLD.items():
+        assert tuple(map(int, bounds[name].split("."))) > version
+
+
 def test_version_is_the_installed_one():
     assert unirel.__version__ == importlib.metadata.version("unirel")

@@ -71,8 +71,7 @@ def test_number_of_features(data, wanted, n_selected):
     selection = one(data, n_features_to_select=wanted)
     assert selection.complete
     if wanted == "auto":
-        assert selection.reason == f"a shuffled feature scored best at step {len(selection) + 1}"
-        assert_array_equal(selection.order, one(data, n_features_to_select=8).order[: len(selection)])
+        assert selection.reason.startswith(("no other feature is seen", "no feature is seen"))
     else:
         assert len(selection) == n_selected
         assert selection.reason == f"{n_selected} features were asked for"
@@ -101,24 +100,19 @@ def test_ignored_columns_are_never_selected(data):
     assert np.isnan(selection.unique_relevance[1])
 
 
-def test_auto_depends_on_its_seed_alone(data):
-    frame, y = data
-    noise = np.random.default_rng(5).normal(size=(90, 30))
-    both = np.column_stack([frame, noise]), y
-    runs = [one(both, n_features_to_select="auto", random_state=seed) for seed in (0, 0, 1, 2, 3)]
+def test_auto_depends_on_its_seed_alone():
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(60, 12))
+    weak = X, X[:, 0] + 1.7 * rng.normal(size=60)
+    runs = [one(weak, n_features_to_select="auto", random_state=seed) for seed in (0, 0, *range(1, 12))]
     assert_array_equal(runs[0].scores, runs[1].scores)
-    shortest, longest = sorted(runs, key=len)[:: len(runs) - 1]
-    assert_array_equal(shortest.order, longest.order[: len(shortest)])
     assert len({len(run) for run in runs}) > 1
 
 
-def test_auto_with_noise_alone_selects_little(rng):
-    lengths = [
-        len(one((rng.normal(size=(100, 20)), np.arange(100) % 2), criteria=criterion, n_features_to_select="auto"))
-        for criterion in ("mim", "jmi", "cmim", "gsa")
-        for _ in range(5)
-    ]
-    assert np.mean(lengths) < 5
+@pytest.mark.parametrize("alpha", [0, 1, -0.1, "small", None])
+def test_a_chance_that_cannot_be_is_refused(data, alpha):
+    with pytest.raises(ValueError, match=r"alpha=.* must be a chance"):
+        one(data, n_features_to_select="auto", alpha=alpha)
 
 
 @pytest.mark.parametrize("kind", ["reference", "ksg"])
@@ -260,13 +254,12 @@ def test_verbose_draws_nothing_where_nobody_watches(data, capsys, monkeypatch):
     ("options", "message"),
     [
         ({"n_features_to_select": 0}, r"n_features_to_select=0 must be a whole number from 1 to 8"),
-        ({"n_features_to_select": 9}, r"n_features_to_select=9 .* from 1 to 8 \(the number of features\)"),
         ({"n_features_to_select": -1}, r"n_features_to_select=-1 "),
-        ({"n_features_to_select": 1.5}, r"n_features_to_select=1\.5 .*a share above 0 and up to 1\.0, or 'auto'"),
+        ({"n_features_to_select": 1.5}, r"n_features_to_select=1\.5 .*a share above 0 and up to 1\.0, 'all' or 'auto'"),
         ({"n_features_to_select": 0.0}, r"n_features_to_select=0\.0 "),
         ({"n_features_to_select": float("nan")}, r"n_features_to_select=nan "),
         ({"n_features_to_select": True}, r"n_features_to_select=True "),
-        ({"n_features_to_select": "all"}, r"n_features_to_select='all' .* or 'auto'"),
+        ({"n_features_to_select": "many"}, r"n_features_to_select='many' .* or 'auto'"),
         ({"n_features_to_select": None}, r"n_features_to_select=None "),
         ({"betas": -0.1}, r"beta=-0\.1 is out of range; it must be from 0 .* to 1"),
         ({"betas": [0, 1.01]}, r"beta=1\.01 is out of range"),
@@ -390,11 +383,10 @@ def test_an_empty_path_is_refused(data, options):
         selection_path(*data, **({"n_features_to_select": 2} | options))
 
 
-def test_auto_stops_when_shuffled_features_do_as_well():
-    # Three bits tell the target; from then on nothing can be added, and shuffled features score as much as any.
+def test_auto_stops_when_the_target_is_known():
     X = np.random.default_rng(0).integers(0, 2, size=(200, 30))
     selection = one((X, X[:, :3].sum(axis=1)), criteria="gsa", n_features_to_select="auto")
-    assert len(selection) <= 6
+    assert sorted(selection.order.tolist()) == [0, 1, 2]
 
 
 def test_warnings_point_at_the_call(data):

@@ -199,7 +199,7 @@ def test_scores_belong_to_their_features(path):
     [
         (Ending.ASKED, True, "2 features were asked for"),
         (Ending.EXHAUSTED, True, "all 2 features that were left are selected"),
-        (Ending.SHUFFLED, True, "a shuffled feature scored best at step 3"),
+        (Ending.NOTHING_ADDS, True, "no other feature is seen to tell anything beside the 2 selected features"),
         (Ending.OUT_OF_TIME, False, "the time budget of 5 s was used up"),
         (Ending.INTERRUPTED, False, "interrupted"),
     ],

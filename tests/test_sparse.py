@@ -110,14 +110,13 @@ WEIGHTS = {
 
 
 @settings(max_examples=150, deadline=None)
-@given(matrices(), st.integers(1, 4), st.sampled_from(list(WEIGHTS)), st.booleans(), st.booleans(), st.data())
-def test_counts_equal_dense_counts(dense, n_rest, kind, by_entries, probes, data):
+@given(matrices(), st.integers(1, 4), st.sampled_from(list(WEIGHTS)), st.booleans(), st.data())
+def test_counts_equal_dense_counts(dense, n_rest, kind, by_entries, data):
     n_samples = len(dense)
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
     weights = WEIGHTS[kind](rng, n_samples)
     rest = Rest(rng.integers(0, n_rest, n_samples), n_rest)
     table = Table.from_data(sp.csr_array(dense), target(n_samples), conditional_on=dense[:, :1])
-    table = table.with_probes(0) if probes else table
     bins = Frequency(table, 4, by_entries)
     counted = SparseCodes(table, bins, weights)
     candidates = np.array(data.draw(st.permutations(range(len(table.columns)))))
@@ -200,20 +199,6 @@ def test_conditions_beside_sparse_features():
     assert table.given.tolist() == [3, 4]
     np.testing.assert_array_equal(table.continuous_block([3]), [Z[:, 0]])
     np.testing.assert_array_equal(table.code_block([4, 0, 5])[0], expected.code_block([4, 0, 5])[0])
-
-
-def test_probes_are_those_of_the_dense_table():
-    dense = sp.random_array((60, 5), density=0.3, rng=np.random.default_rng(0)).toarray()
-    dense[:, 1] = dense[:, 1] > 0
-    table, expected = (Table.from_data(X, target(60)).with_probes(3) for X in (sp.csr_array(dense), dense))
-    assert table.columns == expected.columns
-    assert table.probes.tolist() == list(range(5, 10))
-    discrete, continuous = np.flatnonzero(expected.discrete[:10]), np.flatnonzero(expected.continuous[:10])
-    np.testing.assert_array_equal(full(table.sparse_block(discrete), 60), expected.code_block(discrete)[0])
-    numbers = table.sparse_numbers(continuous)
-    np.testing.assert_array_equal(table.continuous_block(continuous), expected.continuous_block(continuous))
-    again = sp.csc_array((numbers.values, numbers.rows, numbers.starts), shape=(60, len(continuous))).toarray()
-    np.testing.assert_array_equal(again.T, expected.continuous_block(continuous))
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from unirel.redundancy import redundancy_analysis as redundancy_analysis
     from unirel.selector_cv import BURSelectorCV as BURSelectorCV
     from unirel.selectors import BURSelector as BURSelector
+    from unirel.significance import conditional_test as conditional_test
+    from unirel.significance import relevance_test as relevance_test
     from unirel.unique import unique_relevance as unique_relevance
 
 # Where each public name lives. Type checkers read the block above; a test keeps the two equal.
@@ -29,6 +31,8 @@ _HOME = {
     "relevance": "unirel.measures",
     "conditional_relevance": "unirel.measures",
     "irrelevance": "unirel.measures",
+    "relevance_test": "unirel.significance",
+    "conditional_test": "unirel.significance",
     "unique_relevance": "unirel.unique",
     "selection_path": "unirel.path",
     "redundancy_analysis": "unirel.redundancy",

@@ -1,16 +1,18 @@
-"""How selected features relate: what they have in common, and what they tell together."""
+"""How selected features relate: what they have in common, what they tell together, and what stands around them."""
 
+import warnings
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from unirel.errors import UnirelWarning
 from unirel.information.base import Information, Memo, make_information
 from unirel.information.knn import KNN
 from unirel.options import EstimationOptions
-from unirel.results import Analysis
+from unirel.results import Analysis, Explanation, Group, Selection, Surroundings
 from unirel.table import Table
-from unirel.unique import choose_by_class
+from unirel.unique import sample_table
 
 Values = NDArray[np.float64]
 Columns = NDArray[np.intp]
@@ -20,6 +22,13 @@ _PAIR_WORK = 7e6
 # Of more rows a seeded sample is taken, by class.
 _MOST_ROWS = 5000
 _JOINT_WORK = 2e10
+# What stands around a selection is judged by fewer rows, and by so many of the selected and of the other features.
+_FEW_ROWS, _MOST_SELECTED, _MOST_OTHERS = 1000, 40, 30
+_MOST_EXPLAINED = 10
+# From here on two features are said to repeat each other.
+REPEATED = 0.9
+# Rows that a level, or a pair of levels, needs for what is counted to be no accident.
+_ROWS_PER_LEVEL = 5
 
 
 def analyse(
@@ -42,10 +51,10 @@ def analyse(
     """
     columns = np.asarray(order, np.intp)
     names = tuple(table.names[column] for column in columns)
-    if len(columns) and (table.n_samples > _MOST_ROWS or table.is_sparse):
+    if len(columns) and (table.n_samples > _MOST_ROWS or table.is_sparse or table.is_parted):
         # What is said around an answer must not take longer than the answer.
-        rows = choose_by_class(table, np.arange(table.n_samples), _MOST_ROWS, np.random.default_rng(0))
-        table, columns = table.take(columns, rows), np.arange(len(columns))
+        table = sample_table(table, columns, _MOST_ROWS, np.random.default_rng(0))
+        columns = np.arange(len(columns))
     information = make_information(table, options)
     entropy = information.entropy(table.target) if table.discrete[table.target] else None
     return Analysis(names, _shared(information, columns), *_about_target(table, columns, options, curve), entropy)
@@ -95,3 +104,173 @@ def _about_target(table: Table, columns: Columns, options: EstimationOptions, cu
     if len(columns) > 1 and wanted[-1]:
         lost = -information.without_each(columns).change
     return joint, lost
+
+
+def surround(table: Table, selection: Selection, analysis: Analysis, options: EstimationOptions) -> Surroundings:
+    """Find features that repeat each other, and features that tell so much that somebody should ask why.
+
+    Parameters
+    ----------
+    table : Table
+        What was selected from.
+    selection : Selection
+        What was selected.
+    analysis : Analysis
+        How the selected features relate.
+    options : dict
+        How information is estimated; here by neighbours, from at most a thousand rows.
+    """
+    chosen, others = (
+        selection.order[: min(_MOST_SELECTED, len(analysis.shared))],
+        _most_relevant_others(table, selection),
+    )
+    if len(chosen) == 0:
+        return Surroundings()
+    columns = np.concatenate([chosen, others])
+    few = sample_table(table, columns, _FEW_ROWS, np.random.default_rng(0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnirelWarning)  # of small classes, which whoever selected has heard of
+        information = KNN(few, **options)
+        return _surround(table, selection, analysis.shared[: len(chosen), : len(chosen)].copy(), information, others)
+
+
+def _surround(table: Table, selection: Selection, between: Values, information: KNN, others: Columns) -> Surroundings:
+    """What stands around the first selected features, whose columns are the first of the estimator's table."""
+    n_rows = information.table.n_samples
+    chosen = selection.order[: len(between)]
+    places = np.arange(len(chosen))
+    beside = np.array([shared_with(information, places, len(chosen) + other) for other in range(len(others))])
+    beside = beside.reshape(len(others), len(chosen))
+    between[~_can_be_judged(table, chosen[:, None], chosen, n_rows)] = 0.0
+    beside[~_can_be_judged(table, others[:, None], chosen, n_rows)] = 0.0
+    partners = {
+        int(other): (int(np.argmax(shared)), float(shared.max())) for other, shared in zip(others, beside, strict=True)
+    }
+    named = {table.names[other]: partner for other, partner in partners.items()}
+    groups = [
+        _describe(information, members, between, selection, named, len(chosen) == len(selection))
+        for members in _repeated(between, {place for place, shared in named.values() if shared >= REPEATED})
+    ]
+    columns = np.concatenate([chosen, others])
+    told = dict(zip(columns.tolist(), _told(information, np.arange(len(columns))).tolist(), strict=True))
+    numbered = tuple(int(feature) for feature in chosen if _numbers_rows(table, int(feature)))
+    return Surroundings(tuple(groups), partners, told, numbered)
+
+
+def _most_relevant_others(table: Table, selection: Selection) -> Columns:
+    others = np.setdiff1d(table.features, selection.order)
+    relevance = np.nan_to_num(selection.relevance[others], nan=-1.0)
+    return others[np.argsort(-relevance, kind="stable")[:_MOST_OTHERS]]
+
+
+def shared_with(information: Information, columns: Columns, column: int) -> Values:
+    """Normalised information of some columns and another one."""
+    most = np.array([_ceiling(information, int(other), column) for other in columns])
+    return normalise(np.maximum(0.0, information.pairwise(columns, column)), most)
+
+
+def _can_be_judged(table: Table, first: Columns, second: Columns, n_rows: int) -> NDArray[np.bool_]:
+    """Whether there are rows enough to say of two columns that they are alike: levels that are rare seem to be."""
+    levels = np.maximum(1, table.n_levels)
+    both = table.discrete[first] & table.discrete[second]
+    n_cells = np.where(both, levels[first] * levels[second], np.maximum(levels[first], levels[second]))
+    return np.asarray(n_cells * _ROWS_PER_LEVEL <= n_rows)
+
+
+def _repeated(shared: Values, accompanied: set[int]) -> list[list[int]]:
+    """Places of features every two of which share nearly everything, and of single ones that others repeat."""
+    from scipy.cluster.hierarchy import fcluster, linkage
+    from scipy.spatial.distance import squareform
+
+    if len(shared) < 2:
+        return [[place] for place in sorted(accompanied)]
+    distances = squareform(np.clip(1 - (shared + shared.T) / 2, 0, 1), checks=False)
+    labels = fcluster(linkage(distances, "complete"), 1 - REPEATED, "distance")
+    groups = [np.flatnonzero(labels == label).tolist() for label in dict.fromkeys(labels.tolist())]
+    kept = [group for group in groups if len(group) > 1 or group[0] in accompanied]
+    return sorted(kept, key=lambda group: (-len(group), group[0]))
+
+
+def _describe(
+    information: KNN,
+    members: list[int],
+    shared: Values,
+    selection: Selection,
+    partners: dict[str, tuple[int, float]],
+    whole: bool,
+) -> Group:
+    """What is known about a group; `whole` if all selected features are at hand to tell what is lost without it."""
+    relevance = np.nan_to_num(selection.relevance[selection.order[members]], nan=-1.0)
+    best = members[int(np.argmax(relevance))]
+    least = float(min((shared[a, b] for a in members for b in members if a != b), default=1.0))
+    others = [(name, value) for name, (place, value) in partners.items() if place in members and value >= REPEATED]
+    together = left = np.nan
+    n_rows = float(information.table.n_samples)
+    if whole and len(members) > 1 and n_rows**2 * len(shared) <= _JOINT_WORK:
+        columns = np.arange(len(shared))
+        kept = np.setdiff1d(columns, [place for place in members if place != best])
+        space, target = information.in_metric_of(columns), [information.table.target]
+        together, left = (space.mutual_information(block, target) for block in (columns, kept))
+    return Group(tuple(members), best, least, tuple(sorted(others, key=lambda one: -one[1])), together, left)
+
+
+def _told(information: KNN, columns: Columns) -> Values:
+    """Which share of all there is to know about the target each column tells by itself."""
+    table = information.table
+    values = information.bounded_pairs(information.relevance(columns), columns, table.target)
+    if not table.discrete[table.target]:
+        return np.asarray(-np.expm1(-2 * values))
+    # A level for every few rows tells everything about them, and nothing about others.
+    rare = table.discrete[columns] & (table.n_levels[columns] * _ROWS_PER_LEVEL > table.n_samples)
+    return np.where(rare, 0.0, values / information.entropy(table.target))
+
+
+def _numbers_rows(table: Table, feature: int) -> bool:
+    """Whether a column holds whole numbers, all different, as an identifier does."""
+    if not table.continuous[feature] or table.has_missing[feature] or table.n_samples < 50 or table.is_sparse:
+        return False
+    values = table.continuous_block([feature])[0]
+    return bool((values == np.round(values)).all()) and len(np.unique(values)) == table.n_samples
+
+
+def explain(table: Table, selection: Selection, feature: int, options: EstimationOptions) -> Explanation:
+    """What one feature tells, what it adds to the first selected ones, and which of them it could replace.
+
+    Parameters
+    ----------
+    table : Table
+        What was selected from.
+    selection : Selection
+        What was selected; the first ten of it beside the feature are compared.
+    feature : int
+        Position of the feature.
+    options : dict
+        How information is estimated; here by neighbours, from at most a thousand rows.
+    """
+    order = selection.order.tolist()
+    beside = np.array([other for other in order if other != feature][:_MOST_EXPLAINED], np.intp)
+    few = sample_table(table, np.append(beside, feature), _FEW_ROWS, np.random.default_rng(0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnirelWarning)
+        small = KNN(few, **options)
+        places, own = np.arange(len(beside)), len(beside)
+        information = small.in_metric_of(np.arange(own + 1))
+        target = [small.table.target]
+
+        def told(block: Columns) -> float:
+            return information.bounded(information.mutual_information(block, target), block, target)
+
+        swapped = [np.append(np.delete(places, place), own) for place in places]
+        return Explanation(
+            name=table.names[feature],
+            relevance=told(np.array([own])),
+            rank=1 + int((np.nan_to_num(selection.relevance, nan=-1.0) > selection.relevance[feature]).sum()),
+            step=order.index(feature) + 1 if feature in order else None,
+            names=tuple(table.names[other] for other in beside),
+            shared=shared_with(small, places, own) if own else np.zeros(0),
+            together=np.array([told(np.array([place, own])) for place in places]),
+            alone=told(places) if own else 0.0,
+            with_all=told(np.arange(own + 1)),
+            instead=np.array([told(block) for block in swapped]),
+            entropy=small.entropy(small.table.target) if small.table.discrete[small.table.target] else None,
+        )

@@ -9,7 +9,14 @@ from pathlib import Path
 
 @contextmanager
 def atomic_path(path: Path) -> Iterator[Path]:
-    """A path to write to, in the same folder, which replaces `path` once all has gone well."""
+    """A path to write to, in the same folder, which replaces `path` once all has gone well.
+
+    A link stays: what it leads to is replaced. What is no file, such as a pipe or a device, is written to as it is.
+    """
+    if path.exists() and not path.is_file():
+        yield path
+        return
+    path = Path(os.path.realpath(path))
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     os.close(handle)
     try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from unirel.kernels.reading import FLOAT, HIGHEST, LOWEST, SIGNED, UNSIGNED, code_levels
 from unirel.options import Kind
 from unirel.reading import CONTINUOUS, DISCRETE, IGNORED, KINDS, UNKNOWN, Numbers, Positions, Raw, Source, as_slice
+from unirel.work import check_time
 
 __all__ = [
-    *("FEATURE", "NARROW_LEVELS", "Codes", "Column", "Columns", "DenseColumns", "Facts", "are_discrete"),
-    *("find_levels", "narrowest"),
+    *("FEATURE", "NARROW_LEVELS", "TARGET", "Codes", "Column", "Columns", "DenseColumns", "Facts", "are_discrete"),
+    *("count_levels", "decide", "empty_matrices", "find_levels", "find_places", "narrowest"),
 ]
 
 Codes = NDArray[np.integer[Any]]
@@ -223,6 +224,7 @@ class DenseColumns:
         self.largest = np.full(n_columns, np.nan)
         self.single = np.zeros(n_columns, bool)
         self.numeric = np.zeros(n_columns, bool)
+        self.since: dict[int, str] = {}
         self._wide: dict[int, Codes] = {}
         self._alone: dict[int, NDArray[Any]] = {}
         self._blocks: list[Numbers] = []
@@ -242,6 +244,7 @@ class DenseColumns:
                 for places in self.sections(np.flatnonzero(asked[block.positions] == kind)):
                     alone += self._read_block(block, places, start, kind)
         for position in alone:
+            check_time()
             try:
                 self._describe(source.read(position), source, position, start + position, asked[position])
             except (TypeError, ValueError) as error:
@@ -302,6 +305,7 @@ class DenseColumns:
 
     def _read_block(self, block: Numbers, places: Positions, start: int, asked: int) -> list[int]:
         """Read some columns of a block; return the positions of those that must be read one by one."""
+        check_time()
         array, columns = block.take(places), start + block.positions[places]
         if array.dtype == block.dtype:
             infinite = [
@@ -366,15 +370,19 @@ class DenseColumns:
             giver = f"kinds gives {source.label(position)} " if rule is FEATURE else "target_kind="
             name = source.names[position]
             raise ValueError(f"{giver}'continuous', but {name!r} holds no numbers; make it 'discrete' or convert it")
+        if raw.since and asked == UNKNOWN and rule is FEATURE:
+            self.since[column] = raw.since
         if raw.family == "number" and raw.values.dtype.itemsize <= 8 and rule is FEATURE:
             self._code_numbers(raw.values[:, np.newaxis], np.array([column]), asked)
+            if raw.since and asked == UNKNOWN:
+                self.facts.explain(column, f"as {raw.since}")
             if self.facts.kinds[column] == CONTINUOUS:
                 self._hold_numbers(raw, column)
             return raw.values[:0]
         levels = self._hold_levels(raw, column)
         self.numeric[column], self.single[column] = raw.family == "number", raw.values.dtype == np.float32
         if asked == UNKNOWN:
-            asked, reason = _decide(raw, len(levels), rule)
+            asked, reason = decide(raw.family, raw.present.size, len(levels), rule)
             self.facts.explain(column, reason)
         self.facts.kinds[column] = asked
         if asked == CONTINUOUS:
@@ -411,6 +419,22 @@ class Found(NamedTuple):
     n_missing: NDArray[np.int64]
     infinite: NDArray[np.bool_]
     zero_codes: NDArray[np.int64]
+    levels: NDArray[np.float64]  # of columns of floats, as they came; NaN where there are no more
+
+
+def count_levels(rows: NDArray[np.float64], limit: int) -> list[dict[float, int] | None]:
+    """Values of every row and how often each occurs, missing ones aside; None where there are too many."""
+    codes = np.empty(rows.shape, np.uint8)
+    starts = np.arange(0, rows.size + 1, rows.shape[1])
+    found = find_levels(rows.ravel(), starts, np.zeros(len(rows), bool), limit, codes.ravel())
+    result: list[dict[float, int] | None] = []
+    for n_values, levels, own in zip(found.n_values.tolist(), found.levels, codes, strict=True):
+        known = None
+        if n_values >= 0:
+            counts = np.bincount(own, minlength=n_values)[:n_values]
+            known = dict(zip(np.sort(levels)[:n_values].tolist(), counts.tolist(), strict=True))
+        result.append(known)
+    return result
 
 
 def find_levels(
@@ -428,17 +452,17 @@ def find_levels(
     code_levels(keys, starts, form, codes, levels, found)
     bits = np.where(levels < 0, levels ^ HIGHEST, levels)  # of floats; what was not filled is a NaN
     infinite = np.isinf(bits.view(np.float64)).any(axis=1) & (form == FLOAT)
-    return Found(found[:, 0], found[:, 1], np.asarray(infinite), (levels < zero).sum(axis=1))
+    zero_codes = (levels < zero).sum(axis=1)
+    return Found(found[:, 0], found[:, 1], np.asarray(infinite), zero_codes, bits.view(np.float64))
 
 
-def _decide(raw: Raw, n_values: int, rule: Rule) -> tuple[int, str]:
+def decide(family: str, n_present: int, n_values: int, rule: Rule) -> tuple[int, str]:
     """Kind of a column of any type and the reason."""
-    n_present = raw.present.size
-    if n_present and raw.family == "category":
+    if n_present and family == "category":
         return DISCRETE, "categorical"
-    if n_present and raw.family == "boolean":
+    if n_present and family == "boolean":
         return DISCRETE, "true or false"
-    if n_present and raw.family == "text":
+    if n_present and family == "text":
         if rule is FEATURE and n_values > _IDENTIFIER_LEVELS and 2 * n_values > n_present:
             return IGNORED, f"{n_values} of {n_present} texts are distinct, like an identifier"
         return DISCRETE, "text"
@@ -490,3 +514,20 @@ def _copy_columns(array: NDArray[Any], rows: NDArray[Any]) -> None:
 def narrowest(n_levels: int) -> type[np.integer[Any]]:
     """The narrowest type that holds codes of this many levels."""
     return np.uint8 if n_levels <= 2**8 else np.uint16 if n_levels <= 2**16 else np.int32
+
+
+def find_places(n_levels: NDArray[np.int64]) -> tuple[Positions, Positions]:
+    """In which matrix the codes of each column are, those of bytes, of two or of four, and in which row of it."""
+    widths = np.searchsorted([2**8, 2**16], n_levels)
+    places = np.empty(len(n_levels), np.intp)
+    for width in range(3):
+        columns = np.flatnonzero(widths == width)
+        places[columns] = np.arange(len(columns))
+    return widths, places
+
+
+def empty_matrices(n_levels: NDArray[np.int64], n_samples: int, empty: Callable[..., Any]) -> list[NDArray[Any]]:
+    """A matrix of codes for the columns of every width, not filled in."""
+    widths = find_places(n_levels)[0]
+    types = (np.uint8, np.uint16, np.uint32)
+    return [empty((int((widths == width).sum()), n_samples), dtype) for width, dtype in enumerate(types)]

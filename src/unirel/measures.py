@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from unirel.information.base import Information, make_information
 from unirel.options import EstimationOptions, MeasureOptions, ReadingOptions, complete, documented, part_of
+from unirel.parts.opening import open_table
 from unirel.table import Table
 
 
@@ -202,7 +203,11 @@ def irrelevance(
 def _open(X: Any, y: Any, options: MeasureOptions, owner: str, conditional_on: Any = None) -> Information:
     """The estimator that the options of a measure ask for, on the table it was given."""
     chosen = complete(MeasureOptions, options, owner)
-    table = Table.from_data(X, y, conditional_on=conditional_on, **part_of(ReadingOptions, chosen))
+    reading = part_of(ReadingOptions, chosen)
+    if conditional_on is None:
+        table, _ = open_table(X, y, reading)
+    else:
+        table = Table.from_data(X, y, conditional_on=conditional_on, **reading)
     return make_information(table, part_of(EstimationOptions, chosen))
 
 

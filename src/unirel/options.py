@@ -30,6 +30,8 @@ UNIQUE_METHODS = ("ksg", "reference", "classifier")
 # Kinds of unique relevance that a search can boost.
 BOOSTS = ("both", "reference", "selected", "ksg", "classifier")
 CLASSIFIER_NAMES = ("logistic", "rf", "knn", "svm")
+# More rows than fit anywhere, fewer than compiled code can count.
+_MOST_ROWS = 10**15
 # What `n_features_to_select` means by default, where there are that many features.
 DEFAULT_N_FEATURES = 10
 
@@ -41,11 +43,14 @@ def check_choice(parameter: str, value: Any, allowed: Iterable[str | None]) -> N
         raise ValueError(f"{parameter}={value!r} is not one of {', '.join(map(repr, allowed))}")
 
 
-def check_whole_number(parameter: str, value: Any, lowest: int, or_name: str = "") -> int:
+def check_whole_number(
+    parameter: str, value: Any, lowest: int, or_name: str = "", highest: float = float("inf")
+) -> int:
     """Refuse what is not a whole number from `lowest` on."""
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < lowest:
+    if not isinstance(value, Integral) or isinstance(value, bool) or not lowest <= int(value) <= highest:
         other = f"{or_name!r} or " if or_name else ""
-        raise ValueError(f"{parameter}={value!r} must be {other}a whole number from {lowest} on")
+        until = "on" if highest == float("inf") else f"to {highest:,}"
+        raise ValueError(f"{parameter}={value!r} must be {other}a whole number from {lowest} {until}")
     return int(value)
 
 
@@ -85,9 +90,24 @@ def _check_seconds(parameter: str, value: Any) -> None:
         raise ValueError(f"{parameter}={value!r} must be None or a number from 0 on")
 
 
+def _check_alpha(parameter: str, value: Any) -> None:
+    if not isinstance(value, Real) or not 0.0001 <= float(value) < 1:
+        raise ValueError(f"{parameter}={value!r} must be a chance from 0.0001 to below 1, for example 0.05")
+
+
 def _check_seed(parameter: str, value: Any) -> None:
     if value is not None:
         check_whole_number(parameter, value, 0)
+
+
+def _check_stop(parameter: str, value: Any) -> None:
+    if value is not None:
+        check_whole_number(parameter, value, 1)
+
+
+def _check_binning(parameter: str, value: Any) -> None:
+    if not isinstance(value, Mapping):
+        check_choice(parameter, value, BINNINGS)
 
 
 def _check_method(parameter: str, value: Any) -> None:
@@ -204,7 +224,7 @@ class EstimationOptions(WorkOptions, total=False):
             3,
             "int",
             'Neighbours that span a ball ("knn").',
-            lambda parameter, value: check_whole_number(parameter, value, 1),
+            lambda parameter, value: check_whole_number(parameter, value, 1, highest=_MOST_ROWS),
             ("--neighbors",),
         ),
     ]
@@ -224,18 +244,28 @@ class EstimationOptions(WorkOptions, total=False):
         Option(8, 'int or "auto"', 'Bins of a continuous column ("binned").', _count_or("auto", 2)),
     ]
     binning: Annotated[
-        Binning,
+        Binning | Mapping[Any, Any],
         Option(
             "frequency",
-            '{"frequency", "width", "mdl"}',
+            '{"frequency", "width", "mdl"} or mapping from columns to edges',
             "Bins of equal frequency, of equal width, or, for class labels, of minimum description length, which finds "
-            'their number itself ("binned").',
-            _one_of(*BINNINGS),
+            'their number itself ("binned"). Edges that are given are used for their columns, frequency for others.',
+            _check_binning,
         ),
     ]
     correction: Annotated[
         Correction,
         Option(None, '{None, "miller-madow"}', "Bias correction of what is counted.", _one_of(None, "miller-madow")),
+    ]
+    scratch: Annotated[
+        str | None,
+        Option(
+            None,
+            "path, optional",
+            "Folder for the codes of a dataset that is read in parts; they are deleted in the end. That of temporary "
+            "files if it is not given.",
+            flags=("--scratch",),
+        ),
     ]
 
 
@@ -271,9 +301,43 @@ class ProgressOptions(TypedDict, total=False):
 
     progress: Annotated[
         Progress | None,
-        Option(None, "callable, optional", "Called as ``progress(done, total)`` after each selected feature."),
+        Option(None, "callable, optional", "Called as ``progress(done, total)`` as the work goes on."),
     ]
     verbose: Annotated[bool, Option(False, "bool", "Show progress on standard error.")]
+
+
+class SignificanceOptions(MeasureOptions, ProgressOptions, total=False):
+    """How it is tested whether columns tell anything."""
+
+    n_permutations: Annotated[
+        int,
+        Option(
+            1000,
+            "int",
+            "Permutations at most; no p-value is below one in that many.",
+            lambda parameter, value: check_whole_number(parameter, value, 1),
+        ),
+    ]
+    stop_after: Annotated[
+        int | None,
+        Option(
+            20,
+            "int, optional",
+            "A column is settled once that many permutations tell at least as much as the data; None for never.",
+            _check_stop,
+        ),
+    ]
+    adjust: Annotated[
+        Literal["fdr", "family"],
+        Option(
+            "fdr",
+            '{"fdr", "family"}',
+            "What adjusted values bound: the expected share of false alarms among all that are called significant, or "
+            "the chance of any false alarm, from the maximum over all columns, for which no column can stop early.",
+            _one_of("fdr", "family"),
+        ),
+    ]
+    random_state: Annotated[int | None, Option(0, "int, optional", "Seed of the permutations.", _check_seed)]
 
 
 class SearchOptions(MeasureOptions, ClassifierOptions, ProgressOptions, total=False):
@@ -340,7 +404,7 @@ class SearchOptions(MeasureOptions, ClassifierOptions, ProgressOptions, total=Fa
         Option(
             0,
             "int, optional",
-            "Seed of the shuffled copies and of the sample of rows; nothing else is random.",
+            'Seed of the permutations of "auto" and of the sample of rows; nothing else is random.',
             _check_seed,
             ("--seed",),
         ),
@@ -351,13 +415,24 @@ class SelectionOptions(SearchOptions, total=False):
     """The parameters of `selection_path`."""
 
     n_features_to_select: Annotated[
-        int | float | Literal["auto"],
+        int | float | Literal["auto", "all"],
         Option(
             DEFAULT_N_FEATURES,
-            'int, float or "auto"',
-            "How many features, which share of them, or as many as beat shuffled copies of all candidates. The default "
-            "of 10 means all features if there are fewer; any other number above that of the features is an error.",
+            'int, float, "auto" or "all"',
+            "How many features, which share of them, as many as are seen to add something to those before them, or all "
+            "of them in order. If there are fewer than the number, all are selected.",
             flags=("-k", "--n-features"),
+        ),
+    ]
+    alpha: Annotated[
+        float,
+        Option(
+            0.05,
+            "float",
+            'Chance that ``n_features_to_select="auto"`` selects anything where no feature tells anything about the '
+            "target, and at every step that it goes on when nothing is left to add.",
+            _check_alpha,
+            ("--alpha",),
         ),
     ]
 
@@ -393,7 +468,7 @@ PUBLISHED: dict[str, Any] = {"estimator": "knn", "max_candidates": None, "unique
 Group = TypeVar("Group", bound=Mapping[str, Any])
 Documented = TypeVar("Documented")
 # Options that change nothing about the result.
-_SILENT = ("n_jobs", "progress", "verbose")
+_SILENT = ("n_jobs", "progress", "scratch", "verbose")
 
 
 @cache

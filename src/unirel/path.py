@@ -8,9 +8,10 @@ from numpy.typing import ArrayLike
 
 from unirel.criteria.base import Criterion
 from unirel.options import ReadingOptions, SelectionOptions, complete, documented, part_of
+from unirel.parts.opening import open_table
 from unirel.results import SelectionPath
 from unirel.search import select
-from unirel.table import Table
+from unirel.work import READING_SECONDS, end_of, until
 
 DEFAULT_BETAS = tuple(step / 10 for step in range(11))
 
@@ -57,8 +58,11 @@ def selection_path(
     array([2, 1])
     """
     chosen = complete(SelectionOptions, options, "selection_path")
-    table = Table.from_data(X, y, **part_of(ReadingOptions, chosen))
+    ends = end_of(chosen["max_seconds"])
+    with until(ends + READING_SECONDS):
+        table, sample_weight = open_table(X, y, part_of(ReadingOptions, chosen), sample_weight)
     one = isinstance(criteria, str | Criterion)
     named = [cast(str | Criterion, criteria)] if one else list(cast(Sequence[str | Criterion], criteria))
     weights = [float(betas)] if isinstance(betas, Real) else list(cast(Sequence[float], betas))
-    return select(table, named, weights, chosen, sample_weight)
+    with until(ends):
+        return select(table, named, weights, chosen, sample_weight)

@@ -7,7 +7,7 @@ import numbers
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, time, timedelta
+from datetime import UTC, date, time, timedelta
 from decimal import Decimal
 from functools import cached_property
 from typing import Any, Literal, get_args, overload
@@ -20,7 +20,8 @@ from unirel.options import Kind, Kinds, check_choice
 
 __all__ = [
     *("CONTINUOUS", "DISCRETE", "IGNORED", "KINDS", "UNKNOWN", "Names", "Numbers", "Positions", "Raw", "Source"),
-    *("as_slice", "find_column", "is_frame", "kinds_given", "no_infinity", "open_all", "take_columns", "take_rows"),
+    *("as_slice", "collected", "find_column", "is_frame", "is_lazy", "kinds_given", "no_infinity", "open_all"),
+    *("open_source", "take_columns", "take_named", "take_rows"),
 ]
 
 Family = Literal["number", "boolean", "text", "category"]
@@ -141,6 +142,7 @@ class Raw:
     family: Family
     values: NDArray[Any]
     missing: NDArray[np.bool_]
+    since: str = ""  # of dates, times and durations: what their numbers are
 
     @cached_property
     def n_missing(self) -> int:
@@ -157,9 +159,9 @@ def open_all(X: Any, conditional_on: Any, y: Any) -> list[Source]:
     """Open features, conditions (if any) and target, and compare their shapes."""
     if y is None:
         raise ValueError("unirel requires y to be passed, but the target y is None")
-    sources = [_open(X, "X", "x{}"), _open(y, "y", "y")]
+    sources = [open_source(X, "X", "x{}"), open_source(y, "y", "y")]
     if conditional_on is not None:
-        sources.insert(1, _open(conditional_on, "conditional_on", "z{}"))
+        sources.insert(1, open_source(conditional_on, "conditional_on", "z{}"))
     features, target = sources[0], sources[-1]
     for source in sources[:-1]:
         for count, word in zip(source.shape, ("sample", "feature"), strict=True):
@@ -187,6 +189,30 @@ def as_slice(positions: Positions) -> slice | None:
 def is_frame(data: Any) -> bool:
     """Whether `data` is a frame of some library, not an array, a list or a single column."""
     return isinstance(_narwhals(data, "X"), nw.DataFrame)
+
+
+def is_lazy(data: Any) -> bool:
+    """Whether `data` is a frame of polars whose columns are still to be found."""
+    return hasattr(data, "collect_schema") and hasattr(data, "collect")
+
+
+def collected(data: Any) -> Any:
+    """A lazy frame of polars as a frame, anything else as it is."""
+    return data.collect() if is_lazy(data) else data
+
+
+def take_named(data: Any, names: Sequence[str], library: str | None = None) -> Any:
+    """Columns of a frame by their names, as `take_columns` gives them; of a lazy frame no others are collected."""
+    lazy = is_lazy(data)
+    if not lazy and not is_frame(data):
+        raise TypeError(f"X is {type(data).__name__} and has no names of columns; pass a frame, or by_name=False")
+    known = list(map(str, data.collect_schema().names() if lazy else _narwhals(data, "X").columns))
+    missing = [name for name in names if name not in known]
+    if missing:
+        raise ValueError(f"X lacks what was selected: {_unknown_column(missing[0], known)}")
+    if lazy:
+        return take_columns(data.select(list(names)).collect(), np.arange(len(names)), library)
+    return take_columns(data, np.array([known.index(name) for name in names], np.intp), library)
 
 
 def take_columns(data: Any, columns: Positions, library: str | None = None) -> Any:
@@ -252,7 +278,7 @@ def find_column(column: Any, names: Sequence[str]) -> int:
     return int(column) % len(names)
 
 
-def _open(data: Any, parameter: str, pattern: str) -> Source:
+def open_source(data: Any, parameter: str, pattern: str) -> Source:
     """Find names, columns and shape of anything that holds columns."""
     if _is_sparse(data):
         return _open_sparse(data, parameter, pattern)
@@ -290,6 +316,7 @@ def _open_sparse(data: Any, parameter: str, pattern: str) -> Source:
 
 def _narwhals(data: Any, parameter: str) -> Any:
     """A frame or series as narwhals sees it; anything else as it is."""
+    data = collected(data)
     if hasattr(data, "collect"):
         raise TypeError(f"{parameter} is lazy ({type(data).__name__}); pass {parameter}.collect()")
     if isinstance(data, np.ndarray):  # narwhals would search plugins, longer than it takes to read.
@@ -341,14 +368,18 @@ def _read(label: str, column: nw.Series[Any] | NDArray[Any]) -> Raw:
         # The mask comes from the series: the values of a dictionary array do not show what is missing.
         return Raw("category", column.to_numpy(), column.is_null().to_numpy())
     if dtype.is_temporal():
-        raise _no_dates(label)
+        values = column.to_numpy()
+        return _read_times(values) if values.dtype.kind in "Mm" else _parse_objects(label, values.astype(object))
     if dtype.is_nested() or isinstance(dtype, nw.Binary):
         raise _no_nesting(label, str(dtype))
     if str(getattr(column.to_native(), "dtype", "")).startswith("Sparse"):
         raise TypeError(f"{label} is sparse; convert it first, such as X[name].sparse.to_dense() or X.toarray()")
     if isinstance(dtype, nw.Decimal | nw.Int128 | nw.UInt128):
         column = column.cast(nw.Float64())
-    values = column.to_numpy()
+    try:
+        values = column.to_numpy()
+    except NotImplementedError:  # as for the unions of Arrow
+        raise _no_nesting(label, str(getattr(column.to_native(), "type", dtype))) from None
     # Small integers with missing values arrive as float32, but the column was none.
     return _parse(label, values.astype(np.float64) if dtype.is_integer() and values.dtype.kind == "f" else values)
 
@@ -369,7 +400,26 @@ def _parse(label: str, values: NDArray[Any]) -> Raw:
         return _parse_objects(label, values.astype(object))
     if code == "c":
         raise ValueError(f"Complex data not supported: {label} holds complex numbers; pass their parts as two columns")
-    raise _no_dates(label) if code in "Mm" else _no_nesting(label, str(values.dtype))
+    if code in "Mm":
+        return _read_times(values)
+    raise _no_nesting(label, str(values.dtype))
+
+
+def _read_times(values: NDArray[Any]) -> Raw:
+    """Dates as days since the first of them, durations as seconds."""
+    missing = np.isnat(values)
+    numbers = np.full(values.size, np.nan)
+    if values.dtype.kind == "m":
+        numbers[~missing] = values[~missing] / np.timedelta64(1, "s")
+        return Raw("number", numbers, missing, "seconds")
+    if missing.all():
+        return Raw("number", numbers, missing)
+    first = values[~missing].min()
+    # Of years and months numpy knows no length in days.
+    present = values[~missing].astype(np.result_type(values.dtype, "datetime64[D]"))
+    numbers[~missing] = (present - present.min()) / np.timedelta64(1, "D")
+    whole = first == first.astype("datetime64[D]")
+    return Raw("number", numbers, missing, f"days since {np.datetime_as_string(first, unit='D' if whole else 's')}")
 
 
 def _parse_objects(label: str, values: NDArray[Any]) -> Raw:
@@ -381,6 +431,8 @@ def _parse_objects(label: str, values: NDArray[Any]) -> Raw:
         return Raw("text", values, missing)
     if all(issubclass(kind, bool | np.bool_) for kind in types) and types:
         return Raw("boolean", np.where(missing, False, values).astype(bool), missing)
+    if types and all(issubclass(kind, date | time | timedelta | np.datetime64 | np.timedelta64) for kind in types):
+        return _parse_times(label, values, missing)
     if not all(issubclass(kind, numbers.Real | Decimal | np.bool_) for kind in types):
         raise _no_objects(label, types)
     try:
@@ -394,18 +446,41 @@ def _parse_objects(label: str, values: NDArray[Any]) -> Raw:
     return _parse(label, numeric)
 
 
+def _parse_times(label: str, values: NDArray[Any], missing: NDArray[np.bool_]) -> Raw:
+    """Read objects that are all dates, all times of the day or all durations."""
+    present = values[~missing].tolist()
+    try:
+        if all(isinstance(value, time) for value in present):
+            seconds = [3600 * one.hour + 60 * one.minute + one.second + one.microsecond / 1e6 for one in present]
+            numbers_of = np.full(values.size, np.nan)
+            numbers_of[~missing] = seconds
+            return Raw("number", numbers_of, missing, "seconds of the day")
+        found = np.array([_without_zone(value) for value in present])
+        kind = "M" if found.dtype.kind == "M" or isinstance(present[0], date) else "m"
+        times = np.full(values.size, np.datetime64("NaT") if kind == "M" else np.timedelta64("NaT"), f"{kind}8[us]")
+        times[~missing] = found.astype(f"{kind}8[us]")
+    except (TypeError, ValueError):
+        raise _no_dates(label) from None
+    return _read_times(times)
+
+
+def _without_zone(value: Any) -> Any:
+    """A date with a zone as the same moment in the zone of Greenwich."""
+    return value.astimezone(UTC).replace(tzinfo=None) if getattr(value, "tzinfo", None) is not None else value
+
+
 def _is_missing(value: Any) -> bool:
     # The missing marks of pandas refuse to be compared, so the names of their types must do.
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        return bool(np.isnat(value))
     return isinstance(value, float | np.floating | Decimal) and bool(value != value)
 
 
 def _no_objects(label: str, types: set[type]) -> Exception:
     """Error for objects that are neither all numbers nor all texts."""
     listed = ", ".join(sorted(kind.__name__ for kind in types))
-    if all(issubclass(kind, date | time | timedelta | np.datetime64 | np.timedelta64) for kind in types):
-        return _no_dates(label)
     if any(issubclass(kind, complex | np.complexfloating) for kind in types):
         return ValueError(f"Complex data not supported: {label} holds {listed}; pass their parts as two columns")
     if all(issubclass(kind, str | numbers.Real | Decimal | np.bool_) for kind in types):
@@ -422,7 +497,9 @@ def no_infinity(label: str) -> ValueError:
 
 
 def _no_dates(label: str) -> TypeError:
-    return TypeError(f"{label} holds dates or times; convert it to a number, such as days since a start, or drop it")
+    return TypeError(
+        f"{label} mixes dates, times and durations; convert it to a number, such as days since a start, or drop it"
+    )
 
 
 def _no_nesting(label: str, dtype: str) -> TypeError:

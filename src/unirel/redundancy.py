@@ -133,7 +133,8 @@ def redundancy_analysis(
     settings: dict[str, Any] = {**chosen, "metric": information.metric}
     complete_order = True
     if order is None:
-        wanted: SelectionOptions = {**chosen, "n_features_to_select": _n_features(table, max_features)}
+        asked = {**chosen, "n_features_to_select": _n_features(table, max_features)}
+        wanted = complete(SelectionOptions, asked, "redundancy_analysis")
         (selection,) = select(table, [criterion], [beta], wanted)
         if len(selection) == 0:
             raise KeyboardInterrupt("interrupted before the first feature was selected")

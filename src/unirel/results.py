@@ -3,12 +3,14 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unirel.frames import make_frame
+from unirel.notebook import Cell, bars, join, paragraph, to_html
 
 
 class Ending(StrEnum):
@@ -16,9 +18,20 @@ class Ending(StrEnum):
 
     ASKED = "asked"  # it has what was asked for
     EXHAUSTED = "exhausted"  # fewer features were left than were asked for
-    SHUFFLED = "shuffled"  # a shuffled copy of a feature scored best
+    NOTHING_ADDS = "nothing adds"  # no candidate was seen to tell more than what is selected
     OUT_OF_TIME = "out of time"
     INTERRUPTED = "interrupted"  # by hand
+
+
+class Cause(StrEnum):
+    """What made a feature the best of its step: the first of these that is enough."""
+
+    INCLUDED = "included"  # it was asked for
+    CRITERION = "criterion"  # the criterion, without any boost
+    REFERENCE = "reference"  # with what it tells beside the reference features
+    SELECTED = "selected"  # with what it adds to the features selected before it
+    UNIQUE = "unique"  # with unique relevance of another kind
+    UNKNOWN = "unknown"  # not all scores were looked at
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +58,8 @@ class Selection:
         Why it ended.
     settings : dict
         Everything else that was asked for.
+    causes : tuple of Cause
+        What made each selected feature the best of its step; empty if nobody noted it.
     """
 
     criterion: str
@@ -56,6 +71,7 @@ class Selection:
     unique_relevance: NDArray[np.float64] | None
     ending: Ending
     settings: Mapping[str, Any] = field(default_factory=dict)
+    causes: tuple[Cause, ...] = ()
 
     def __len__(self) -> int:
         return len(self.order)
@@ -81,12 +97,20 @@ class Selection:
         reasons = {
             Ending.ASKED: f"{len(self)} features were asked for",
             Ending.EXHAUSTED: f"all {len(self)} features that were left are selected",
-            Ending.SHUFFLED: f"a shuffled feature scored best at step {len(self) + 1}",
+            Ending.NOTHING_ADDS: self._nothing_adds,
             Ending.OUT_OF_TIME: f"the time budget of {self.settings.get('max_seconds') or 0:g} s was used up",
             Ending.INTERRUPTED: "interrupted",
         }
         unboosted = " before unique relevance was known; this is the order without boost"
         return reasons[self.ending] + (unboosted if self.lacks_boost and len(self) else "")
+
+    @property
+    def _nothing_adds(self) -> str:
+        """That nothing more is worth selecting, in words."""
+        if len(self) == 0:
+            return "no feature is seen to tell anything about the target"
+        selected = "selected feature" + "s" * (len(self) > 1)
+        return f"no other feature is seen to tell anything beside the {len(self)} {selected}"
 
     @property
     def selected_names(self) -> list[str]:
@@ -109,6 +133,51 @@ class Selection:
         """One row per selected feature: step, position, name, score, relevance, unique relevance."""
         return make_frame(dict(zip(_ROW, self._columns(), strict=True)))
 
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the score of every selected feature, see `unirel.plotting.SelectionDisplay`.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure if None.
+
+        Returns
+        -------
+        SelectionDisplay
+        """
+        return _plotting("SelectionDisplay")(self).plot(ax)
+
+    def report(self, X: Any, y: Any, **more: Any) -> Any:
+        """A page about this selection: the features are selected again from the same data, with the same settings.
+
+        Parameters
+        ----------
+        X, y : array or frame, array or series
+            What was selected from.
+        **more
+            As in `unirel.report.Report.from_data`, such as ``accuracy="knn"``.
+
+        Returns
+        -------
+        Report
+            With `save(path)`.
+        """
+        # Readers of results stand above them, so they are named only when somebody asks.
+        report = import_module("unirel.report").Report
+        known = {name: value for name, value in self.settings.items() if name not in ("criterion", "beta")}
+        return report.from_data(X, y, **{"criterion": self.criterion, "beta": self.beta, **known, **more})
+
+    def _repr_html_(self) -> str:
+        """A table with bars, as a notebook shows it."""
+        steps, _, names, _, relevance, unique = self._columns()
+        headers, columns = ["", "feature", "relevance (nats)"], [steps, names, bars(relevance)]
+        if self.unique_relevance is not None:
+            headers.append("unique relevance")
+            columns.append(bars(unique, strong=False))
+        mark = "" if self.complete else f" (incomplete: {self.reason})"
+        caption = f"{len(self)} of {len(self.names):,} features by {self.criterion}, beta {self.beta:g}{mark}"
+        return to_html(caption, headers, list(zip(*columns, strict=True)))
+
     def _columns(self) -> list[list[Any]]:
         unique = np.full(len(self.names), np.nan) if self.unique_relevance is None else self.unique_relevance
         return [
@@ -119,6 +188,10 @@ class Selection:
             _plain(self.relevance[self.order]),
             _plain(unique[self.order]),
         ]
+
+
+def _plotting(name: str) -> Any:
+    return getattr(import_module("unirel.plotting"), name)
 
 
 _ROW = ("step", "feature", "name", "score", "relevance", "unique_relevance")
@@ -159,7 +232,7 @@ class SelectionPath:
     def selection(self, criterion: str, beta: float) -> Selection:
         """The selection of one criterion and beta."""
         for selection in self.selections:
-            if selection.criterion == criterion and selection.beta == beta:
+            if selection.criterion in (criterion, criterion.lower()) and selection.beta == beta:
                 return selection
         raise KeyError(
             f"no selection for criterion={criterion!r}, beta={beta!r}; there are {self.criteria}, {self.betas}"
@@ -182,6 +255,34 @@ class SelectionPath:
             for name, values in zip(_ROW, selection._columns(), strict=True):
                 columns[name] += values
         return make_frame(columns)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw how ranks change with the weight, see `unirel.plotting.BetaPathDisplay`; of one weight its selection.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure if None.
+
+        Returns
+        -------
+        BetaPathDisplay or SelectionDisplay
+        """
+        return self.selections[0].plot(ax) if len(self.betas) < 2 else _plotting("BetaPathDisplay")(self).plot(ax)
+
+    def report(self, X: Any, y: Any, **more: Any) -> Any:
+        """A page about the first selection, see `Selection.report`."""
+        return self.selections[0].report(X, y, **more)
+
+    def _repr_html_(self) -> str:
+        """One row for each criterion and weight, as a notebook shows it."""
+        longest = max(map(len, self.selections), default=0)
+        shown = min(longest, 8)
+        rows: list[list[Cell]] = [
+            [one.criterion, f"{one.beta:g}", *(one.selected_names[:shown] + [""] * (shown - len(one)))] for one in self
+        ]
+        more = f", the first {shown} of {longest} features" if longest > shown else ""
+        return to_html(f"{len(self)} selections{more}", ["criterion", "beta", *map(str, range(1, shown + 1))], rows)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -275,6 +376,29 @@ class Redundancy:
         """One row per size: the feature that is added, I(S; y) with it, its unique relevance and its role."""
         return make_frame(self._columns())
 
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the curve with every feature marked by its role, see `unirel.plotting.RedundancyDisplay`.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure if None.
+
+        Returns
+        -------
+        RedundancyDisplay
+        """
+        return _plotting("RedundancyDisplay")(self).plot(ax)
+
+    def _repr_html_(self) -> str:
+        """A table with bars, as a notebook shows it."""
+        columns = self._columns()
+        rows = zip(columns["size"], columns["name"], columns["role"], bars(columns["joint_information"]), strict=True)
+        bound = "" if self.exact and self.complete else "at least "
+        said = f"{bound}{len(self.redundant)} of the first {len(self.saturated)} features can go"
+        headers = ["", "feature", "role", "information so far (nats)"]
+        return join([paragraph(said), to_html(f"redundancy rate {bound}{self.rate:.0%}", headers, list(rows))])
+
     def _columns(self) -> dict[str, list[Any]]:
         return {
             "size": list(range(1, len(self.order) + 1)),
@@ -283,6 +407,84 @@ class Redundancy:
             "joint_information": self.curve.tolist(),
             "unique_relevance": _plain(self.unique_relevance[self.order]),
             "role": self.roles,
+        }
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RelevanceTest:
+    """Which features tell something about a target, beyond what chance would let them tell.
+
+    Attributes
+    ----------
+    information : ndarray of shape (n_features,)
+        I(Xk; y), or I(Xk; y | given), in nats; NaN for ignored features.
+    p_value : ndarray of shape (n_features,)
+        How likely a feature without any relation to the target tells at least that much; NaN where nothing is tested.
+    adjusted : ndarray of shape (n_features,)
+        The same for all features together, see `adjust`; NaN where nothing is tested.
+    n_permutations : ndarray of int of shape (n_features,)
+        Permutations behind each p-value; 0 where it is that of a chi-square distribution or nothing is tested.
+    names : tuple of str
+        Names of all features.
+    given : tuple of str
+        Names of the columns that are known.
+    adjust : {"fdr", "family"}
+        What calling all features with an adjusted value up to alpha significant bounds by alpha: the expected share of
+        false alarms among them, or the chance of any.
+    complete : bool
+        False if the test was interrupted; p-values are valid all the same, from fewer permutations.
+    settings : dict
+        Everything else that was asked for.
+    """
+
+    information: NDArray[np.float64]
+    p_value: NDArray[np.float64]
+    adjusted: NDArray[np.float64]
+    n_permutations: NDArray[np.int64]
+    names: tuple[str, ...]
+    given: tuple[str, ...]
+    adjust: str
+    complete: bool
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        beside = f", given={list(self.given)}" if self.given else ""
+        mark = "" if self.complete else ", complete=False"
+        n_tested = np.count_nonzero(~np.isnan(self.adjusted))
+        return f"RelevanceTest({np.count_nonzero(self.significant())} of {n_tested} significant at 0.05{beside}{mark})"
+
+    def significant(self, alpha: float = 0.05) -> NDArray[np.bool_]:
+        """Which features have an adjusted value up to `alpha`."""
+        return np.asarray(self.adjusted <= alpha)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain lists, numbers and strings, fit for JSON: NaN is None."""
+        columns = self._columns()
+        return {
+            "adjust": self.adjust,
+            "complete": self.complete,
+            "given": list(self.given),
+            "features": [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)],
+            "settings": dict(self.settings),
+        }
+
+    def to_frame(self) -> Any:
+        """One row per feature: position, name, information, p-value, adjusted value, permutations."""
+        return make_frame(self._columns())
+
+    def plot(self, ax: Any = None, **options: Any) -> Any:
+        """Draw the features by how much they tell, see `unirel.plotting.SignificanceDisplay`."""
+        # Figures read results, so that results can name figures only.
+        return import_module("unirel.plotting").SignificanceDisplay(self).plot(ax, **options)
+
+    def _columns(self) -> dict[str, list[Any]]:
+        return {
+            "feature": list(range(len(self.names))),
+            "name": list(self.names),
+            "information": _plain(self.information),
+            "p_value": _plain(self.p_value),
+            "adjusted": _plain(self.adjusted),
+            "n_permutations": self.n_permutations.tolist(),
         }
 
 
@@ -350,6 +552,113 @@ class Analysis:
             "joint_information": _plain(self.joint_information),
             "lost": _plain(self.lost),
             "entropy": self.entropy,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Selected features every two of which share nearly everything, and features like them that were not selected.
+
+    Attributes
+    ----------
+    members : tuple of int
+        Places in the order of selection, first selected first.
+    best : int
+        The one of them that tells most about the target by itself.
+    least : float
+        What those two of the members share that share least, from 0 to 1.
+    others : tuple of (name, shared)
+        Features that were not selected and share nearly everything with one of the members; how much, at most.
+    together, left : float
+        What all selected features tell about the target, and what is left of it if of the members only the best stays;
+        NaN where that was not estimated, or where there is one member only.
+    """
+
+    members: tuple[int, ...]
+    best: int
+    least: float
+    others: tuple[tuple[str, float], ...]
+    together: float
+    left: float
+
+
+@dataclass(frozen=True, eq=False)
+class Surroundings:
+    """What stands around a selection: features that repeat each other, and features that tell too much.
+
+    Attributes
+    ----------
+    groups : tuple of Group
+        Largest first.
+    partners : dict
+        For features that were not selected but compared, by position: the selected feature that shares most with each,
+        as its place in the order of selection, and how much.
+    told : dict
+        By position: the share of all there is to know about the target that a feature tells by itself. For a
+        continuous target the share of its variance that a Gaussian column would explain.
+    numbered : tuple of int
+        Positions of selected features whose values are whole numbers, all different, as those of an identifier.
+    """
+
+    groups: tuple[Group, ...] = ()
+    partners: Mapping[int, tuple[int, float]] = field(default_factory=dict)
+    told: Mapping[int, float] = field(default_factory=dict)
+    numbered: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """What one feature tells, beside whom, and whom it could replace.
+
+    Attributes
+    ----------
+    name : str
+        The feature.
+    relevance : float
+        What it tells about the target by itself.
+    rank : int
+        Its place among all features by relevance, from 1 on.
+    step : int or None
+        Its place in the order of selection, from 1 on; None if it was not selected.
+    names : tuple of str
+        The selected features beside it, first selected first.
+    shared : ndarray
+        What it shares with each of them, from 0 to 1.
+    together : ndarray
+        What it and each of them tell about the target together.
+    alone : float
+        What the selected features beside it tell together.
+    with_all : float
+        What they tell together with it.
+    instead : ndarray
+        What they tell together with it in the place of each of them.
+    entropy : float or None
+        Entropy of the target, the most that can be told about it; None for a continuous target.
+    """
+
+    name: str
+    relevance: float
+    rank: int
+    step: int | None
+    names: tuple[str, ...]
+    shared: NDArray[np.float64]
+    together: NDArray[np.float64]
+    alone: float
+    with_all: float
+    instead: NDArray[np.float64]
+    entropy: float | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain lists, numbers and strings, fit for JSON."""
+        rows = zip(self.names, self.shared.tolist(), self.together.tolist(), self.instead.tolist(), strict=True)
+        return {
+            **{
+                key: getattr(self, key) for key in ("name", "relevance", "rank", "step", "alone", "with_all", "entropy")
+            },
+            "beside": [
+                {"step": step, "name": name, "shared": shared, "together": together, "instead": instead}
+                for step, (name, shared, together, instead) in enumerate(rows, start=1)
+            ],
         }
 
 

@@ -1,15 +1,19 @@
 """The one greedy loop: every criterion, plain or boosted by unique relevance, and all searches on one table."""
 
+import math
 import time
+import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unirel.criteria.base import Criterion, make_criterion
+from unirel.errors import UnirelWarning
+from unirel.evidence import Evidence
 from unirel.information.base import Columns, Memo, Values, make_information
 from unirel.options import (
     DEFAULT_N_FEATURES,
@@ -20,10 +24,10 @@ from unirel.options import (
     part_of,
     settings_of,
 )
-from unirel.results import Ending, Selection, SelectionPath
+from unirel.results import Cause, Ending, Selection, SelectionPath
 from unirel.table import Table
 from unirel.unique import REFERENCE_SIZE, Boost, find_boost, needs_reference
-from unirel.work import Progress, Stages, progress_of
+from unirel.work import OutOfTime, Progress, Stages, end_of, progress_of, until
 
 # Scores that differ by less than this, or less than this share, are a tie that rounding has broken: differences of
 # estimates of about a nat come out as 1e-17 instead of 0.
@@ -46,12 +50,15 @@ def select(
     if not chosen or len(betas) == 0:
         raise ValueError(f"criteria={list(criteria)!r}, betas={list(betas)!r}: name at least one of each")
     weights = [check_beta(beta) for beta in betas]
-    searches = Searches(table, options, len(chosen) * len(weights), sample_weight)
     selections: list[Selection] = []
-    for criterion in chosen:
-        selections += searches.run(criterion, weights)
-        if searches.interrupted:
-            break
+    try:
+        searches = Searches(table, options, len(chosen) * len(weights), sample_weight)
+        for criterion in chosen:
+            selections += searches.run(criterion, weights)
+            if searches.interrupted:
+                break
+    finally:
+        table.close()
     return SelectionPath(tuple(selections))
 
 
@@ -64,13 +71,13 @@ class Limits:
     include: Sequence[int] = ()
     exclude: Sequence[int] = ()
     max_candidates: int | None = None  # search among the most relevant
-    probes: bool = False  # stop at the first step that a shuffled copy of a feature would win
-    started: float = field(default_factory=time.monotonic)
+    evidence: Evidence | None = None  # select only what is seen to add something, and stop where nothing is
+    ends: float = math.inf  # when the time is used up
 
     @property
     def out_of_time(self) -> bool:
         """Whether the time is used up."""
-        return self.max_seconds is not None and time.monotonic() - self.started > self.max_seconds
+        return self.ends < math.inf and time.monotonic() > self.ends
 
 
 class Searches:
@@ -104,13 +111,18 @@ class Searches:
             _columns(table, options["include"], "include"),
             _columns(table, options["exclude"], "exclude"),
             _max_candidates(table, options["max_candidates"], 0 if auto else n_features),
-            auto,
+            ends=end_of(options["max_seconds"]),
         )
         _check_columns(table, self._limits)
-        self._table = table.with_probes(options["random_state"]) if auto else table
-        self._memo = Memo(make_information(self._table, part_of(EstimationOptions, options), sample_weight))
+        self._table = table
+        self._memo = Memo(make_information(table, part_of(EstimationOptions, options), sample_weight))
+        if auto:
+            given = options["alpha"], options["random_state"], options["n_jobs"], sample_weight
+            evidence = Evidence(table, _free_columns(table, self._limits), *given)
+            self._limits = replace(self._limits, evidence=evidence)
         self._sample_weight = None if sample_weight is None else np.asarray(sample_weight, np.float64)
         self._boosts: dict[tuple[Any, ...], Boost] = {}
+        self._plain: dict[tuple[Any, ...], Selection] = {}  # what was found before there was a boost
         self._counter = Stages(progress_of(options, "selecting"), n_features * n_searches)
         self.interrupted = False
 
@@ -125,6 +137,9 @@ class Searches:
         for beta in betas:
             found = self.boost(criterion, unique) if beta > 0 else None
             selection = found if isinstance(found, Selection) else self._search(criterion, beta, found)
+            plain = self._plain.get(_key(criterion, unique)) if beta > 0 else None
+            if selection.ending is Ending.OUT_OF_TIME and plain is not None and len(plain) > len(selection):
+                selection = self._without_boost(plain, selection.ending)
             selections.append(replace(selection, beta=beta, settings=settings))
             self.interrupted |= selection.interrupted
             if self.interrupted:
@@ -141,20 +156,28 @@ class Searches:
 
     def boost(self, criterion: Criterion, unique: Any) -> Boost | Selection:
         """What is boosted or, if it was stopped before that was known, a selection without it, marked incomplete."""
-        beside = needs_reference(unique)
-        key = (unique if isinstance(unique, str) else id(unique), criterion if beside else None)
+        key = _key(criterion, unique)
         if key in self._boosts:
             return self._boosts[key]
-        limits = replace(self._limits, n_features=REFERENCE_SIZE if beside else 0, include=(), probes=False)
+        beside = needs_reference(unique)
+        # With a time budget there must be something to return when it is used up; the estimates are used again.
+        wanted = self._limits.n_features if isinstance(unique, str) and self._limits.ends < math.inf else 0
+        n_features = REFERENCE_SIZE if beside else wanted
+        limits = replace(self._limits, n_features=n_features, include=(), evidence=None)
         reference = search(self._memo, criterion, limits)
         if not reference.complete:
             return self._without_boost(reference, reference.ending)
+        self._plain[key] = reference
         try:
-            members = reference.order.tolist() if beside else None
-            columns = np.concatenate([*candidates_of(self._memo, self._limits), self._limits.include]).astype(np.intp)
-            boost = find_boost(self._table, unique, members, columns, self._options, self._sample_weight)
+            with until(self._limits.ends):
+                members = reference.order.tolist() if beside else None
+                columns = [candidates_of(self._memo, self._limits), np.array(self._limits.include, np.intp)]
+                chosen = np.concatenate(columns)
+                boost = find_boost(self._table, unique, members, chosen, self._options, self._sample_weight)
         except KeyboardInterrupt:
             return self._without_boost(reference, Ending.INTERRUPTED)
+        except OutOfTime:
+            return self._without_boost(reference, Ending.OUT_OF_TIME)
         self._boosts[key] = boost
         return boost
 
@@ -163,7 +186,13 @@ class Searches:
         known = dict(zip(selection.order.tolist(), selection.scores.tolist(), strict=True))
         order = list(dict.fromkeys([*self._limits.include, *known]))[: self._limits.n_features]
         scores = np.array([known.get(feature, np.nan) for feature in order])
-        return replace(selection, order=np.array(order, np.intp), scores=scores, ending=ending)
+        causes = tuple(Cause.CRITERION if feature in known else Cause.INCLUDED for feature in order)
+        return replace(selection, order=np.array(order, np.intp), scores=scores, ending=ending, causes=causes)
+
+
+def _key(criterion: Criterion, unique: Any) -> tuple[Any, ...]:
+    """What a boost depends on."""
+    return (unique if isinstance(unique, str) else id(unique), criterion if needs_reference(unique) else None)
 
 
 class _Scores:
@@ -213,8 +242,12 @@ class _Scores:
         return np.minimum(before, term) if self._criterion.fold == "min" else before + term
 
 
-class _OutOfTime(Exception):
-    """The time was used up within a step."""
+class _Step(NamedTuple):
+    """A feature that was selected."""
+
+    feature: int
+    score: float
+    cause: Cause
 
 
 def search(
@@ -232,10 +265,11 @@ def search(
     selection is marked incomplete.
     """
     table = memo.information.table
-    steps: list[tuple[int, float]] = []
+    steps: list[_Step] = []
     try:
-        ending = _search(memo, criterion, limits, beta, boost, progress, steps)
-    except _OutOfTime:
+        with until(limits.ends):
+            ending = _search(memo, criterion, limits, beta, boost, progress, steps)
+    except OutOfTime:
         ending = Ending.OUT_OF_TIME
     except KeyboardInterrupt:
         ending = Ending.INTERRUPTED
@@ -244,29 +278,28 @@ def search(
     return Selection(
         criterion=criterion.name,
         beta=beta,
-        order=np.array([feature for feature, _ in steps], np.intp),
-        scores=np.array([score for _, score in steps], np.float64),
+        order=np.array([step.feature for step in steps], np.intp),
+        scores=np.array([step.score for step in steps], np.float64),
         names=table.names,
         relevance=relevance,
         unique_relevance=None if boost is None else boost.values[: table.n_features].copy(),
         ending=ending,
         settings={"max_seconds": limits.max_seconds},
+        causes=tuple(step.cause for step in steps),
     )
 
 
-def candidates_of(memo: Memo, limits: Limits) -> tuple[Columns, Columns]:
-    """Columns that a search may choose, and the shuffled copies that it must beat."""
-    table = memo.information.table
-    free = np.setdiff1d(table.features, [*limits.include, *limits.exclude])
-    probes = free + table.n_features if limits.probes else free[:0]
-    return _most_relevant(memo, free, limits.max_candidates), _most_relevant(memo, probes, limits.max_candidates)
+def candidates_of(memo: Memo, limits: Limits) -> Columns:
+    """Columns that a search may choose in ascending order: of too many the most relevant, ties go to the lowest."""
+    free, most = _free_columns(memo.information.table, limits), limits.max_candidates
+    if most is None or len(free) <= most:
+        return free
+    return np.sort(free[np.argsort(-memo.relevance(free), kind="stable")[:most]])
 
 
-def _most_relevant(memo: Memo, columns: Columns, most: int | None) -> Columns:
-    """The most relevant of some columns in ascending order; ties go to the lowest."""
-    if most is None or len(columns) <= most:
-        return columns
-    return np.sort(columns[np.argsort(-memo.relevance(columns), kind="stable")[:most]])
+def _free_columns(table: Table, limits: Limits) -> Columns:
+    """Columns that are neither forced nor excluded."""
+    return np.setdiff1d(table.features, [*limits.include, *limits.exclude])
 
 
 def _search(
@@ -276,69 +309,102 @@ def _search(
     beta: float,
     boost: Boost | None,
     progress: Progress | None,
-    steps: list[tuple[int, float]],
+    steps: list[_Step],
 ) -> Ending:
     """Append steps until the search ends by itself; returns why it ended."""
     table, include = memo.information.table, limits.include
-    candidates, probes = candidates_of(memo, limits)
-    scores = _Scores(memo, criterion, np.concatenate([table.features, probes]))
+    candidates = candidates_of(memo, limits)
+    scores = _Scores(memo, criterion, table.features)
     n_wanted = min(limits.n_features, len(candidates) + len(include))
     while len(steps) < n_wanted:
         if limits.out_of_time:
-            raise _OutOfTime
-        selected = np.array([feature for feature, _ in steps], np.intp)
-        pool = np.concatenate([np.setdiff1d(candidates, selected, assume_unique=True), probes])
-        if len(steps) < len(include):
+            raise OutOfTime
+        selected = np.array([step.feature for step in steps], np.intp)
+        pool, allowed = np.setdiff1d(candidates, selected, assume_unique=True), None
+        forced = len(steps) < len(include)
+        if forced:
             pool = np.array([include[len(steps)]], np.intp)
-        best, score = _best(scores, pool, selected, beta, boost, limits, table.n_features)
-        if best >= table.n_features:
-            return Ending.SHUFFLED
-        steps.append((best, score))
+        elif limits.evidence is not None:
+            allowed = np.isin(pool, limits.evidence.adding(selected))
+            if not allowed.any():
+                return Ending.NOTHING_ADDS
+        step = _best(scores, pool, selected, beta, boost, limits, allowed)
+        steps.append(step._replace(cause=Cause.INCLUDED) if forced else step)
         if progress is not None:
             progress(len(steps), n_wanted)
     return Ending.EXHAUSTED if n_wanted < limits.n_features else Ending.ASKED
 
 
 def _best(
-    scores: _Scores, pool: Columns, selected: Columns, beta: float, boost: Boost | None, limits: Limits, n_features: int
-) -> tuple[int, float]:
-    """The candidate with the best score, and the score."""
+    scores: _Scores,
+    pool: Columns,
+    selected: Columns,
+    beta: float,
+    boost: Boost | None,
+    limits: Limits,
+    allowed: NDArray[np.bool_] | None,
+) -> _Step:
+    """The candidate with the best score, among those that are allowed."""
     # A spread over all candidates takes the scores of all candidates, so nothing can be left out then.
     boosted = boost is not None and beta > 0
     lazy = scores.can_only_fall and not (boosted and boost is not None and boost.rescale)
     scores.update(pool, selected[:1] if lazy else selected)
     while True:
-        values = scores.of(pool, len(selected))
+        values = plain = scores.of(pool, len(selected))
         if boosted and boost is not None:
-            values = boost.blend(values, pool, selected, beta)
+            values = boost.blend(plain, pool, selected, beta, allowed)
+        # Others than the allowed ones still have their part in the spread that a boost is brought to.
+        values = _among(values, allowed)
         behind = ~scores.up_to_date(pool, len(selected))
         best = values[~behind].max(initial=-np.inf)
         tied = values >= best - _TIE * max(1.0, abs(best))
         promising = np.flatnonzero(behind & tied)
         if len(promising) == 0:
-            # A feature must do better than shuffled ones, which stand behind all features.
-            place = int(np.flatnonzero(tied)[-1 if limits.probes and pool[tied][-1] >= n_features else 0])
-            return int(pool[place]), float(values[place])
+            place = int(np.flatnonzero(tied)[0])
+            cause = Cause.CRITERION
+            if boosted and boost is not None and not _is_best(_among(plain, allowed), place):
+                known = _among(boost.without_stepwise(plain, pool, selected, beta), allowed)
+                cause = Cause.UNKNOWN if behind.any() else _cause(boost, known, place)
+            return _Step(int(pool[place]), float(values[place]), cause)
         if limits.out_of_time:
-            raise _OutOfTime
+            raise OutOfTime
         promising = promising[np.argsort(-values[promising], kind="stable")[:_BATCH]]
         scores.update(pool[promising], selected)
 
 
+def _among(values: Values, allowed: NDArray[np.bool_] | None) -> Values:
+    return values if allowed is None else np.where(allowed, values, -np.inf)
+
+
+def _is_best(values: Values, place: int) -> bool:
+    """Whether nothing is better than the value at a place, but for rounding."""
+    best = values.max()
+    return bool(values[place] >= best - _TIE * max(1.0, abs(best)))
+
+
+def _cause(boost: Boost, known: Values, place: int) -> Cause:
+    """Which kind of unique relevance made a candidate the best; `known` are the scores without the stepwise kind."""
+    if not boost.rescale:
+        return Cause.UNIQUE
+    return Cause.REFERENCE if _is_best(known, place) and boost.share < 1 else Cause.SELECTED
+
+
 def _n_features(table: Table, wanted: Any) -> tuple[int, bool]:
-    """How many features to select at most, and whether to stop at a shuffled one."""
+    """How many features to select at most, and whether to stop where nothing adds anything."""
     n_features = len(table.features)
-    if isinstance(wanted, Integral) and wanted == DEFAULT_N_FEATURES:
-        return min(DEFAULT_N_FEATURES, n_features), False
-    if isinstance(wanted, str) and wanted == "auto":
-        return n_features, True
-    if isinstance(wanted, Integral) and not isinstance(wanted, bool) and 1 <= int(wanted) <= table.n_features:
+    if isinstance(wanted, str) and wanted in ("auto", "all"):
+        return n_features, wanted == "auto"
+    if isinstance(wanted, Integral) and not isinstance(wanted, bool) and int(wanted) >= 1:
+        if int(wanted) > table.n_features and wanted != DEFAULT_N_FEATURES:
+            # Only to name a number is no reason to end with an error, nor to say nothing.
+            message = f"n_features_to_select={wanted}, but there are {table.n_features} features: all are selected"
+            warnings.warn(message, UnirelWarning, stacklevel=4)
         return min(int(wanted), n_features), False
     if isinstance(wanted, Real) and not isinstance(wanted, Integral) and 0 < float(wanted) <= 1:
         return max(1, int(round(float(wanted) * n_features, 9))), False  # 0.29 of 100 is 29, not 28.999...
     raise ValueError(
         f"n_features_to_select={wanted!r} must be a whole number from 1 to {table.n_features} (the number of features),"
-        " a share above 0 and up to 1.0, or 'auto'"
+        " a share above 0 and up to 1.0, 'all' or 'auto'"
     )
 
 

@@ -1,7 +1,7 @@
 """A selector that drops into any scikit-learn pipeline, and what it shares with its cross-validated sibling."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from numbers import Integral
 from typing import Any, Literal, Self
 
@@ -28,22 +28,27 @@ from unirel.options import (
     options_of,
     part_of,
 )
-from unirel.reading import is_frame, take_columns
+from unirel.parts.opening import column_names, is_parted, open_table, take_parted, taken_names
+from unirel.reading import collected, is_frame, is_lazy, take_columns, take_named
 from unirel.results import Ending, Selection
 from unirel.search import select
 from unirel.table import Table
+from unirel.work import READING_SECONDS, end_of, until
 
 
 class BaseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     """Reads a table, keeps a selection and gives its columns; subclasses decide how to search."""
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: Any, *, by_name: bool = False) -> Any:
         """Reduce `X` to the selected features, in the order in which they stand in `X`.
 
         Parameters
         ----------
         X : array or frame of shape (n_samples, n_features)
-            Columns as in `fit`.
+            Columns as in `fit`. Of a polars LazyFrame only the selected columns are collected.
+        by_name : bool
+            Take the selected columns of a frame by their names, wherever they stand and whatever else there is. As
+            scikit-learn wants it, columns are otherwise refused that are not those of `fit` in the same order.
 
         Returns
         -------
@@ -51,8 +56,15 @@ class BaseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
             A frame of the same library for a frame, unless `set_output` asks for another one; otherwise an array.
         """
         check_is_fitted(self)
-        X = self._check_table(X, reset=False)
-        return take_columns(X, self.get_support(indices=True), self._wanted_library())
+        if is_parted(X):
+            return take_parted(X, self)
+        chosen = self.get_support(indices=True)
+        if not by_name and not is_lazy(X):
+            return take_columns(self._check_table(X, reset=False), chosen, self._wanted_library())
+        if not by_name:
+            self._check_table(collected(X.head(0)), reset=False)  # the names are checked before anything is read
+        names = [self.columns_[position].name for position in chosen.tolist()]
+        return take_named(X, names, self._wanted_library())
 
     def inverse_transform(self, X: Any) -> Any:
         """Put the selected features back to their places, with zeros for all others.
@@ -67,7 +79,7 @@ class BaseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         ndarray or sparse array of shape (n_samples, n_features)
         """
         support = self.get_support()
-        array = check_array(X, dtype=None, accept_sparse="csc", ensure_all_finite=False)
+        array = check_array(X, dtype=None, accept_sparse="csc", ensure_all_finite=False, ensure_min_features=0)
         if array.shape[1] != support.sum():
             raise ValueError(f"X has {array.shape[1]} columns, but {support.sum()} features were selected")
         if issparse(array):
@@ -117,8 +129,16 @@ class BaseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     def _wanted_library(self) -> str:
         return str(getattr(self, "_output_library", None) or get_config()["transform_output"])
 
-    def _check_table(self, X: Any, *, reset: bool) -> Any:
+    def _check_table(self, X: Any, *, reset: bool, taken: Collection[str] = ()) -> Any:
         """Check shape and names the way scikit-learn does; what the columns hold is looked at when they are read."""
+        if is_parted(X):
+            names = [name for name in column_names(X) if name not in taken]
+            self.n_features_in_ = len(names)
+            if hasattr(X, "columns") or hasattr(X, "schema"):
+                self.feature_names_in_ = np.array(names, object)
+            elif hasattr(self, "feature_names_in_"):
+                del self.feature_names_in_
+            return X
         if is_frame(X):
             return validate_data(self, X, reset=reset, skip_check_array=True)
         if issparse(X):
@@ -131,8 +151,8 @@ class BaseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         # numpy turns a list that mixes numbers and texts into texts.
         return np.array(X, dtype=object) if array.dtype.kind == "U" else array
 
-    def _read(self, X: Any, y: Any, options: SelectorOptions) -> Table:
-        """Read a table whose shape has been checked."""
+    def _read(self, X: Any, y: Any, options: SelectorOptions, sample_weight: Any = None) -> tuple[Table, Any]:
+        """Read a table whose shape has been checked; weights of parts of it stay with them."""
         shape: tuple[int, ...] = getattr(y, "shape", ())
         if len(shape) == 2 and shape[1] == 1:
             warnings.warn(
@@ -141,14 +161,14 @@ class BaseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
                 DataConversionWarning,
                 stacklevel=3,
             )
-        return Table.from_data(X, y, **part_of(ReadingOptions, options))
+        return open_table(X, y, part_of(ReadingOptions, options), sample_weight)
 
     def _searcher(self) -> "BURSelector":
         """The selector whose options count."""
         raise TypeError(f"{type(self).__name__} does not say what to search with")
 
     def _keep(self, table: Table, selection: Selection, wanted: Any) -> None:
-        """Set what a fitted selector has; refuse an empty selection, and warn of an incomplete one.
+        """Set what a fitted selector has, and warn of a selection that is empty or incomplete.
 
         What Ctrl-C has left is kept as well, but the interrupt goes on: a loop around `fit` must not go on with it.
         """
@@ -161,6 +181,8 @@ class BaseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         self.columns_ = table.columns
         self.support_ = np.zeros(table.n_features, dtype=bool)
         self.support_[selection.order] = True
+        if table.is_parted:
+            self.edges_ = table.edges  # type: ignore[attr-defined]
         self.ranking_ = _rank(self.support_, selection.relevance)
         if selection.interrupted:
             raise KeyboardInterrupt(f"interrupted; the {len(selection)} features that were selected are kept")
@@ -193,6 +215,8 @@ class BURSelector(BaseSelector):
         As boosted; None if nothing was boosted.
     selection_ : Selection
         All of this in one object, with `to_frame()` and `to_dict()`.
+    edges_ : dict
+        Edges of the bins of continuous columns, to be passed as `binning`; only if `X` was read in parts.
     columns_ : tuple of Column
         Name, kind and the reason for it, of every feature and, last, of the target.
     n_features_in_ : int
@@ -220,7 +244,7 @@ class BURSelector(BaseSelector):
     def __init__(
         self,
         criterion: str | Criterion = "jmim",
-        n_features_to_select: int | float | Literal["auto"] = DEFAULT_N_FEATURES,
+        n_features_to_select: int | float | Literal["auto", "all"] = DEFAULT_N_FEATURES,
         *,
         beta: float = 0.5,
         unique_relevance: Any = "both",
@@ -234,6 +258,7 @@ class BURSelector(BaseSelector):
         n_bins: int | Literal["auto"] = 8,
         binning: str = "frequency",
         correction: str | None = None,
+        scratch: str | None = None,
         kinds: Kinds | None = None,
         target_kind: str = "auto",
         missing: str = "level",
@@ -241,6 +266,7 @@ class BURSelector(BaseSelector):
         exclude: Sequence[int | str] = (),
         max_candidates: int | Literal["auto"] | None = "auto",
         max_seconds: float | None = None,
+        alpha: float = 0.05,
         random_state: int | None = 0,
         n_jobs: int | None = None,
         verbose: bool = False,
@@ -259,6 +285,7 @@ class BURSelector(BaseSelector):
         self.n_bins = n_bins
         self.binning = binning
         self.correction = correction
+        self.scratch = scratch
         self.kinds = kinds
         self.target_kind = target_kind
         self.missing = missing
@@ -266,6 +293,7 @@ class BURSelector(BaseSelector):
         self.exclude = exclude
         self.max_candidates = max_candidates
         self.max_seconds = max_seconds
+        self.alpha = alpha
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -301,9 +329,10 @@ class BURSelector(BaseSelector):
         ----------
         X : array or frame of shape (n_samples, n_features)
             numpy array, list of rows, pandas, polars or pyarrow frame; columns of numbers, texts or categories, with
-            or without missing values.
+            or without missing values. A `pyarrow.dataset.Dataset`, a Dask frame or array is read in parts.
         y : array or series of shape (n_samples,)
-            The target: class labels of any type, or numbers.
+            The target: class labels of any type, or numbers. Of a dataset or a Dask frame also the name of a column,
+            which is no feature then.
         sample_weight : array of shape (n_samples,), optional
             How many rows each row stands for; a row of weight 0 is as good as not there. For estimators that count.
 
@@ -311,10 +340,13 @@ class BURSelector(BaseSelector):
         -------
         self
         """
-        X = self._check_table(X, reset=True)
+        X = self._check_table(collected(X), reset=True, taken=taken_names(X, y, sample_weight))
         options = self.options()
-        table = self._read(X, y, options)
-        (selection,) = select(table, [options["criterion"]], [options["beta"]], options, sample_weight)
+        ends = end_of(options["max_seconds"])
+        with until(ends + READING_SECONDS):
+            table, sample_weight = self._read(X, y, options, sample_weight)
+        with until(ends):
+            (selection,) = select(table, [options["criterion"]], [options["beta"]], options, sample_weight)
         self._keep(table, selection, self.n_features_to_select)
         return self
 
@@ -340,15 +372,17 @@ class BURSelector(BaseSelector):
 
 
 def check_selection(selection: Selection, wanted: Any) -> None:
-    """Refuse an empty selection, and warn of one that was stopped."""
-    if len(selection) == 0:
+    """Refuse a selection that was stopped before it had anything, and warn of one that is empty or was stopped."""
+    if len(selection) == 0 and selection.complete:
+        warnings.warn(
+            f"n_features_to_select={wanted!r} selects nothing: {selection.reason}. Pass a number of features to have "
+            "the best of them all the same.",
+            UnirelWarning,
+            stacklevel=4,
+        )
+    elif len(selection) == 0:
         if selection.interrupted:
             raise KeyboardInterrupt("interrupted before the first feature was selected")
-        if selection.complete:
-            raise ValueError(
-                f"n_features_to_select={wanted!r} selects nothing: {selection.reason}, so no feature is seen to tell "
-                "about y; pass a number of features"
-            )
         raise TimeoutError(f"no feature was selected: {selection.reason}; give more with max_seconds=")
     if selection.ending is Ending.OUT_OF_TIME:
         of_wanted = f" of {wanted}" if isinstance(wanted, Integral) else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple, Unpack
 
@@ -19,7 +19,6 @@ from unirel.reading import (
     IGNORED,
     KINDS,
     UNKNOWN,
-    Names,
     Positions,
     Source,
     find_column,
@@ -34,6 +33,8 @@ __all__ = ["Column", "Columns", "Kind", "Kinds", "Table", "average_ranks"]
 _BLOCK = 2**15
 # Numbers below this can be squared and added up.
 _SAFE = 1e100
+# Squares of numbers below this vanish, or lose digits.
+_TINY = 1e-150
 
 
 class Table:
@@ -45,16 +46,13 @@ class Table:
     Attributes
     ----------
     columns : Columns
-        A sequence of `Column`: features, then their shuffled copies if there are any, then the columns conditioned
-        on, then the target.
+        A sequence of `Column`: features, then the columns conditioned on, then the target.
     n_samples : int
         Number of rows of the input.
     n_features : int
         Features, ignored ones included, so that positions are those of the input.
     classes : ndarray or None
         Labels of a discrete target in the order of its codes; None for a continuous one.
-    probes : ndarray of int
-        Positions of the shuffled copies, one of each feature that is not ignored; empty if there are none.
 
     Notes
     -----
@@ -80,19 +78,19 @@ class Table:
            [0, 1, 0]], dtype=uint8), array([2, 2]))
     """
 
+    is_parted = False  # whether the rows are elsewhere, in several parts
+
     def __init__(
         self,
         columns: Columns,
         n_features: int,
         classes: NDArray[Any] | None,
-        contents: _Contents | _Shuffled,
-        probes: Positions | None = None,
+        contents: _Contents | _Moved,
     ) -> None:
         self.columns = columns
         self.n_samples = columns.n_samples
         self.n_features = n_features
         self.classes = classes
-        self.probes: Positions = np.empty(0, np.intp) if probes is None else probes
         self._contents = contents
 
     @property
@@ -141,8 +139,7 @@ class Table:
     @cached_property
     def given(self) -> Positions:
         """Positions of the columns conditioned on that are not ignored."""
-        start = self.n_features + self.n_features * (len(self.probes) > 0)
-        return start + np.flatnonzero(self.columns.facts.kinds[start : self.target] != IGNORED)
+        return self.n_features + np.flatnonzero(self.columns.facts.kinds[self.n_features : self.target] != IGNORED)
 
     @cached_property
     def discrete(self) -> NDArray[np.bool_]:
@@ -182,6 +179,26 @@ class Table:
         """Numbers of continuous columns as they were given, one row each, NaN where they are missing."""
         return self._contents.numbers_of(self._of_kind(columns, CONTINUOUS))
 
+    def line_block(self, columns: Sequence[int] | Positions) -> NDArray[np.floating[Any]]:
+        """Columns to be looked at one by one: rows of `values`, but standardised numbers with the digits of the input.
+
+        A single column needs no scale, and without one its ties are exactly those of the input. Only powers of two are
+        divided by, so that differences stay below `far`.
+        """
+        chosen = np.asarray(columns, np.intp)
+        values = self.values[chosen]
+        numeric = self.continuous[chosen]
+        if self._contents.scale != "standard" or values.dtype != np.float64 or not numeric.any():
+            return values
+        numbers = self._contents.numbers_of(chosen[numeric])
+        missing = np.isnan(numbers)
+        numbers[missing] = 0
+        largest = np.maximum(-numbers.min(axis=1, keepdims=True), numbers.max(axis=1, keepdims=True))
+        numbers = np.ldexp(numbers, -np.frexp(largest)[1])
+        numbers[missing] = 4 * self.far
+        values[numeric] = numbers
+        return values
+
     def sparse_block(self, columns: Sequence[int] | Positions) -> SparseBlock:
         """Stored entries of discrete features of a sparse table, and their codes."""
         return self._contents.sparse_block(self._of_kind(columns, DISCRETE))
@@ -206,21 +223,12 @@ class Table:
     def renamed(self, names: Sequence[str]) -> Table:
         """The table with other names for its features."""
         columns = Columns([tuple(names), self.columns.names[self.n_features :]], self.columns.facts, self.n_samples)
-        return Table(columns, self.n_features, self.classes, self._contents, self.probes)
+        return Table(columns, self.n_features, self.classes, self._contents)
 
-    def with_probes(self, random_state: int | None) -> Table:
-        """The table with a shuffled copy of every feature behind the features.
-
-        A shuffled copy tells nothing about the target but is distributed like the original. Its rows are shuffled
-        when it is asked for.
-        """
-        if isinstance(self._contents, _Shuffled):
-            raise ValueError("the table has shuffled copies already; start from the one without")
-        names, n = self.columns.names, self.n_features
-        contents = _Shuffled(self._contents, (self.n_samples, len(names)), n, random_state)
-        parts = [names[:n], Names("{} (shuffled)", names[:n]), names[n:]]
-        columns = Columns(parts, self.columns.facts.take(contents.origins), self.n_samples)
-        return Table(columns, n, self.classes, contents, n + self.features)
+    def moved(self, columns: Sequence[int] | Positions, order: Positions) -> Table:
+        """The table with the rows of some columns in another order, a permutation; all others stay where they are."""
+        contents = _Moved(self._contents, columns, order)
+        return Table(self.columns, self.n_features, self.classes, contents)
 
     def take(self, columns: Positions, rows: Positions) -> Table:
         """A small table of its own: some columns of some rows, and the target."""
@@ -234,10 +242,22 @@ class Table:
                 values[:, codes] = self.code_block(chosen[codes])[0][:, rows].T
             if len(numbers):
                 values[:, numbers] = self.continuous_block(chosen[numbers])[:, rows].T
+        return self.small(columns, values)
+
+    def small(self, columns: Positions, values: NDArray[np.float64]) -> Table:
+        """A table of some rows: codes and numbers of some columns and, last, of the target."""
         kinds = {place: KINDS[self.columns.facts.kinds[column]] for place, column in enumerate(columns.tolist())}
         target_kind: Any = KINDS[self.columns.facts.kinds[self.target]]
         scale: Any = self._contents.scale
         return Table.from_data(values[:, :-1], values[:, -1], kinds=kinds, target_kind=target_kind, scale=scale)
+
+    @cached_property
+    def class_sizes(self) -> NDArray[np.int64]:
+        """How many rows each class of a discrete target has."""
+        return np.bincount(self.codes(self.target))
+
+    def close(self) -> None:
+        """Give back what is kept elsewhere: nothing, if the table is in memory."""
 
     def _of_kind(self, columns: Sequence[int] | Positions, kind: int) -> Positions:
         """Columns as an array of positions, all of one kind."""
@@ -281,11 +301,18 @@ class Table:
         contents = _Contents(sources, asked, chosen["scale"])
         names = [source.names for source in sources]
         inputs = Columns(names, contents.facts(), n_samples)
-        _warn_of_ignored(inputs, np.concatenate(asked))
-        _check_inputs(inputs, n_features, chosen["missing"])
+        _warn_of_times(inputs, contents.since)
+        _warn_of_indexes(X, y)
+        check_inputs(inputs, n_features, np.concatenate(asked), chosen["missing"])
         kind = chosen["target_kind"]
         classes = contents.read_target(UNKNOWN if kind == "auto" else KINDS.index(kind))
         return cls(Columns(names, contents.facts(), n_samples), n_features, classes, contents)
+
+
+def check_inputs(inputs: Columns, n_features: int, asked: NDArray[np.int8], missing: str) -> None:
+    """Name what is ignored; refuse a table without features and, if asked to, missing values."""
+    _warn_of_ignored(inputs, asked)
+    _check_inputs(inputs, n_features, missing)
 
 
 def _warn_of_ignored(inputs: Columns, asked: NDArray[np.int8]) -> None:
@@ -295,7 +322,28 @@ def _warn_of_ignored(inputs: Columns, asked: NDArray[np.int8]) -> None:
     if left_out:
         listed = ", ".join(f"{column.name!r} ({column.reason})" for column in left_out)
         remedy = f"to use a column all the same, pass kinds={{{left_out[0].name!r}: 'discrete'}}"
-        warnings.warn(f"ignored {listed}; {remedy}", UnirelWarning, stacklevel=3)
+        warnings.warn(f"ignored {listed}; {remedy}", UnirelWarning, stacklevel=4)
+
+
+def _warn_of_times(inputs: Columns, since: Mapping[int, str]) -> None:
+    """Name the columns of dates, times and durations, and say what became of them."""
+    if since:
+        listed = ", ".join(f"{inputs[position].name!r} as {words}" for position, words in since.items())
+        remedy = f"to leave a column out, pass kinds={{{inputs[min(since)].name!r}: 'ignored'}}"
+        warnings.warn(f"read {listed}; {remedy}", UnirelWarning, stacklevel=3)
+
+
+def _warn_of_indexes(X: Any, y: Any) -> None:
+    """Say that rows are matched by position, where pandas would match them otherwise."""
+    ours: Any = getattr(X, "index", None)
+    theirs: Any = getattr(y, "index", None)
+    if hasattr(ours, "equals") and hasattr(theirs, "equals") and len(X) == len(y) and not ours.equals(theirs):
+        warnings.warn(
+            "X and y have different indexes; their rows are matched by position. If that is not meant, pass "
+            "y.loc[X.index]",
+            UnirelWarning,
+            stacklevel=3,
+        )
 
 
 def _check_inputs(inputs: Columns, n_features: int, missing: str) -> None:
@@ -348,6 +396,11 @@ class _Contents:
         classes = self._dense.read_target(self._sources[-1], kind)
         self._check_overflow()
         return classes
+
+    @property
+    def since(self) -> dict[int, str]:
+        """What the numbers of dates, times and durations are, by position, where nobody has given their kind."""
+        return {self._first + column: words for column, words in self._dense.since.items()}
 
     def facts(self) -> Facts:
         """What is known about all columns."""
@@ -428,7 +481,7 @@ class _Contents:
         return _Scaled(values, far, _find_unit(variances[: self._n_features]) if self.scale is None else 1.0)
 
     def _check_overflow(self) -> None:
-        """Refuse columns whose scaled values, or squares of their differences, would not be finite."""
+        """Refuse columns whose scaled values, or squares of their differences, would not be finite or would vanish."""
         largest = self._dense.largest
         if self.scale == "standard":
             for column in np.flatnonzero(largest >= _SAFE).tolist():
@@ -446,6 +499,9 @@ class _Contents:
             for column in np.flatnonzero(largest >= limit).tolist():
                 about = f"{self._label(column)} overflows (largest value {largest[column]:.3g})"
                 raise ValueError(f"{about}; divide it by a constant")
+            for column in np.flatnonzero((largest > 0) & (largest < _TINY)).tolist():
+                about = f"{self._label(column)} vanishes when it is squared (largest value {largest[column]:.3g})"
+                raise ValueError(f"{about}; multiply it by a constant, or leave scale='standard'")
 
     def _label(self, column: int) -> str:
         """What an error calls a dense column."""
@@ -457,71 +513,71 @@ class _Contents:
         return source.label(position)
 
 
-class _Shuffled:
-    """Contents with a shuffled copy of each feature behind the features; it is shuffled when it is asked for."""
+class _Moved:
+    """Contents in which the rows of some columns are moved together, when they are asked for.
 
-    def __init__(self, contents: _Contents, shape: tuple[int, int], n_features: int, random_state: Any) -> None:
-        self._n_samples, n_columns = shape
-        features = np.arange(n_features)
-        self.origins: Positions = np.concatenate([features, features, np.arange(n_features, n_columns)])
-        self.sparse, self.scale = contents.sparse, contents.scale
-        self._contents, self._n_features = contents, n_features
-        self._start = np.random.PCG64(int(np.random.default_rng(random_state).integers(2**63))).state
+    Parameters
+    ----------
+    contents : _Contents or _Moved
+        What is moved.
+    columns : sequence of int
+        Columns whose rows are moved.
+    order : ndarray of int
+        The row that comes first, second and so on.
+    """
+
+    def __init__(self, contents: _Contents | _Moved, columns: Sequence[int] | Positions, order: Positions) -> None:
+        self.sparse: SparseColumns | None = contents.sparse
+        self.scale: str | None = contents.scale
+        self._contents = contents
+        self._columns, self._order = np.asarray(columns, np.intp), order
+        self._places = np.argsort(order)
 
     def codes_of(self, columns: Positions) -> Codes:
         """Codes of discrete columns, one row each."""
-        return self._shuffle(self._contents.codes_of(self.origins[columns]), columns)
+        return self._move(self._contents.codes_of(columns), columns)
 
     def numbers_of(self, columns: Positions) -> NDArray[np.float64]:
         """Numbers of continuous columns, one row each, NaN where they are missing."""
-        return self._shuffle(self._contents.numbers_of(self.origins[columns]), columns)
+        return self._move(self._contents.numbers_of(columns), columns)
 
     def sparse_block(self, columns: Positions) -> SparseBlock:
         """Entries of discrete sparse columns and their codes."""
-        block = self._contents.sparse_block(self.origins[columns])
+        block = self._contents.sparse_block(columns)
         return block._replace(rows=self._move_entries(block.starts, block.rows, columns))
 
     def sparse_numbers(self, columns: Positions) -> SparseNumbers:
         """Entries of continuous sparse columns."""
-        block = self._contents.sparse_numbers(self.origins[columns])
+        block = self._contents.sparse_numbers(columns)
         return block._replace(rows=self._move_entries(block.starts, block.rows, columns))
 
     @cached_property
     def scaled(self) -> _Scaled:
         """All columns as rows of one matrix, see `Table`."""
         values, far, unit = self._contents.scaled
-        return _Scaled(self._shuffle(values[self.origins], np.arange(len(self.origins))), far, unit)
+        return _Scaled(self._move(values, np.arange(len(values))), far, unit)
 
-    def _orders(self, columns: Positions) -> Iterator[tuple[int, Positions]]:
-        """Which of the columns are copies, and where their rows go."""
-        bits = np.random.PCG64(0)
-        for place in np.flatnonzero((columns >= self._n_features) & (columns < 2 * self._n_features)).tolist():
-            # Each copy has a part of the random numbers for itself, so it is the same whoever asks for it.
-            bits.state = self._start
-            bits.advance(int(columns[place]) << 64)
-            yield place, np.random.Generator(bits).permutation(self._n_samples)
-
-    def _shuffle(self, rows: NDArray[Any], columns: Positions) -> NDArray[Any]:
-        rows = rows if rows.flags.owndata else rows.copy()  # The contents' own rows must stay as they are.
-        for place, order in self._orders(columns):
-            rows[place, order] = rows[place].copy()
+    def _move(self, rows: NDArray[Any], columns: Positions) -> NDArray[Any]:
+        rows = rows.copy()  # The contents' own rows must stay as they are.
+        moved = np.isin(columns, self._columns)
+        rows[moved] = rows[moved][:, self._order]
         return rows
 
     def _move_entries(
         self, starts: NDArray[np.int64], rows: NDArray[np.integer[Any]], columns: Positions
     ) -> NDArray[np.integer[Any]]:
         rows = rows.copy()
-        for place, order in self._orders(columns):
+        for place in np.flatnonzero(np.isin(columns, self._columns)).tolist():
             entries = slice(starts[place], starts[place + 1])
-            rows[entries] = order[rows[entries]]
+            rows[entries] = self._places[rows[entries]]
         return rows
 
 
 def _scale_rows(rows: NDArray[np.float64], scale: str | None) -> NDArray[np.float64]:
     """Scale rows without missing values in place; return the variances of those that are left alone and vary."""
     if scale is None:
-        varies = rows.min(axis=1) < rows.max(axis=1)
-        return np.asarray(np.where(varies, rows.var(axis=1), np.nan))
+        ordered = np.sort(rows, axis=1)
+        return np.asarray(np.where(ordered[:, 0] < ordered[:, -1], ordered.var(axis=1), np.nan))
     if scale == "rank":
         for row in rows:
             row[:] = average_ranks(row)
@@ -530,16 +586,23 @@ def _scale_rows(rows: NDArray[np.float64], scale: str | None) -> NDArray[np.floa
 
 
 def _standardise(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Centre rows in place and divide them by their deviations, which are returned; not finite for an overflow."""
+    """Shift rows in place by their medians and divide them by their deviations; not finite for an overflow.
+
+    A median is a value of the row, so that the values around it are shifted without rounding, and equal differences
+    stay equal however far away others are: subtracting a mean that one huge value has carried off would tear them
+    apart. Sums are taken over sorted values, so the order of the samples cannot show.
+    """
     with np.errstate(over="ignore", invalid="ignore"):
-        lowest, highest = rows.min(axis=1, keepdims=True), rows.max(axis=1, keepdims=True)
-        largest = np.maximum(-lowest, highest)
-        rows /= np.where(largest < 1e-100, largest, 1)  # Squares of tiny values vanish, but units must not matter.
-        rows -= rows.sum(axis=1, keepdims=True) / rows.shape[1]
-        # Rounding would give a constant column a tiny deviation, and dividing by it would make noise.
-        rows[(lowest == highest)[:, 0]] = 0
-        deviations = np.sqrt((rows * rows).sum(axis=1, keepdims=True) / rows.shape[1])
-        deviations[deviations == 0] = 1
+        largest = np.maximum(-rows.min(axis=1, keepdims=True), rows.max(axis=1, keepdims=True))
+        # Squares of tiny values vanish, but units must not matter; a power of two changes no digit.
+        rows /= np.where(largest < 1e-100, np.ldexp(1.0, np.frexp(largest)[1]), 1)
+        ordered = np.sort(rows, axis=1)
+        middle = ordered[:, [(rows.shape[1] - 1) // 2]]
+        rows -= middle
+        ordered -= middle
+        ordered -= ordered.sum(axis=1, keepdims=True) / rows.shape[1]
+        deviations = np.sqrt((ordered * ordered).sum(axis=1, keepdims=True) / rows.shape[1])
+        deviations[~rows.any(axis=1)] = 1
         rows /= deviations
     return np.asarray(deviations)
 

@@ -26,6 +26,7 @@ from unirel.options import (
     documented,
     part_of,
 )
+from unirel.parts.table import PartedTable
 from unirel.table import Table
 from unirel.work import Progress, progress_of
 
@@ -223,11 +224,11 @@ class Sample:
         self, table: Table, columns: Columns, options: SearchOptions, sample_weight: Values | None = None
     ) -> None:
         most, self._positions = options["unique_samples"], np.arange(len(table.columns))
-        if table.is_sparse or sample_weight is not None or (most is not None and most < table.n_samples):
+        elsewhere = table.is_sparse or table.is_parted
+        if elsewhere or sample_weight is not None or (most is not None and most < table.n_samples):
             rng = np.random.default_rng(options["random_state"])
-            rows = choose_by_class(table, _repeat(table.n_samples, sample_weight, rng), most, rng)
             self._positions[columns] = np.arange(len(columns))
-            table = table.take(columns, rows)
+            table = sample_table(table, columns, most, rng, sample_weight)
         self.credit = _credit(table)
         finder = UniqueFinder(table, "reference", metric=options["metric"], n_jobs=options["n_jobs"])
         with warnings.catch_warnings():
@@ -244,6 +245,30 @@ class Sample:
         return _beside_reference(self._information, self._positions[members], self._positions[others]).values
 
 
+def sample_table(
+    table: Table, columns: Columns, most: int | None, rng: np.random.Generator, sample_weight: Values | None = None
+) -> Table:
+    """A small table of some columns of some rows: of each class its share, but enough for a ball if it has them."""
+    if not isinstance(table, PartedTable):
+        return table.take(columns, choose_by_class(table, _repeat(table.n_samples, sample_weight, rng), most, rng))
+    state = None
+    if table.weights is not None:  # Every row takes a random number, in the part where it is.
+        state = rng.bit_generator.state
+        rng.bit_generator.advance(table.n_samples)  # type: ignore[attr-defined]
+    return table.sample(columns, lambda sizes: _draw(sizes, most, rng, table.classes is not None), state)
+
+
+def _draw(sizes: NDArray[np.int64], most: int | None, rng: np.random.Generator, by_class: bool) -> list[Columns]:
+    """Which rows of each class are taken, from how many it has."""
+    total = int(sizes.sum())
+    if most is None or most >= total:
+        return [np.arange(size) for size in sizes.tolist()]
+    if not by_class:
+        return [rng.choice(total, most, replace=False)]
+    wanted = [min(size, max(_REFERENCE_NEIGHBORS + 1, round(size * most / total))) for size in sizes.tolist()]
+    return [rng.choice(size, own, replace=False) for size, own in zip(sizes.tolist(), wanted, strict=True)]
+
+
 def _repeat(n_samples: int, sample_weight: Values | None, rng: np.random.Generator) -> Columns:
     """All rows, each as often as its weight says; weights that are not whole are rounded up or down at random."""
     rows = np.arange(n_samples)
@@ -257,14 +282,10 @@ def choose_by_class(table: Table, rows: Columns, most: int | None, rng: np.rando
     """Some of the rows in ascending order: of each class its share, but enough for a ball if it has them."""
     if most is None or most >= len(rows):
         return rows
-    if table.classes is None:
-        return np.sort(rng.choice(rows, most, replace=False))
-    codes = table.codes(table.target)[rows]
-    chosen = []
-    for label, size in enumerate(np.bincount(codes).tolist()):
-        wanted = min(size, max(_REFERENCE_NEIGHBORS + 1, round(size * most / len(rows))))
-        chosen.append(rng.choice(rows[codes == label], wanted, replace=False))
-    return np.sort(np.concatenate(chosen))
+    by_class = table.classes is not None
+    codes = table.codes(table.target)[rows] if by_class else np.zeros(len(rows), np.int32)
+    drawn = _draw(np.bincount(codes), most, rng, by_class)
+    return np.sort(np.concatenate([rows[codes == label][own] for label, own in enumerate(drawn)]))
 
 
 def _credit(table: Table) -> float:
@@ -321,24 +342,40 @@ class Boost:
     share: float = 0.0
     credit: float = 1.0
 
-    def blend(self, scores: Values, candidates: Columns, selected: Columns, beta: float) -> Values:
-        """(1 - beta) J + beta UR of the candidates; minus infinity for those that are too far behind to ask about."""
+    def blend(
+        self,
+        scores: Values,
+        candidates: Columns,
+        selected: Columns,
+        beta: float,
+        allowed: NDArray[np.bool_] | None = None,
+    ) -> Values:
+        """(1 - beta) J + beta UR of the candidates; minus infinity for those that are too far behind to ask about.
+
+        Candidates that are allowed to win are asked about before others.
+        """
+        blended = self.without_stepwise(scores, candidates, selected, beta)
+        if self.stepwise is None or len(selected) == 0:
+            return blended
+        later = beta * self.credit * self.share
+        order = np.lexsort([-blended] if allowed is None else [-blended, ~allowed])
+        best = np.sort(order[:_ASKED])
+        result = np.full(len(scores), -np.inf)
+        result[best] = blended[best]
+        result[best] += later * _to_spread_of(scores, self.stepwise.beside(selected, candidates[best]))
+        return result
+
+    def without_stepwise(self, scores: Values, candidates: Columns, selected: Columns, beta: float) -> Values:
+        """What `blend` makes of the scores before it looks beside the selected features."""
         if not self.rescale:
             return (1.0 - beta) * scores + beta * self.values[candidates]
         beta *= self.credit
         # Beside nothing, what a feature adds is its relevance, which is the score.
         later = beta * self.share
-        own = 1.0 - beta if len(selected) else 1.0 - beta + later
-        blended = own * scores
+        blended = (1.0 - beta if len(selected) else 1.0 - beta + later) * scores
         if self.share < 1:
             blended += (beta - later) * _to_spread_of(scores, self.values[candidates])
-        if self.stepwise is None or len(selected) == 0:
-            return blended
-        best = np.sort(np.argsort(-blended, kind="stable")[:_ASKED])
-        result = np.full(len(scores), -np.inf)
-        result[best] = blended[best]
-        result[best] += later * _to_spread_of(scores, self.stepwise.beside(selected, candidates[best]))
-        return result
+        return blended
 
 
 def _to_spread_of(scores: Values, unique: Values) -> Values:
@@ -360,7 +397,7 @@ def find_boost(
     options: SearchOptions,
     sample_weight: Values | None = None,
 ) -> Boost:
-    """Find what is boosted, for all columns that a search may ask about, shuffled copies of features included.
+    """Find what is boosted, for all columns that a search may ask about.
 
     `unique` is a kind or values, `reference` the first features of the unboosted run if the kind needs them. The kinds
     of the paper take the neighbours of the options, the others have their own number.
@@ -404,10 +441,9 @@ def _given_values(table: Table, values: Any) -> Values:
 
 
 def _for_all_columns(table: Table, values: Values) -> Values:
-    """Values of the features, and 0 for their shuffled copies, which tell nothing unique."""
+    """Values of the features, and NaN for other columns."""
     result = np.full(len(table.columns), np.nan)
     result[: table.n_features] = values
-    result[table.probes] = 0.0
     return result
 
 

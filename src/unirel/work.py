@@ -1,4 +1,4 @@
-"""Long work: the one place that starts threads, and progress as a callable `progress(done, total)`."""
+"""Long work: the one place that starts threads and keeps time; progress is a callable `progress(done, total)`."""
 
 import builtins
 import math
@@ -6,13 +6,90 @@ import sys
 import time
 import warnings
 from bisect import bisect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
+from threading import Thread
 from typing import Any, TextIO, TypeVar
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 Progress = Callable[[int, int], None]
+# By which reading, or what is said about a result, may go over a time budget: without it there is nothing to return.
+READING_SECONDS = 1.0
+
+
+class OutOfTime(TimeoutError):
+    """The time budget was used up within a piece of work."""
+
+
+@dataclass
+class _Limit:
+    """When work has to end, in seconds of the monotonic clock."""
+
+    ends: float
+
+
+_NO_LIMIT = _Limit(math.inf)
+_limit: ContextVar[_Limit] = ContextVar("limit")
+
+
+def end_of(max_seconds: float | None) -> float:
+    """The moment when a budget that begins now is used up, or one around it if that is earlier."""
+    ends = math.inf if max_seconds is None else time.monotonic() + max_seconds
+    return min(ends, _limit.get(_NO_LIMIT).ends)
+
+
+@contextmanager
+def until(ends: float) -> Iterator[None]:
+    """Let the work inside end at that moment: from then on `check_time` and `map_tasks` raise `OutOfTime`."""
+    token = _limit.set(_Limit(ends))
+    try:
+        yield
+    finally:
+        _limit.reset(token)
+
+
+def check_time() -> None:
+    """End the work if its time is used up."""
+    _check(_limit.get(_NO_LIMIT))
+
+
+def _check(limit: _Limit) -> None:
+    if limit.ends < math.inf and time.monotonic() > limit.ends:
+        raise OutOfTime("the time budget was used up before there was anything to return; give more with max_seconds=")
+
+
+def call_apart(function: Callable[..., Result], *arguments: Any) -> Result:
+    """Call a function in a thread of its own, so that Ctrl-C and the end of the time are noticed whatever it does.
+
+    Compiled code of others looks at neither for minutes. What it would have returned is then lost: the thread ends with
+    the program or, if it comes to work of ours, there.
+    """
+    check_time()
+    results: list[Result] = []
+    errors: list[BaseException] = []
+    inside = _Limit(math.inf)  # whoever waits keeps the time
+
+    def run() -> None:
+        _limit.set(inside)
+        try:
+            results.append(function(*arguments))
+        except BaseException as error:
+            errors.append(error)
+
+    thread = Thread(target=copy_context().run, args=(run,), daemon=True)
+    thread.start()
+    try:
+        while thread.is_alive():
+            thread.join(0.1)
+            check_time()
+    finally:
+        inside.ends = -math.inf
+    if errors:
+        raise errors[0]
+    return results[0]
 
 
 def map_tasks(
@@ -21,15 +98,21 @@ def map_tasks(
     """Results of `function` for every task, in the order of `tasks`.
 
     Threads, not processes: kernels release the GIL and share the table. `n_jobs` is read as in scikit-learn: None is
-    one thread unless a joblib context says otherwise, -1 one for each core.
+    one thread unless a joblib context says otherwise, -1 one for each core. The clock is looked at before each task.
     """
     from joblib import Parallel, delayed, effective_n_jobs  # slow to import, and not needed to name an option
 
     check_jobs(n_jobs)
+    limit = _limit.get(_NO_LIMIT)  # that of the caller, which other threads do not know
+
+    def in_time(task: Task) -> Result:
+        _check(limit)
+        return function(task)
+
     if len(tasks) < 2 or effective_n_jobs(n_jobs) == 1:
-        return _collect(map(function, tasks), len(tasks), progress)
+        return _collect(map(in_time, tasks), len(tasks), progress)
     pool = Parallel(n_jobs=n_jobs, require="sharedmem", return_as="generator")
-    running = pool(delayed(function)(task) for task in tasks)
+    running = pool(delayed(in_time)(task) for task in tasks)
     try:
         return _collect(running, len(tasks), progress)
     finally:
@@ -156,7 +239,50 @@ class Stages:
         self.step(0, 0)
 
 
+class Compiling:
+    """Says that kernels are being compiled, to whoever would look at nothing meanwhile.
+
+    Compiled kernels are kept on disk, so this is heard once per installation. Nobody is told before `announce`.
+    """
+
+    _SECONDS = 3.0  # between two lines
+
+    def __init__(self) -> None:
+        self._heard = False
+        self._depth = self._count = 0
+        self._start = self._told = 0.0
+
+    def announce(self) -> None:
+        """From now on say it on standard error."""
+        self._heard = True
+
+    def begin(self) -> None:
+        """A kernel is being compiled, maybe on behalf of another one."""
+        if self._depth == 0 and self._count == 0:
+            self._start = self._told = time.monotonic()
+            self._tell("compiling, once per installation; this takes some seconds")
+        self._depth += 1
+
+    def end(self) -> None:
+        """A kernel has been compiled."""
+        self._depth -= 1
+        self._count += 1
+        now = time.monotonic()
+        if now - self._told >= self._SECONDS:
+            self._told = now
+            self._tell(f"compiling, once per installation: {self._count} kernels in {now - self._start:.0f} s")
+
+    def _tell(self, text: str) -> None:
+        if self._heard:
+            print(f"unirel: {text}", file=sys.stderr, flush=True)
+
+
+COMPILING = Compiling()
+
+
 def progress_of(options: Mapping[str, Any], title: str) -> Progress | None:
     """What the options `progress` and `verbose` ask for."""
     wanted: Progress | None = options["progress"]
+    if options["verbose"]:
+        COMPILING.announce()
     return ProgressBar(title) if wanted is None and options["verbose"] else wanted

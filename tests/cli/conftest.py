@@ -31,10 +31,11 @@ class Finished:
 def unirel(capsys, monkeypatch):
     """Run the command line as `unirel("select", "data.csv", ..., stdin=b"...")`."""
     from unirel.cli import main
-    from unirel.work import ProgressBar
+    from unirel.work import COMPILING, ProgressBar
 
     # A slow machine must not add lines to what is said.
     monkeypatch.setattr(ProgressBar, "_LOG_SECONDS", float("inf"))
+    monkeypatch.setattr(COMPILING, "announce", lambda: None)
 
     def run(*arguments, stdin=None):
         if stdin is not None:

@@ -32,6 +32,55 @@ def test_relevance_equals_that_of_the_library(unirel):
     assert found["entropy"] == pytest.approx(1.0986, abs=1e-4)
 
 
+def test_relevance_with_a_test(unirel, table):
+    done = unirel("relevance", table, "-t", "class", "--test", "--permutations", 199)
+    assert done.code == 0
+    lines = done.out.splitlines()
+    assert lines[0].split() == ["rank", "name", "kind", "missing", "relevance", "p-value", "adjusted", "significant"]
+    answers = {line.split()[1]: line.split()[-1] for line in lines[2:6]}
+    assert answers == {"a": "yes", "copy": "yes", "b": "no", "noise": "no"}  # there are too few rows to see 'b'
+    words = " ".join(done.out.split())
+    assert "2 of 4 features are significant: of such a list, 5% or less are expected to be there by chance." in words
+    assert "how often one that has nothing to do with 'class' would tell at least as much" in words
+
+
+def test_a_tested_relevance_equals_that_of_the_library(unirel):
+    from sklearn.datasets import load_iris
+
+    from unirel import relevance_test
+
+    found = json.loads(unirel("relevance", "iris", "--test", "--permutations", 50, "--seed", 3, "--json").out)
+    test = relevance_test(*load_iris(return_X_y=True), n_permutations=50, random_state=3)
+    by_rank = np.argsort(-test.information, kind="stable")
+    assert [row["p_value"] for row in found["features"]] == test.p_value[by_rank].tolist()
+    assert [row["adjusted"] for row in found["features"]] == test.adjusted[by_rank].tolist()
+    assert found["test"]["settings"]["n_permutations"] == 50
+
+
+def test_noise_is_said_to_be_possibly_chance(unirel, tmp_path):
+    rows = np.random.default_rng(0).standard_normal((60, 2)).round(3).tolist()
+    text = "a,b,class\n" + "".join(f"{a},{b},{'xy'[place % 2]}\n" for place, (a, b) in enumerate(rows))
+    path = tmp_path / "noise.csv"
+    path.write_text(text)
+    done = unirel("relevance", path, "-t", "class", "--test")
+    assert "None of 2 features is significant: all that they seem to tell may be chance." in " ".join(done.out.split())
+
+
+def test_few_permutations_are_named_by_their_flag(unirel, table):
+    done = unirel("relevance", table, "-t", "class", "--test", "--permutations", 9)
+    assert "--permutations 9 are few for 4 columns" in done.error
+
+
+def test_an_interrupted_test_says_so(unirel, table, monkeypatch):
+    def stop(done, total):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("unirel.significance.progress_of", lambda *_: stop)
+    done = unirel("relevance", table, "-t", "class", "--test")
+    assert done.code == 130
+    assert "p-values are from the permutations that were made" in done.err
+
+
 def test_relevance_top(unirel, table):
     done = unirel("relevance", table, "-t", "class", "--top", 2)
     assert "2 more are not shown" in done.out

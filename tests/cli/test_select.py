@@ -37,8 +37,9 @@ def test_prints_a_table_and_words(unirel, table):
     done = unirel("select", table, "--target", "class", "-k", 3)
     assert done.code == 0
     assert done.err == ""
-    header = done.out.splitlines()[0].split()
-    assert header[:6] == ["step", "name", "kind", "score", "relevance", "unique"]
+    lines = done.out.splitlines()
+    assert lines[0].split() == ["step", "name", "relevance", "unique", "shares", "most", "with"]
+    assert lines[-1] == f"Next: unirel report {table} -t class"
     assert "Of 4 features, 3 were selected for 'class' (2 classes, 120 rows) by jmi" in " ".join(done.out.split())
     assert "\x1b" not in done.out
 
@@ -326,3 +327,53 @@ def test_interrupted_process(tmp_path):
     assert "Traceback" not in err
     assert "interrupted" in err
     assert out.startswith("step")
+
+
+def test_more_features_than_there_are(unirel, table):
+    done = unirel("select", table, "-t", "class", "-k", 12, "--csv")
+    assert done.code == 0
+    assert len(done.out.splitlines()) == 5
+    assert done.error == "-k 12, but there are 4 features: all are selected"
+    assert unirel("select", table, "-t", "class", "-k", "all", "--csv").out == done.out
+
+
+def test_a_criterion_in_capitals(unirel, table):
+    first, second = (unirel("select", table, "-t", "class", "-c", name, "--json").out for name in ("mRMR", "mrmr"))
+    assert first == second
+
+
+def test_the_table_fits_a_terminal_and_has_bars(unirel, table, tmp_path):
+    header, *rows = table.read_text(encoding="utf-8").splitlines()
+    long = ",".join(f"{name} of something with a rather long name" for name in header.split(","))
+    path = tmp_path / "long.csv"
+    path.write_text("\n".join([long, *rows]), encoding="utf-8")
+    done = unirel("select", path, "-t", "class of something with a rather long name")
+    rows = done.out.splitlines()[:6]
+    assert max(map(len, rows)) <= 80
+    bars = [row.count("\N{FULL BLOCK}") for row in rows[2:]]
+    assert max(bars) == 8
+    assert all("\N{HORIZONTAL ELLIPSIS}" in row for row in rows[2:])
+
+
+def test_groups_and_leaks_are_said(unirel, table, tmp_path):
+    header, *rows = table.read_text(encoding="utf-8").splitlines()
+    path = tmp_path / "leak.csv"
+    coded = [f"{3 * row.endswith('yes')},{row}" for row in rows]
+    path.write_text("\n".join([f"code,{header}", *coded]), encoding="utf-8")
+    out = " ".join(unirel("select", path, "-t", "class").out.split())
+    assert "'copy' are nearly one thing measured twice" in out or "'a' are nearly one thing measured twice" in out
+    assert "Careful: 'code' may leak the target: by itself it tells 100% of all there is to know about 'class'" in out
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_help_shows_the_options_that_people_use_first(unirel, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    first = unirel("select", "--help").out.split("More about the data")[0]
+    flags = [line.split()[1] for line in first.splitlines() if line.startswith("│ --")]
+    assert flags == ["--target", "--n-features", "--report", "--save", "--json", "--help"]
+
+
+def test_without_a_target_the_likely_ones_are_named(unirel, table):
+    done = unirel("select", table)
+    assert done.code == 2
+    assert "name the column to explain with --target; likely ones are 'class' (2 values), " in done.error

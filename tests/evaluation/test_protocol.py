@@ -332,7 +332,7 @@ def test_the_default_number_of_features_is_that_of_the_comparison():
     assert grids == {"default": 12, "fewer": 4, "more": 12}
 
 
-def test_auto_ends_where_shuffled_features_win():
+def test_auto_ends_where_nothing_is_added():
     planted = make_planted(300, n_informative=2, n_copies=0, n_noise=8)
     selectors = {"auto": BURSelector("mim", "auto", beta=0)}
     (outcome,) = compare(("planted", planted.data, planted.target), selectors, QUICK, n_runs=1)

@@ -7,7 +7,15 @@ from reference import FAR, MISMATCH, encoded_columns, encoded_distances, ksg_ter
 from scipy.special import digamma
 
 from unirel.information.geometry import line_of
-from unirel.kernels.drop_one import drop_one_from_classes, drop_one_from_line, drop_one_from_sum
+from unirel.kernels.change_one import change_one_in_classes, make_room, side_by_side
+from unirel.kernels.drop_one import drop_one_from_classes, drop_one_from_line
+
+
+def drop_one_from_sum(columns, classes, rows, ball, changes):
+    """Each column leaves the block; all of them stand side by side."""
+    room = make_room(columns.shape[1], ball.n_neighbors)
+    return change_one_in_classes(columns, side_by_side(columns), classes, rows, True, ball, room, changes)
+
 
 DROP_ONE = {
     "chebyshev": drop_one_from_classes,

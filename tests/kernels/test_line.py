@@ -3,11 +3,16 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from reference import FAR, count_within, encoded_columns, encoded_distances, kozachenko_leonenko, ross
+from reference import FAR, count_within, encoded_columns, encoded_distances, from_python, kozachenko_leonenko, ross
 from scipy.special import digamma
 
 from unirel.information.geometry import digamma_table
-from unirel.kernels.line import count_around, differential_entropy, end_within, first_within, ross_on_line
+from unirel.kernels import line
+from unirel.kernels.line import differential_entropy, ross_on_line
+
+count_around = from_python(line.count_around)
+end_within = from_python(line.end_within)
+first_within = from_python(line.first_within)
 
 LINES = {
     "normal": lambda rng: np.sort(rng.normal(size=50)),

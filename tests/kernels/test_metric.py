@@ -3,9 +3,12 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from reference import MISMATCH, encoded_columns, encoded_distances
+from reference import MISMATCH, encoded_columns, encoded_distances, from_python
 
-from unirel.kernels.metric import measure
+from unirel.kernels import metric
+
+measure = from_python(metric.measure)
+
 
 BLOCKS = {"line": [0], "plane": [0, 1], "ties": [1, 5, 1], "levels": [3, 3, 4], "equal": [2, 2], "all": list(range(7))}
 

@@ -3,8 +3,14 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from reference import from_python
 
-from unirel.kernels.nearest import count_both, count_up_to, insert, kth_smallest
+from unirel.kernels import nearest
+
+count_both = from_python(nearest.count_both)
+count_up_to = from_python(nearest.count_up_to)
+insert = from_python(nearest.insert)
+kth_smallest = from_python(nearest.kth_smallest)
 
 
 @pytest.mark.parametrize("k", [1, 2, 5])

@@ -6,11 +6,15 @@ import numpy as np
 import pytest
 import reference
 from numpy.testing import assert_array_equal
-from reference import inside, within
+from reference import from_python, inside, within
 from scipy.special import digamma
 
 from unirel.information.geometry import digamma_table
-from unirel.kernels.ties import digamma_of_position, limits_of, ross_term
+from unirel.kernels import ties
+
+digamma_of_position = from_python(ties.digamma_of_position)
+limits_of = from_python(ties.limits_of)
+ross_term = from_python(ties.ross_term)
 
 PSI = digamma_table(5000)
 

@@ -9,13 +9,14 @@ import matplotlib
 from matplotlib import pyplot
 from sklearn.datasets import load_iris
 
-from unirel import selection_path
+from unirel import relevance_test, selection_path
 from unirel.plotting import (
     AccuracyDisplay,
     BetaPathDisplay,
     HeatmapDisplay,
     RelevanceDisplay,
     SelectionDisplay,
+    SignificanceDisplay,
 )
 from unirel.plotting.base import shorten
 from unirel.results import side_by_side
@@ -39,6 +40,47 @@ def draw(display):
     """Draw for real: many mistakes show up only then."""
     display.figure_.canvas.draw()
     return display.ax_
+
+
+@pytest.fixture(scope="module")
+def tested():
+    """Two columns that follow the class, and two that do not."""
+    rng = np.random.default_rng(0)
+    y = np.arange(80) % 2
+    X = rng.standard_normal((80, 5)) + y[:, None] * [0, 3, 0, 2, 0]
+    return X, y, relevance_test(X, y, kinds={4: "ignored"}, n_permutations=199)
+
+
+def test_significance(tested):
+    test = tested[2]
+    ax = draw(test.plot())
+    found, chance = ax.collections[:2]
+    assert sorted(found.get_offsets()[:, 0]) == sorted(test.information[[1, 3]])
+    assert sorted(chance.get_offsets()[:, 0]) == sorted(test.information[[0, 2]])
+    assert len(chance.get_facecolors()) == 0
+    assert ax.lines[0].get_xdata()[0] == test.information[[1, 3]].min()
+    assert [label.get_text() for label in ax.get_yticklabels()][:2] == ["x1", "x3"]
+
+
+def test_significance_of_nothing_has_no_line(tested):
+    display = SignificanceDisplay(tested[2]).plot(alpha=0.001, max_features=2)
+    ax = draw(display)
+    assert not ax.lines
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["significant (0)", "may be chance (4)"]
+    assert len(ax.get_yticklabels()) == 2
+
+
+def test_relevance_with_a_test(tested):
+    X, y, test = tested
+    selection = selection_path(X[:, :4], y, criteria="jmi", betas=0.1, n_features_to_select=2).selection("jmi", 0.1)
+    with pytest.raises(ValueError, match="test is about other features than selection"):
+        RelevanceDisplay(selection, test)
+    test = relevance_test(X[:, :4], y, n_permutations=199)
+    ax = draw(RelevanceDisplay(selection, test).plot())
+    hollow = ax.collections[2].get_offsets()
+    assert sorted(hollow[:, 0]) == sorted(selection.relevance[[0, 2]])
+    assert ax.lines[-1].get_xdata()[0] == selection.relevance[[1, 3]].min()
+    assert "hollow: may be chance (2)" in [text.get_text() for text in ax.get_legend().get_texts()]
 
 
 def test_selection(path):

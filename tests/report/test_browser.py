@@ -131,28 +131,68 @@ def test_the_beta_slider_works_by_keyboard(page):
     assert float(slider.input_value()) == pytest.approx(1)
 
 
-def test_the_size_slider_tells_what_the_first_features_tell(page):
-    move_slider(page, "curve", 2)
-    assert "first 2: " in page.locator("#chart-curve svg").text_content()
+def counted(page):
+    """How many features the slider counts, as the chips show it."""
+    return page.locator("#chips li.in").count()
 
 
-def test_one_slider_moves_both_curves(page):
-    assert page.locator("#chart-accuracy input").count() == 0
-    assert "first 4: " in page.locator("#chart-accuracy svg").text_content()
-    move_slider(page, "curve", 2)
-    assert "first 2: " in page.locator("#chart-accuracy svg").text_content()
+def test_the_first_screen_is_the_answer(page):
+    page.set_viewport_size({"width": 1200, "height": 900})
+    chart = page.locator("#answer .chart").bounding_box()
+    assert chart["y"] + chart["height"] < 900
+    enough = int(page.locator("#chart-accuracy input[type=range]").input_value())
+    assert counted(page) == enough
+    assert f"{enough} {'is' if enough == 1 else 'are'} enough" in page.locator("#chart-accuracy svg").text_content()
+    chips = page.locator("#chips li").all_text_contents()
+    assert [chip[0] for chip in chips] == ["1", "2", "3", "4"]
+
+
+def test_one_slider_moves_both_curves_and_the_chips(page):
+    assert page.locator("#chart-curve input").count() == 0
+    for size in (4, 2):
+        move_slider(page, "accuracy", size)
+        assert f"first {size}: " in page.locator("#chart-accuracy svg").text_content()
+        assert f"first {size}: " in page.locator("#chart-curve svg").text_content()
+        assert counted(page) == size
+
+
+def test_the_size_slider_works_by_keyboard(page):
+    slider = page.locator("#chart-accuracy input[type=range]")
+    slider.focus()
+    page.keyboard.press("Home")
+    assert counted(page) == 1
+    page.keyboard.press("End")
+    page.wait_for_timeout(200)
+    assert counted(page) == 4
+
+
+def test_a_chip_leads_to_its_words_by_keyboard(page):
+    page.locator("#chips a").nth(2).focus()
+    page.keyboard.press("Enter")
+    assert page.evaluate("location.hash") == "#feature-3"
+    assert page.locator("#feature-3").is_visible()
+    name = page.locator("#chips a").nth(2).get_attribute("title")
+    assert page.locator("#feature-3 b").text_content() == name
+
+
+def test_features_that_repeat_each_other_stand_in_a_group(page):
+    group = page.locator("#groups .group").first
+    members = {chip.get_attribute("title") for chip in group.locator("[title]").all()}
+    assert {HOSTILE[0], "copy"} <= members
+    assert group.locator(".best").count() == 1
+    assert page.locator("#groups img, #groups script, #why img, #left-out img").count() == 0
 
 
 def test_sorting(page):
     header = page.get_by_role("button", name="relevance", exact=True)
     header.click()
     values = page.eval_on_selector_all(
-        "#features tbody td:nth-child(5)", "cells => cells.map(c => Number(c.textContent))"
+        "#features tbody td.col-relevance", "cells => cells.map(c => Number(c.textContent))"
     )
     assert values == sorted(values, reverse=True)
     header.click()
     values = page.eval_on_selector_all(
-        "#features tbody td:nth-child(5)", "cells => cells.map(c => Number(c.textContent))"
+        "#features tbody td.col-relevance", "cells => cells.map(c => Number(c.textContent))"
     )
     assert values == sorted(values)
     assert page.locator("th[aria-sort]").get_attribute("aria-sort") == "ascending"
@@ -220,3 +260,25 @@ def test_prints_dark_on_white(page):
     page.emulate_media(media="print", color_scheme="dark")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert page.locator(".search").is_hidden()
+
+
+def test_names_that_objects_have_too(browser, tmp_path):
+    """What every object of the page has, such as a constructor, can be the name of a feature."""
+    import pandas as pd
+
+    from unirel.report import Report
+
+    taken = ["constructor", "toString", "valueOf", "hasOwnProperty", "__proto__"]
+    columns = np.random.default_rng(6).standard_normal((5, 120))
+    frame = pd.DataFrame(dict(zip(taken, columns, strict=True)))
+    path = Report.from_data(frame, columns.sum(axis=0) > 0, n_features_to_select=5).save(tmp_path / "report.html")
+    page, messages = browser.new_page(), []
+    page.on("console", lambda message: messages.append(message.text))
+    page.goto(Path(path).as_uri())
+    page.wait_for_function("Object.keys(window.views || {}).length === 4", timeout=30_000)
+    assert sorted(bars(page)) == sorted(taken)
+    texts = page.eval_on_selector_all("#chart-heat .role-axis-label text", "all => all.map(e => e.textContent)")
+    assert sorted(texts) == sorted(taken * 2)
+    assert page.locator("#chart-heat .mark-rect.role-mark path").count() == 20
+    assert messages == []
+    page.close()

@@ -193,7 +193,7 @@ def test_thousands_of_features_stay_readable():
     page = Report.from_data(X, X[:, 0] > 0, n_features_to_select=5, unique_relevance="reference").to_html()
     assert page.count('<th scope="row">') == 1000
     assert "1,000 of\n1,500" in page
-    assert len(page) < 1_600_000
+    assert len(page) < 1_500_000
 
 
 class TestAnalysis:

@@ -1,5 +1,6 @@
 """The application: its commands, and what turns every error into one line and an exit code."""
 
+import errno
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -9,8 +10,9 @@ from typing import Annotated, Any
 import typer
 
 from unirel._version import __version__
-from unirel.cli import apply, compare, datasets, redundancy, relevance, reproduce, select
+from unirel.cli import apply, compare, datasets, explain, redundancy, relevance, report, reproduce, select
 from unirel.cli.exits import BadInput, Exit, Failed
+from unirel.cli.interrupts import NOTHING, interrupts
 from unirel.cli.messages import say_error, warnings_as_lines
 
 
@@ -38,7 +40,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _module in (select, relevance, redundancy, compare, apply, reproduce, datasets):
+for _module in (select, report, explain, relevance, redundancy, compare, apply, reproduce, datasets):
     app.command(_module.__name__.rpartition(".")[2], epilog=_module.EXAMPLES)(_guarded(_module.command))
 
 
@@ -66,16 +68,26 @@ def run(arguments: Sequence[str] | None = None) -> int:
     try:
         with warnings_as_lines():
             code = typer.main.get_command(app).main(args=given, prog_name="unirel", standalone_mode=False)
+        if code == Exit.INTERRUPTED and not interrupts.answered:  # while flags were read
+            return _interrupted()
         return int(code) if isinstance(code, int) else Exit.OK
     except _Ended as ended:
         if isinstance(ended.__cause__, KeyboardInterrupt):
-            say_error("interrupted before there was anything to print")
-            return Exit.INTERRUPTED
+            return _interrupted()
         # As in `unirel ... | head`: what is left in the buffer must go somewhere when the interpreter ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return Exit.OK
     except Exception as error:
+        # Somebody may have made another error of Ctrl-C.
+        if interrupts.pending or type(error).__name__ == "Abort":
+            return _interrupted()
         return _explain(error)
+
+
+def _interrupted() -> Exit:
+    interrupts.answer()
+    say_error(NOTHING)
+    return Exit.INTERRUPTED
 
 
 def _explain(error: Exception) -> Exit:
@@ -89,6 +101,8 @@ def _explain(error: Exception) -> Exit:
         else:
             say_error(error.format_message() + (f" (see: {context.command_path} --help)" if context else ""))
         return Exit.USAGE
+    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+        error = BadInput(f"the name of a file, {error.filename!r}, is too long")
     if isinstance(error, MemoryError):
         say_error("out of memory; use fewer rows or columns, or --drop some")
     elif isinstance(error, BadInput | ValueError | TypeError | Failed | ImportError | OSError):

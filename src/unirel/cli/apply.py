@@ -11,8 +11,9 @@ from unirel.cli.files import DataFile, MissingColumns, TextFormat, check_names, 
 from unirel.cli.messages import Messages
 from unirel.cli.naming import split_names
 from unirel.cli.options import takes
-from unirel.cli.output import Quiet
+from unirel.cli.output import EscapeFormulas, Quiet
 from unirel.cli.writing import table_format, write_table
+from unirel.work import call_apart
 
 EXAMPLES = """Examples:
 
@@ -38,6 +39,7 @@ def command(
     output: OutputFile,
     text: TextFormat,
     keep: Keep = None,
+    escape_formulas: EscapeFormulas = False,
     quiet: Quiet = False,
 ) -> int:
     """Write the selected columns of a file to another file, in order of selection."""
@@ -45,7 +47,7 @@ def command(
     wanted = list(dict.fromkeys([*split_names(keep), *names]))
     as_text = table_format(output) in ("csv", "tsv")  # from text to text nothing is rewritten
     try:
-        file = read_table(data, text, wanted, as_text)
+        file = call_apart(read_table, data, text, wanted, as_text)
     except MissingColumns as error:
         raise BadInput(f"'{data}' lacks what was selected: {error}") from None
     messages = Messages(quiet)
@@ -53,6 +55,6 @@ def command(
         messages.note(note)
     check_names(file.table.column_names)
     table = file.table.select(wanted)
-    write_table(output, table)
+    write_table(output, table, messages, escape_formulas)
     messages.tell(f"{table.num_columns} columns and {table.num_rows:,} rows written to '{output}'")
     return Exit.OK

@@ -30,7 +30,7 @@ class Cleaned:
 
 
 def clean(table: Any, keep: Collection[str], target: str) -> Cleaned:
-    """Turn texts that are numbers into numbers, and take off dates and row numbers.
+    """Turn texts that are numbers into numbers, and take off dates that are not read and row numbers.
 
     `keep` names columns whose kind is given: nothing is taken off that was asked for.
     """
@@ -43,8 +43,6 @@ def clean(table: Any, keep: Collection[str], target: str) -> Cleaned:
             cleaned.table = cleaned.table.set_column(position, name, column.cast(pa.float64()))
         elif pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
             _clean_text(cleaned, position, name, keep, target)
-        elif pa.types.is_temporal(column.type):
-            cleaned.ignored[name] = "dates"
         elif name not in keep and name != target and _numbers_rows(column):
             cleaned.ignored[name] = "it numbers the rows"
     cleaned.ignored.pop(target, None)
@@ -81,7 +79,7 @@ def _clean_text(cleaned: Cleaned, position: int, name: str, keep: Collection[str
         cleaned.table = cleaned.table.set_column(position, name, values)
         cleaned.marks[name] = mark
     elif name not in keep and name != target and _all_match(_DATE, texts):
-        cleaned.ignored[name] = "dates"
+        cleaned.ignored[name] = "dates in a form that is not read; write them as 2024-12-31"
 
 
 def _decimal_mark(texts: list[str | None]) -> str | None:

@@ -1,16 +1,19 @@
 """`unirel compare`: does the selection help a classifier, on rows that nobody has seen."""
 
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from unirel.cli.exits import BadInput, Exit
+from unirel.cli.interrupts import interrupts
 from unirel.cli.messages import Messages, listed
 from unirel.cli.options import takes
 from unirel.cli.output import Printing
 from unirel.cli.request import Input, Request
 from unirel.options import SelectorOptions
+from unirel.work import READING_SECONDS, end_of, until
 
 if TYPE_CHECKING:
     from unirel.evaluation import Evaluation
@@ -34,6 +37,9 @@ MaxFeatures = Annotated[int, typer.Option("--max-features", min=1, help="Feature
 JournalFile = Annotated[
     Path | None, typer.Option("--journal", metavar="FILE", help="Keep finished work, to go on where it was stopped.")
 ]
+MaxSeconds = Annotated[
+    float | None, typer.Option("--max-seconds", min=0.0, help="Time budget; what is finished by then is printed.")
+]
 
 
 @takes(
@@ -47,14 +53,16 @@ def command(
     runs: Runs = 5,
     max_features: MaxFeatures = 20,
     journal: JournalFile = None,
+    max_seconds: MaxSeconds = None,
     seed: Seed = 0,
     *,
     printing: Printing,
     **options: Any,
 ) -> int:
     """Compare selectors by the accuracy of classifiers that are trained on what they select."""
-    messages = printing.messages
-    given = request.open(options, messages)
+    messages, ends = printing.messages, end_of(max_seconds)
+    with until(ends + READING_SECONDS):
+        given = request.open(options, messages)
     X = _numbers(given, messages)
 
     from unirel import BURSelector
@@ -66,7 +74,7 @@ def command(
         selectors[name] = BURSelector(name, **{**kept, "beta": 0.0})
         if given.options["beta"] > 0:
             selectors[f"{name} boosted"] = BURSelector(name, **kept)
-    with messages.catching_warnings():
+    with messages.catching_warnings(), until(ends):
         evaluation = compare(
             [(given.origin.source, X, _classes(given))],
             selectors,
@@ -78,13 +86,18 @@ def command(
             journal=journal,
             verbose=not printing.quiet,
         )
+    if not evaluation.complete:
+        interrupts.answer()
     rows = [[row[name] for name in COLUMNS] for row in evaluation.summary_rows()]
     words = in_words(evaluation) if rows else ""
     printing.show("comparison", evaluation.to_dict(), COLUMNS, rows, words, HEADERS)
-    if not evaluation.complete:
-        messages.tell("interrupted; these are the runs that were finished")
-        return Exit.INTERRUPTED
-    return Exit.OK
+    if evaluation.complete:
+        return Exit.OK
+    if time.monotonic() > ends:
+        messages.tell(f"incomplete: --max-seconds {max_seconds:g} were used up; these are the runs that were finished")
+        return Exit.OK
+    messages.tell("interrupted; these are the runs that were finished")
+    return Exit.INTERRUPTED
 
 
 def _numbers(given: Input, messages: Messages) -> Any:

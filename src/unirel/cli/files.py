@@ -1,6 +1,7 @@
 """Tables from files: what a file is, its first bytes say, not its name; nothing is ever unpickled."""
 
 import codecs
+import math
 import re
 import sys
 from collections.abc import Callable, Sequence
@@ -24,6 +25,9 @@ _COMPRESSED = {
     b"BZh": "bz2",
     b"\x04\x22\x4d\x18": "lz4",
 }
+# A compressed file may become this large, or this many times as large as it is: tables do by about ten times, and a
+# few megabytes made to fill the memory by a thousand.
+_EXPANDED, _TIMES = 2**28, 100
 _FORMATS = {b"PAR1": "parquet", b"ARROW1": "arrow", b"FEA1": "arrow", b"\xff\xff\xff\xff": "arrow stream"}
 SUFFIXES = {".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow"}
 _REFUSED = {
@@ -32,6 +36,8 @@ _REFUSED = {
     b"\x93NUMPY": "a numpy file",
     b"%PDF": "a PDF file",
 }
+# Around names they are not meant; other characters that Python counts among blanks may be.
+_BLANKS = " \t\r\n\u00a0"
 _MISSING = ["", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "?"]
 
 _FOUND = "found if not given"
@@ -40,7 +46,8 @@ DataFile = Annotated[
     typer.Argument(
         metavar="DATA",
         show_default=False,
-        help="A CSV, TSV, Parquet or Arrow file, compressed or not; - for standard input; or the name of a dataset.",
+        help="A CSV, TSV, Parquet or Arrow file, compressed or not; - for standard input; a pattern in quotes for "
+        "Parquet or Arrow files that are read in parts; or the name of a dataset.",
     ),
 ]
 
@@ -52,6 +59,7 @@ class TextFormat:
     delimiter: Annotated[str | None, flag(DATA, f"Field separator; {_FOUND}.", "--delimiter", metavar="CHAR")] = None
     encoding: Annotated[str | None, flag(DATA, f"Encoding of text; {_FOUND}.", "--encoding", metavar="NAME")] = None
     decimal: Annotated[str | None, flag(DATA, f"Decimal mark, . or , ; {_FOUND}.", "--decimal", metavar="CHAR")] = None
+    any_size: Annotated[bool, flag(DATA, "Read a compressed file however large it becomes.", "--any-size")] = False
 
     def __post_init__(self) -> None:
         if self.delimiter is not None and len(self.separator) != 1:
@@ -60,9 +68,11 @@ class TextFormat:
             raise BadInput(f"--decimal {self.decimal!r} must be . or ,")
         if self.encoding is not None:
             try:
-                codecs.lookup(self.encoding)
-            except LookupError:
-                raise BadInput(f"--encoding {self.encoding!r} is not known; try utf-8, cp1252 or utf-16") from None
+                b"a".decode(self.encoding, "replace")  # some of what codecs know, such as base64, is no text
+            except (LookupError, UnicodeError):
+                raise BadInput(
+                    f"--encoding {self.encoding!r} is not known as an encoding of text; try utf-8, cp1252 or utf-16"
+                ) from None
 
     @property
     def separator(self) -> str:
@@ -91,17 +101,43 @@ def read_table(source: str, text: TextFormat, columns: Sequence[str] | None = No
 
     label = "standard input" if source == "-" else f"'{source}'"
     try:
-        opened = _opener(source, label)
+        opened = _opener(source, label, text.any_size)
         head = _head(opened)
         kind = _kind(head, "" if source == "-" else Path(source).name, label)
         if kind == "text":
             return _read_text(opened, head, text, label, columns, as_text)
         return FileTable(_read_binary(kind, opened, columns), kind)
     except (pa.ArrowException, OSError, EOFError) as error:
-        raise BadInput(f"{label} cannot be read: {_shorten(error)}") from None
+        raise BadInput(f"{label} cannot be read: {getattr(error, 'strerror', None) or _shorten(error)}") from None
 
 
-def _opener(source: str, label: str) -> Callable[[], Any]:
+def open_dataset(pattern: str) -> Any:
+    """The Parquet or Arrow files of a pattern, none of which is read yet; they are known by their first bytes."""
+    from glob import glob
+
+    import pyarrow as pa
+    import pyarrow.dataset as ds
+
+    files = sorted(glob(pattern, recursive=True))
+    if not files:
+        raise BadInput(f"there is no file '{pattern}'")
+    kinds = {file: _kind(_first_bytes(file), Path(file).name, f"'{file}'") for file in files}
+    first = kinds[files[0]]
+    other = next((file for file, kind in kinds.items() if kind not in ("parquet", "arrow") or kind != first), None)
+    if other is not None:
+        raise BadInput(f"'{other}' is {kinds[other]}; files that are read in parts must all be Parquet or all be Arrow")
+    try:
+        return ds.dataset(files, format="parquet" if first == "parquet" else "ipc")
+    except (pa.ArrowException, OSError) as error:
+        raise BadInput(f"'{files[0]}' cannot be read: {_shorten(error)}") from None
+
+
+def _first_bytes(file: str) -> bytes:
+    with open(file, "rb") as stream:
+        return stream.read(64)
+
+
+def _opener(source: str, label: str, any_size: bool) -> Callable[[], Any]:
     """A function that opens the source from its start, decompressed."""
     import pyarrow as pa
 
@@ -115,8 +151,24 @@ def _opener(source: str, label: str) -> Callable[[], Any]:
     start = plain().read(8)
     for magic, compression in _COMPRESSED.items():
         if start.startswith(magic):
-            return lambda: pa.CompressedInputStream(plain(), compression)
+            size = len(content) if source == "-" else Path(source).stat().st_size
+            limit = math.inf if any_size else max(_EXPANDED, _TIMES * size)
+            expanded = _expand(pa.CompressedInputStream(plain(), compression), limit, label)
+            return lambda: pa.BufferReader(expanded)
     return plain
+
+
+def _expand(stream: Any, limit: float, label: str) -> Any:
+    """All that a stream holds, unless that is far more than a table of that size would hold."""
+    import pyarrow as pa
+
+    content = pa.BufferOutputStream()
+    while part := stream.read(_BLOCK):
+        content.write(part)
+        if content.tell() > limit:
+            about = f"{label} becomes larger than {limit / 2**20:,.0f} MB when it is decompressed"
+            raise BadInput(f"{about}, far more than tables do; if it is one, pass --any-size")
+    return content.getvalue()
 
 
 def _head(opened: Callable[[], Any]) -> bytes:
@@ -228,7 +280,8 @@ def _decodes(stream: Any, encoding: str) -> bool:
 def find_delimiter(sample: str) -> str:
     """The separator that cuts the first lines into equally many fields, more than one."""
     unquoted = re.sub(r'"(?:[^"]|"")*"', "", sample.lstrip("\ufeff"))
-    lines = [line for line in unquoted.splitlines()[:50] if line.strip(" ")]
+    # Tables know three ends of lines; Python's splitlines knows ten.
+    lines = [line for line in re.split(r"\r\n|\r|\n", unquoted, maxsplit=51)[:50] if line.strip(" ")]
     complete = lines[:-1] if len(lines) > 1 else lines  # the sample may end within a line
     best, delimiter = (0.0, 0), ","
     for candidate in _DELIMITERS:
@@ -243,13 +296,21 @@ def find_delimiter(sample: str) -> str:
 def _header(head: bytes, encoding: str, delimiter: str, label: str) -> list[str]:
     """Names of the columns; those without one are called by their position."""
     import csv
+    import io
 
     sample = codecs.getincrementaldecoder(encoding)("strict").decode(head).lstrip("\ufeff")
     try:
-        first = next((row for row in csv.reader(sample.splitlines(keepends=True), delimiter=delimiter) if row), [])
+        first = next((row for row in csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter) if row), [])
     except csv.Error as problem:
         raise BadInput(f"{label} is no well-formed text table: {_shorten(problem)}") from None
-    return [name.strip() or f"column {position}" for position, name in enumerate(first, start=1)]
+    names = [name.strip(_BLANKS) for name in first]
+    return [name or _free_name(f"column {position}", names) for position, name in enumerate(names, start=1)]
+
+
+def _free_name(name: str, taken: Sequence[str]) -> str:
+    while name in taken:
+        name += "_"
+    return name
 
 
 def _parse_csv(

@@ -10,8 +10,11 @@ from typing import Any
 
 from unirel.errors import UnirelWarning
 from unirel.options import SelectorOptions, options_of
+from unirel.work import COMPILING
 
 _LONGEST = 600
+# A stretch without blanks that is longer is cut, so that what is said behind it can be read.
+_LONG_WORD = re.compile(r"(\S{100})\S{151,}(\S{40})")
 
 
 class Messages:
@@ -26,6 +29,8 @@ class Messages:
     def __init__(self, quiet: bool = False) -> None:
         self._quiet = quiet
         self.notes: list[str] = []
+        if not quiet:
+            COMPILING.announce()
 
     def note(self, text: str) -> None:
         """Say what the reader of the result should know, and keep it for the report."""
@@ -81,7 +86,8 @@ def _say(text: str) -> None:
 
 def one_line(text: str) -> str:
     """A message as one printable line, in the words of the command line."""
-    line = in_flags(printable(re.sub(r"\s+", " ", text).strip()))
+    text = _LONG_WORD.sub(r"\1...\2", re.sub(r"\s+", " ", text))
+    line = in_flags(printable(text.strip()))
     return line if len(line) <= _LONGEST else line[: _LONGEST - 3] + "..."
 
 
@@ -99,9 +105,11 @@ def _words() -> list[tuple[str, str]]:
             r"to use a column all the same, pass kinds=\{'(.*?)': '(\w+)'\}",
             r"to use a column all the same: --kinds '\1=\2'",
         ),
+        (r"to leave a column out, pass kinds=\{'(.*?)': 'ignored'\}", r"to leave a column out: --drop '\1'"),
         (r"; drop those rows from X and y", "; --drop-missing-target drops those rows"),
         (r"\bmethod='reference'", "--unique-relevance reference"),
         (r"\baccuracy='(\w+)'", r"--accuracy \1"),
+        (r"\bn_permutations=", "--permutations "),
     ]
     for name, option in options_of(SelectorOptions).items():
         if option.flags:
@@ -115,7 +123,7 @@ def printable(text: str) -> str:
     return "".join(char if char.isprintable() else f"\\x{ord(char):02x}" for char in text)
 
 
-def listed(names: Sequence[str], most: int = 5) -> str:
-    """Names in quotes, and how many more there are."""
+def listed(names: Sequence[str], most: int = 5, *, quotes: bool = True) -> str:
+    """Names, in quotes if wanted, and how many more there are."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(map(repr, names[:most])) + more
+    return ", ".join(map(repr if quotes else str, names[:most])) + more

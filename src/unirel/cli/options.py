@@ -17,10 +17,13 @@ from unirel.cli.messages import in_flags
 from unirel.cli.naming import find_kinds, find_names
 from unirel.options import ColumnNames, Kinds, Option, ReadingOptions, SelectorOptions, options_of
 
-DATA, METHOD, OUTPUT = "Data", "Method", "Output"
+# Panels of the help: flags that most people use stand first, under no heading of their own.
+FIRST = None
+DATA, METHOD, OUTPUT = "More about the data", "More about the method", "More about the output"
+_ORDER = ("target", "n_features_to_select", "report", "save", "as_json")
 
 
-def flag(panel: str, words: str, *names: str, metavar: str | None = None, **more: Any) -> Any:
+def flag(panel: str | None, words: str, *names: str, metavar: str | None = None, **more: Any) -> Any:
     """A flag of a command itself."""
     return typer.Option(*names, metavar=metavar, help=words, rich_help_panel=panel, **more)
 
@@ -81,10 +84,11 @@ def read_options(options: Mapping[str, Any], names: Sequence[str]) -> dict[str, 
     return read
 
 
-def _panel(parameter: inspect.Parameter) -> int:
+def _panel(parameter: inspect.Parameter) -> tuple[int, int]:
     """Where a flag stands in the help."""
     panel = parameter.annotation.__metadata__[0].rich_help_panel
-    return (None, DATA, METHOD, OUTPUT).index(panel)
+    place = _ORDER.index(parameter.name) if parameter.name in _ORDER else len(_ORDER)
+    return (FIRST, DATA, METHOD, OUTPUT).index(panel), place
 
 
 def _keyword(name: str, annotation: Any, default: Any) -> inspect.Parameter:
@@ -115,10 +119,18 @@ def _flags_of(group: type, without: Collection[str], defaults: Mapping[str, Any]
     # What is declared last concerns the selection as a whole, and is asked for first.
     for name, option in reversed(options_of(group).items()):
         if option.flags and name not in without:
-            panel = DATA if name in options_of(ReadingOptions) else METHOD
+            panel: str | None = DATA if name in options_of(ReadingOptions) else METHOD
             panel = panel if name in options_of(SelectorOptions) else OUTPUT
+            panel = FIRST if name in _ORDER else panel
             form, check = _form(name, option, hints[name]), None if option.choices else _checking(name, option)
-            own = flag(panel, _help(option.meaning), *option.flags, metavar=form.metavar, callback=check)
+            own = flag(
+                panel,
+                _help(option.meaning),
+                *option.flags,
+                metavar=form.metavar,
+                callback=check,
+                case_sensitive=not option.choices,
+            )
             default = defaults.get(name, option.default)
             shown = None if default is None or default == () else form.type(default) if form.type else default
             yield _keyword(name, Annotated[form.annotation, own], shown)

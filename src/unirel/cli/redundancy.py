@@ -5,6 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from unirel.cli.exits import Exit
+from unirel.cli.interrupts import interrupts
 from unirel.cli.naming import find_names
 from unirel.cli.options import takes
 from unirel.cli.output import Printing
@@ -55,6 +56,8 @@ def command(
             verbose=not printing.quiet,
             **given.options,
         )
+    if not result.complete:
+        interrupts.answer()
     source, target = given.origin.source, given.origin.target
     content = {"data": {"source": source, "target": target}, **result.to_dict()}
     rows = [[feature[name] for name in COLUMNS] for feature in content["features"]]

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from unirel.cli.exits import BadInput, Exit
+from unirel.cli.interrupts import interrupts
 from unirel.cli.options import takes
 from unirel.experiments import EXPERIMENTS, PresetName
 from unirel.options import WorkOptions
@@ -66,5 +67,7 @@ def command(
             raise BadInput(f"{name} does not take --{option.removeprefix('n_')}")
     given |= {"preset": preset, "data_home": data, "progress": ProgressBar(name), **options}
     tables = run(name, output=output, **given)
+    if not tables.complete:
+        interrupts.answer()
     print(tables.to_markdown(), end="")
     return Exit.OK if tables.complete else Exit.INTERRUPTED

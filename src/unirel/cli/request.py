@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from unirel.cli.cleaning import clean
 from unirel.cli.exits import BadInput, Failed
-from unirel.cli.files import DataFile, FileTable, TextFormat, check_names, read_table
+from unirel.cli.files import DataFile, FileTable, TextFormat, check_names, open_dataset, read_table
 from unirel.cli.messages import Messages, listed
 from unirel.cli.naming import find_kinds, find_name, find_names
-from unirel.cli.options import DATA, flag, read_options
-from unirel.options import ReadingOptions, part_of
+from unirel.cli.options import DATA, FIRST, flag, read_options
+from unirel.options import ReadingOptions, complete, part_of
 from unirel.report.origin import Origin
+from unirel.work import call_apart
 
 if TYPE_CHECKING:
     from unirel.table import Table
@@ -29,9 +30,9 @@ class Input:
 
     def read(self) -> "Table":
         """The table."""
-        from unirel.table import Table
+        from unirel.parts.opening import open_table
 
-        return Table.from_data(self.X, self.y, **part_of(ReadingOptions, self.options))
+        return open_table(self.X, self.y, complete(ReadingOptions, part_of(ReadingOptions, self.options), "read"))[0]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +42,7 @@ class Request:
     data: DataFile
     target: Annotated[
         str | None,
-        flag(DATA, "The column to explain. Needed for files; datasets know theirs.", "--target", "-t", metavar="COL"),
+        flag(FIRST, "The column to explain. Needed for files; datasets know theirs.", "--target", "-t", metavar="COL"),
     ] = None
     drop_missing_target: Annotated[bool, flag(DATA, "Leave out rows without a target.", "--drop-missing-target")] = (
         False
@@ -49,10 +50,28 @@ class Request:
     drop: Annotated[list[str] | None, flag(DATA, "Columns to leave out altogether.", "--drop", metavar="COL,...")] = (
         None
     )
+    scheduler: Annotated[
+        str | None,
+        flag(
+            DATA, "A running Dask cluster that reads the files of a pattern.", "--scheduler", metavar="tcp://HOST:PORT"
+        ),
+    ] = None
     text: TextFormat
 
-    def open(self, options: Mapping[str, Any], messages: Messages) -> Input:
-        """Read the data; `options` are those of the library, as they were given on the command line."""
+    def open(self, options: Mapping[str, Any], messages: Messages, *, in_parts: bool = False) -> Input:
+        """Read the data; `options` are those of the library, as they were given on the command line.
+
+        The files of a pattern are not read yet; a command says whether it can do with parts of the rows.
+        """
+        if self.data != "-" and any(mark in self.data for mark in "*?[") and not Path(self.data).exists():
+            if not in_parts:
+                raise BadInput(
+                    f"'{self.data}' names files that are read in parts, but this needs all rows; name one file"
+                )
+            X, y, origin = self._pattern()
+            return Input(X, y, origin, read_options(options, X.names[:-1]))
+        if self.scheduler is not None:
+            raise BadInput("--scheduler reads files in parts; pass a pattern in quotes, such as 'data/*.parquet'")
         known = not any(mark in self.data for mark in "/\\.")  # may be the name of a dataset
         if self.data != "-" and known and not Path(self.data).exists():
             X, y, origin = self._dataset()
@@ -87,14 +106,51 @@ class Request:
         origin = Origin(self.data, "target", dropped=tuple(drop), reading=lines)
         return table.drop_columns(drop), data.target, origin
 
+    def _pattern(self) -> tuple[Any, Any, Origin]:
+        """Files that are read in parts, here or on a cluster."""
+        from unirel.parts.files import FileParts
+
+        dataset = open_dataset(self.data)
+        names = dataset.schema.names
+        if self.target is None:
+            raise BadInput(f"name the column to explain with --target; the columns are {listed(names, 10)}")
+        find_name(self.target, names, "--target")
+        drop = find_names(self.drop, names, "--drop")
+        if self.target in drop:
+            raise BadInput(f"--drop names the target {self.target!r}")
+        if self.drop_missing_target:
+            raise BadInput("--drop-missing-target takes one file; leave out those rows when the files are written")
+        lines = (
+            "import pyarrow.dataset as ds",
+            "from glob import glob",
+            f"X, y = ds.dataset(sorted(glob({self.data!r}))), {self.target!r}",
+        )
+        origin = Origin(self.data, self.target, dropped=tuple(drop), reading=lines)
+        if self.scheduler is None:
+            return FileParts(dataset, self.target, without=drop), self.target, origin
+        return self._on_cluster(dataset, drop), self.target, origin
+
+    def _on_cluster(self, dataset: Any, drop: list[str]) -> Any:
+        from unirel.parts.cluster import DaskParts, connect
+
+        try:
+            connect(str(self.scheduler))
+        except (OSError, ValueError, ImportError) as error:
+            raise Failed(f"--scheduler {self.scheduler} cannot be reached: {error}") from None
+        return DaskParts.of_files(dataset, str(self.target), without=drop)
+
     def _file(self, kinds: list[str] | None, messages: Messages) -> tuple[Any, Any, Origin]:
-        file = read_table(self.data, self.text)
+        file = call_apart(read_table, self.data, self.text)
         for note in file.notes:
             messages.note(note)
         names = file.table.column_names
         check_names(names)
         if self.target is None:
-            raise BadInput(f"name the column to explain with --target; the columns are {listed(names, 10)}")
+            likely = listed([f"{name!r} ({about})" for name, about in likely_targets(file.table)], 3, quotes=False)
+            raise BadInput(
+                f"name the column to explain with --target; likely ones are {likely}; "
+                f"the columns are {listed(names, 10)}"
+            )
         find_name(self.target, names, "--target")
         drop = find_names(self.drop, names, "--drop")
         if self.target in drop:
@@ -118,7 +174,7 @@ class Request:
             tuple(drop),
             tuple(cleaned.ignored.items()),
             n_without_target,
-            reading=tuple(self._snippet(file, cleaned.marks, [*drop, *cleaned.ignored])),
+            reading=tuple(self._snippet(file, cleaned.marks, [*drop, *cleaned.ignored], _dates(cleaned.table))),
         )
         return features, cleaned.table.column(self.target), origin
 
@@ -133,7 +189,7 @@ class Request:
             raise BadInput(f"the target {self.target!r} has no value at all")
         return kept, table.num_rows - kept.num_rows
 
-    def _snippet(self, file: FileTable, marks: dict[str, str], left_out: list[str]) -> list[str]:
+    def _snippet(self, file: FileTable, marks: dict[str, str], left_out: list[str], dates: list[str]) -> list[str]:
         """Lines of Python that read the same file."""
         arguments = [repr("data.csv" if self.data == "-" else Path(self.data).name)]
         if file.format != "text":
@@ -148,7 +204,51 @@ class Request:
                 arguments += ["decimal=','", "thousands='.'"]
             elif marks:
                 arguments.append("thousands=','")
+            if dates:
+                arguments.append(f"parse_dates={dates!r}")
         lines = ["import pandas as pd", f"data = pd.{reader}({', '.join(arguments)})"]
         if self.drop_missing_target:
             lines.append(f"data = data.dropna(subset=[{self.target!r}])")
         return [*lines, f"X, y = data.drop(columns={[self.target, *left_out]!r}), data[{self.target!r}]"]
+
+
+def _dates(table: Any) -> list[str]:
+    """Names of columns that hold dates."""
+    import pyarrow as pa
+
+    return [field.name for field in table.schema if pa.types.is_date(field.type) or pa.types.is_timestamp(field.type)]
+
+
+# Names that people give to what they want to explain.
+_TARGETS = (
+    "target",
+    "class",
+    "label",
+    "outcome",
+    "y",
+    "response",
+    "result",
+    "diagnosis",
+    "species",
+    "survived",
+    "churn",
+)
+
+
+def likely_targets(table: Any) -> list[tuple[str, str]]:
+    """Up to three columns that may be what is to be explained, the likeliest first, and what they hold."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    points: list[tuple[float, str, str]] = []
+    for position, name in enumerate(table.column_names):
+        column = table.column(name)
+        n_values = pc.count_distinct(column).as_py()
+        is_text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+        if n_values < 2 or (is_text and 2 * n_values > table.num_rows):
+            continue
+        few = n_values <= 20
+        named = 4 * (name.lower() in _TARGETS) + 2 * any(part in _TARGETS for part in name.lower().split("_"))
+        place = 2 * (position == table.num_columns - 1) + (position == 0)
+        points.append((named + place + few + is_text, name, f"{n_values} values" if few else "numbers"))
+    return [(name, about) for _, name, about in sorted(points, key=lambda one: -one[0])[:3]]

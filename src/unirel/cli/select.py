@@ -1,19 +1,20 @@
 """`unirel select`: which features to keep."""
 
-import time
+import shlex
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from unirel.cli.documents import to_json
 from unirel.cli.exits import BadInput, Exit
+from unirel.cli.interrupts import interrupts
 from unirel.cli.messages import Messages
-from unirel.cli.options import OUTPUT, flag, takes
-from unirel.cli.output import Printing
+from unirel.cli.options import FIRST, flag, takes
+from unirel.cli.output import Printing, bar, shorten, width_of_output
 from unirel.cli.request import Input, Request
 from unirel.cli.writing import check_path, write_text
 from unirel.options import CLASSIFIER_NAMES, Option, SelectorOptions, complete
-from unirel.work import Progress, ProgressBar
+from unirel.work import READING_SECONDS, OutOfTime, ProgressBar, end_of, until
 
 if TYPE_CHECKING:
     from unirel.report import Report
@@ -25,10 +26,14 @@ unirel select data.csv --target outcome
 
 unirel select data.parquet -t outcome -k auto --report outcome.html --accuracy knn
 
+unirel select 'parts/*.parquet' -t outcome --scratch /fast/disk
+
 zcat big.csv.gz | unirel select - -t outcome --json > selection.json
 """
 
-HEADERS = ("step", "name", "kind", "score", "relevance", "unique", "most redundant with", "shared")
+# Columns of text that the answer takes beside the names.
+_OTHERS = 40
+HEADERS = ("step", "name", "relevance", "unique", "shares most with")
 COLUMNS = ("step", "name", "kind", "score", "relevance", "unique_relevance", "partner", "shared")
 
 
@@ -52,10 +57,10 @@ class Files:
     """What is written; checked before the work begins."""
 
     save: Annotated[
-        Path | None, flag(OUTPUT, "Write the selection to a file for `unirel apply`.", "--save", metavar="FILE.json")
+        Path | None, flag(FIRST, "Write the selection to a file for `unirel apply`.", "--save", metavar="FILE.json")
     ] = None
     report: Annotated[
-        Path | None, flag(OUTPUT, "Write a page to look at and to send.", "--report", metavar="FILE.html")
+        Path | None, flag(FIRST, "Write a page to look at and to send.", "--report", metavar="FILE.html")
     ] = None
 
     def __post_init__(self) -> None:
@@ -77,35 +82,48 @@ class Files:
 @takes(SelectOptions)
 def command(request: Request, printing: Printing, files: Files, **options: Any) -> int:
     """Select the features that tell most about a target, each beside those already selected."""
-    started = time.monotonic()
+    return run(request, printing, files, options)
+
+
+def run(request: Request, printing: Printing, files: Files, options: dict[str, Any]) -> int:
+    """Select, print and write."""
+    ends = end_of(options["max_seconds"])
     messages, accuracy = printing.messages, options.pop("accuracy")
     if options["classifier"] is not None and options["unique_relevance"] != "classifier":
         raise BadInput("--classifier goes with --unique-relevance classifier")
     if accuracy is not None and files.report is None:
         raise BadInput(f"--accuracy {accuracy} is shown in the report; name a file for it with --report FILE.html")
-    given = request.open(options, messages)
+    with until(ends + READING_SECONDS):
+        given = request.open(options, messages, in_parts=True)
     from unirel.report import Report
 
-    with messages.catching_warnings():
-        table = given.read()
+    with messages.catching_warnings(), until(ends):
+        with until(ends + READING_SECONDS):
+            table = given.read()
+        if table.is_parted and accuracy is not None:
+            raise BadInput("--accuracy needs all rows in memory; measure it on a sample, in a file of its own")
         if accuracy is not None:
             from unirel.report.accuracy import check_accuracy
 
             check_accuracy(accuracy, table)
         chosen = complete(SelectorOptions, given.options, "select")
         chosen["verbose"] = not printing.quiet
-        spent = time.monotonic() - started
-        report = Report.from_table(table, chosen, given.origin, along=files.report is not None, spent=spent)
+        report = Report.from_table(table, chosen, given.origin, along=files.report is not None)
+    if report.interrupted:
+        interrupts.answer()
     report = _with_notes(report, messages)
     rows = [list(row.values()) for row in _rows(report)]
-    printing.show("selection", _document(report), COLUMNS, rows, report.words, HEADERS)
+    words, then = _paragraphs(report), _next(request, files)
+    printing.show("selection", _document(report), COLUMNS, rows, words, HEADERS, _shown(report), then)
     selection, interrupted = report.selection, report.interrupted
     if accuracy is not None and not interrupted:
         try:
-            measured = _measure(accuracy, given, report, chosen, started, printing)
+            with until(ends):
+                measured = _measure(accuracy, given, report, chosen, printing)
             report = _with_notes(replace(report, accuracy=measured), messages)
         except KeyboardInterrupt:
             interrupted = True
+            interrupts.answer()
     if interrupted:
         so_far = "" if selection.complete else " so far"
         messages.tell(f"interrupted; {len(selection)} features{so_far}, no file was written")
@@ -121,7 +139,7 @@ def _with_notes(report: "Report", messages: Messages) -> "Report":
 
 
 def _measure(
-    accuracy: str, given: Input, report: "Report", options: SelectorOptions, started: float, printing: Printing
+    accuracy: str, given: Input, report: "Report", options: SelectorOptions, printing: Printing
 ) -> "Accuracy | None":
     """Cross-validate a classifier with the first features; None, with a note, if time does not allow it."""
     from unirel.report.accuracy import measure_accuracy
@@ -131,35 +149,75 @@ def _measure(
         messages.note("the accuracy was not measured, because the selection is incomplete")
         return None
     bar = None if printing.quiet else ProgressBar("measuring accuracy")
-    progress = _until(options["max_seconds"], started, bar)
     try:
         with messages.catching_warnings():
-            return measure_accuracy(accuracy, given.X, given.y, report.table, report.selection, options, progress)
-    except TimeoutError:
+            return measure_accuracy(accuracy, given.X, given.y, report.table, report.selection, options, bar)
+    except OutOfTime:
         messages.note(
             "the accuracy was not measured, because the time budget was used up; give more with --max-seconds"
         )
     return None
 
 
-def _until(max_seconds: float | None, started: float, progress: Progress | None) -> Progress:
-    """A progress that ends the work when the time since the start is up."""
-
-    def step(done: int, total: int) -> None:
-        if progress is not None:
-            progress(done, total)
-        if max_seconds is not None and time.monotonic() - started > max_seconds:
-            raise TimeoutError
-
-    return step
-
-
 def _rows(report: "Report") -> list[dict[str, Any]]:
     """One row per selected feature, with the columns of `COLUMNS`."""
     from unirel.report.summarize import summarize_features
 
-    rows = summarize_features(report.table, report.selection, report.analysis)[: len(report.selection)]
+    rows = summarize_features(report.table, report.selection, report.analysis, report.surroundings)
+    rows = rows[: len(report.selection)]
     return [{name: row["unique" if name == "unique_relevance" else name] for name in COLUMNS} for row in rows]
+
+
+def _shown(report: "Report") -> list[list[Any]]:
+    """The rows as people see them: no wider than the terminal, with bars."""
+    rows = _rows(report)
+    largest = max((row["relevance"] or 0.0 for row in rows), default=0.0)
+    free = width_of_output() - _OTHERS
+    wanted = [max((len(str(row[key] or "")) for row in rows), default=0) for key in ("name", "partner")]
+    name = min(wanted[0], max(free // 2, free - wanted[1]))
+    return [
+        [
+            row["step"],
+            shorten(row["name"], name),
+            _number(row["relevance"], ".2f") + f" {bar(row['relevance'], largest, 8)}",
+            _number(row["unique_relevance"], ".3f").rjust(6),
+            f"{_number(row['shared'], '.2f')} {shorten(row['partner'] or '', free - name)}".strip(),
+        ]
+        for row in rows
+    ]
+
+
+def _number(value: float | None, form: str) -> str:
+    return "" if value is None else f"{value:{form}}"
+
+
+def _paragraphs(report: "Report") -> list[str]:
+    """The answer in words, features that repeat each other, and what to be careful about."""
+    from unirel.report.reasons import group_in_words, warnings_of
+    from unirel.report.words import selection_in_words
+
+    groups = [
+        " ".join(group_in_words(group, report.selection))
+        for group in report.surroundings.groups
+        if len(group.members) > 1
+    ]
+    careful = warnings_of(report.selection, report.table, report.surroundings, report.origin.target)
+    said = [f"Careful: {' '.join(careful)}"] if careful and report.selection.complete else []
+    words = selection_in_words(report.selection, report.table, report.analysis, report.origin.target, alike=not groups)
+    return [words, *groups[:3], *said]
+
+
+def _next(request: Request, files: Files) -> str:
+    """A command that goes on from here."""
+    if request.data == "-":
+        return ""
+    target = "" if request.target is None else f" -t {shlex.quote(request.target)}"
+    data = shlex.quote(request.data)
+    if files.report is None:
+        return f"unirel report {data}{target}"
+    if files.save is None:
+        return f"unirel select {data}{target} --save selection.json"
+    return f"unirel apply {shlex.quote(str(files.save))} {data} -o small.csv"
 
 
 def _document(report: "Report") -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """Files that commands write."""
 
-import csv
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,6 +8,9 @@ from typing import Any
 from unirel.atomic import atomic_path
 from unirel.cli.exits import BadInput, Failed
 from unirel.cli.files import SUFFIXES
+from unirel.cli.formulas import CellWriter
+from unirel.cli.interrupts import interrupts
+from unirel.cli.messages import Messages
 
 _FORMATS = {".csv": "csv", ".tsv": "tsv", **SUFFIXES}
 
@@ -25,6 +27,7 @@ def check_path(path: Path) -> None:
 def replacing(path: Path) -> Iterator[Path]:
     """`atomic_path`, with errors for whoever named the file."""
     check_path(path)
+    interrupts.stop_if_pending()
     try:
         with atomic_path(path) as temporary:
             yield temporary
@@ -46,25 +49,36 @@ def table_format(path: Path) -> str:
     return kind
 
 
-def write_table(path: Path, table: Any) -> None:
+def write_table(path: Path, table: Any, messages: Messages, escape_formulas: bool = False) -> None:
     """Write a table in the format that the name of the file asks for."""
     import pyarrow.feather
-    import pyarrow.parquet
 
     kind = table_format(path)
     with replacing(path) as temporary:
         if kind == "parquet":
-            pyarrow.parquet.write_table(table, temporary)
+            _write_parquet(table, temporary, path)
         elif kind == "arrow":
             pyarrow.feather.write_feather(table, str(temporary), compression="zstd")
         else:
-            _write_text_table(table, temporary, "," if kind == "csv" else "\t")
+            writer = _write_text_table(table, temporary, "," if kind == "csv" else "\t", escape_formulas)
+            writer.tell(messages)
 
 
-def _write_text_table(table: Any, path: Path, delimiter: str) -> None:
+def _write_parquet(table: Any, path: Path, named: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    try:
+        pyarrow.parquet.write_table(table, path)
+    except pa.ArrowNotImplementedError as error:
+        raise BadInput(f"'{named}' cannot hold what was selected: {error}; write .arrow or .csv") from None
+
+
+def _write_text_table(table: Any, path: Path, delimiter: str, escape_formulas: bool) -> CellWriter:
     """Write text with quotes only where they are needed; pyarrow would put them around every text."""
     with path.open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.writer(stream, delimiter=delimiter, lineterminator="\n")
-        writer.writerow(table.column_names)
+        writer = CellWriter(stream, delimiter, escape_formulas)
+        writer.write_row(table.column_names)
         for batch in table.to_batches(max_chunksize=10_000):
-            writer.writerows(zip(*(column.to_pylist() for column in batch.columns), strict=True))
+            writer.write_rows(zip(*(column.to_pylist() for column in batch.columns), strict=True))
+    return writer

@@ -69,9 +69,10 @@ class Criterion(ABC):
 
 
 def make_criterion(criterion: str | Criterion) -> Criterion:
-    """A criterion by its name, which is that of its file, or as it is."""
+    """A criterion by its name, which is that of its file, in capitals or not, or as it is."""
     if isinstance(criterion, Criterion):
         return criterion
+    criterion = criterion.lower() if isinstance(criterion, str) else criterion
     check_choice("criterion", criterion, CRITERIA)
     module = import_module(f"unirel.criteria.{criterion}")
     found = (one for one in vars(module).values() if getattr(one, "name", None) == criterion)

@@ -28,6 +28,7 @@ def compare(
     n_jobs: int | None = None,
     journal: str | os.PathLike[str] | None = None,
     data_home: str | os.PathLike[str] | None = None,
+    max_seconds: float | None = None,
     progress: Progress | None = None,
     verbose: bool = False,
 ) -> Evaluation:
@@ -60,6 +61,8 @@ def compare(
         an earlier one was stopped, and gives the same result.
     data_home : path, optional
         As in `unirel.datasets.load`.
+    max_seconds : float, optional
+        Time budget; what is not finished by then is left out. With a journal a later call goes on from there.
     progress : callable, optional
         Called as ``progress(done, total)`` with pieces of work, those that are in the journal already not counted.
     verbose : bool
@@ -68,7 +71,7 @@ def compare(
     Returns
     -------
     Evaluation
-        After Ctrl-C with what was finished, marked incomplete.
+        After Ctrl-C, or when the time is used up, with what was finished, marked incomplete.
 
     Notes
     -----
@@ -97,7 +100,7 @@ def compare(
     # Opened last, so that bad input leaves no file behind.
     with Records() if journal is None else Journal(journal, settings, versions) as records:
         work = Work(plan, records, n_jobs, progress)
-        complete = work.run(n_runs)
+        complete = work.run(n_runs, max_seconds)
         outcomes = tuple(Outcome.from_dict(records[key]) for key in plan.units(range(n_runs)) if key in records)
     return Evaluation(
         outcomes=outcomes,

@@ -24,6 +24,7 @@ from unirel.search import Searches
 from unirel.selectors import BURSelector, check_selection
 from unirel.table import Table
 from unirel.unique import find_boost
+from unirel.work import OutOfTime, end_of, until
 
 Key = tuple[Any, ...]
 # Records of finished work.
@@ -90,6 +91,8 @@ class OwnSelector:
         """What tells apart unique relevances that do not depend on the criterion; None for those that do."""
         if not self.is_boosted or self._method not in ("ksg", "classifier"):
             return None
+        if self._method == "ksg" and self.options["max_seconds"] is not None:
+            return None  # it is part of what the budget is for
         reading = options_of(ReadingOptions)
         if self._method == "ksg":
             return ("ksg", self._text(["n_neighbors", "metric", *reading]))
@@ -289,7 +292,12 @@ def find_values(X: Values, y: Labels, key: Key, selector: OwnSelector, classifie
     if options["classifier"] is None:
         options = {**options, "classifier": classifier}
     table = selector.read(X, y)
-    boost = find_boost(table, options["unique_relevance"], None, table.features, options)
+    try:
+        with until(end_of(options["max_seconds"])):
+            boost = find_boost(table, options["unique_relevance"], None, table.features, options)
+    except OutOfTime:
+        budget = f"max_seconds={options['max_seconds']:g}"
+        raise TimeoutError(f"{budget} was used up before unique relevance was known; give more") from None
     values = [None if np.isnan(value) else value for value in boost.values[: X.shape[1]].tolist()]
     return {key: {"values": values, "seconds": time.perf_counter() - started}}
 
@@ -319,6 +327,8 @@ def find_orders(X: Values, y: Labels, max_features: int, asks: Sequence[Ask]) ->
         selections = searches.run(criterion, ask.selector.betas, unique)
         stop_if_interrupted(selections)
         for selection in selections:
+            if len(selection) == 0 and selection.complete:
+                raise ValueError(f"{ask.key} selects nothing to compare: {selection.reason}; pass a number of features")
             check_selection(selection, wanted)
         seconds = common + ask.seconds + boosting.get(kind, 0.0) + time.perf_counter() - started
         orders = [selection.order[:max_features].tolist() for selection in selections]

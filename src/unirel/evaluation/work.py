@@ -1,7 +1,11 @@
 """Does the pieces of work of a plan that are missing, and keeps each of them at once."""
 
+import math
+import signal
+import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +19,7 @@ from unirel.evaluation.scoring import Counts, Curve, count_correct
 from unirel.evaluation.selection import Ask, Key, OwnSelector, find_order, find_orders, find_values
 from unirel.evaluation.statistics import area
 from unirel.folds import KnownScores
-from unirel.work import Progress, check_jobs
+from unirel.work import OutOfTime, Progress, call_apart, check_jobs, end_of, until
 
 
 class _Task(NamedTuple):
@@ -27,17 +31,37 @@ class _Task(NamedTuple):
     unit: Key = ()
 
 
-def _perform(task: _Task) -> tuple[_Task, Any, list[str]]:
-    """Do a piece of work; warnings come back as texts, since those of other processes would be lost."""
-    with warnings.catch_warnings(record=True) as caught:
+def _perform(task: _Task, ends: float) -> tuple[_Task, Any, list[str]]:
+    """Do a piece of work; warnings come back as texts, since those of other processes would be lost.
+
+    Apart, because a classifier may take minutes and looks neither at the clock nor for Ctrl-C. The end of the time is
+    given by the clock on the wall, which all processes share.
+    """
+    with warnings.catch_warnings(record=True) as caught, until(time.monotonic() + ends - time.time()):
         warnings.simplefilter("always")
         try:
-            result = task.function(*task.arguments)
+            result = call_apart(task.function, *task.arguments)
         except Exception as error:
             error.add_note(f"while comparing: {task.about}")
             raise
     # What was sent need not come back.
     return task._replace(arguments=()), result, [str(warning.message) for warning in caught]
+
+
+@contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    """Start processes that do not hear Ctrl-C, which a terminal sends to all: this one ends them without their words.
+
+    Processes inherit which signals are held back. One that comes for this process meanwhile is heard afterwards.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 class Work:
@@ -49,18 +73,20 @@ class Work:
         self._n_jobs, self._n_workers = n_jobs, effective_n_jobs(n_jobs)
         self._progress = progress
         self._done = self._total = 0
+        self._ends = math.inf
         self._warned: set[str] = set()
 
-    def run(self, n_runs: int) -> bool:
-        """Do all that is missing; False if interrupted."""
+    def run(self, n_runs: int, max_seconds: float | None = None) -> bool:
+        """Do all that is missing; False if interrupted, or if the time does not suffice."""
         missing = [key for key in self._plan.units(range(n_runs)) if key not in self._records]
         self._total = len(missing) + sum(map(len, self._needed(missing)))
+        self._ends = time.time() + end_of(max_seconds) - time.monotonic()
         try:
             for data in self._plan.datasets:
                 # A block of runs keeps all workers busy; its runs are complete before others begin.
                 for start in range(0, n_runs, self._n_workers):
                     self._run_block(data, range(start, min(start + self._n_workers, n_runs)))
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, OutOfTime):
             return False
         return True
 
@@ -189,10 +215,24 @@ class Work:
     def _perform_all(self, tasks: Sequence[_Task]) -> Iterator[tuple[_Task, Any]]:
         """Results of tasks as they come."""
         if len(tasks) < 2 or self._n_workers == 1:
-            running: Iterable[tuple[_Task, Any, list[str]]] = map(_perform, tasks)
-        else:
-            pool = Parallel(n_jobs=self._n_jobs, batch_size=1, return_as="generator_unordered")
-            running = pool(delayed(_perform)(task) for task in tasks)
+            yield from self._results(_perform(task, self._ends) for task in tasks)
+            return
+        # The context starts everything but the processes, which sets signals to its own liking, and ends them.
+        with Parallel(n_jobs=self._n_jobs, batch_size=1, return_as="generator_unordered") as pool:
+            with _deaf_to_interrupts():
+                running = pool(delayed(_perform)(task, self._ends) for task in tasks)
+            yield from self._results(self._as_they_come(running))
+
+    def _as_they_come(self, running: Iterator[Any]) -> Iterator[Any]:
+        """Wait for other processes apart: they may not have begun to look at the clock."""
+        while True:
+            with until(time.monotonic() + self._ends - time.time()):
+                found = call_apart(next, running, None)
+            if found is None:
+                return
+            yield found
+
+    def _results(self, running: Iterable[tuple[_Task, Any, list[str]]]) -> Iterator[tuple[_Task, Any]]:
         for task, result, messages in running:
             yield task, result
             self._pass_on(task, messages)

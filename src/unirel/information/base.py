@@ -1,13 +1,15 @@
 """What every estimator of mutual information offers, and what it derives from one required method."""
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import ClassVar, NamedTuple, Unpack
+from typing import ClassVar, NamedTuple, Self, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from unirel.errors import UnirelWarning
 from unirel.information import ESTIMATORS
 from unirel.options import EstimationOptions, check_choice, complete
 from unirel.table import Table
@@ -28,7 +30,8 @@ def find_estimator(name: str) -> "type[Information]":
 
 def make_information(table: Table, options: EstimationOptions, sample_weight: ArrayLike | None = None) -> "Information":
     """The estimator that the options name, for a table whose columns it can use."""
-    chosen = find_estimator("knn" if options["estimator"] == "auto" else options["estimator"])
+    automatic = "binned" if table.is_parted else "knn"  # Neighbours of rows that are elsewhere cannot be searched.
+    chosen = find_estimator(automatic if options["estimator"] == "auto" else options["estimator"])
     chosen.check(table)
     weights = {} if sample_weight is None else {"sample_weight": sample_weight}
     if weights and not chosen.takes_weights:
@@ -69,6 +72,7 @@ class Information(ABC):
     name: ClassVar[str]
     accepts: ClassVar[frozenset[str]] = frozenset({"continuous", "discrete"})
     takes_weights: ClassVar[bool] = False  # whether rows can have weights, as `sample_weight=`
+    looks_at_target: bool = False  # whether what a column is taken for depends on the target
 
     def __init__(self, table: Table, **options: Unpack[EstimationOptions]) -> None:
         self.table = table
@@ -97,6 +101,22 @@ class Information(ABC):
         """I(candidate, selected; target) of every candidate."""
         target = [self.table.target]
         return np.array([self.mutual_information([candidate, *selected], target) for candidate in candidates])
+
+    def conditional_relevance(self, candidates: Block, given: Block) -> Values:
+        """I(candidate; target | given) of every candidate."""
+        return np.array([self.conditional([candidate], [self.table.target], given) for candidate in candidates])
+
+    def permuted(self, candidates: Block, given: Block, orders: Columns) -> Values:
+        """I(candidate; target | given) of every candidate, with the rows of target and given in some other orders.
+
+        A row of the result belongs to a row of `orders`. Both sides of a pair that is shuffled against a candidate
+        move together, so that all that they tell about each other stays.
+        """
+        return np.array([self._moved(given, order).estimate(candidates, given) for order in orders])
+
+    def estimate(self, candidates: Block, given: Block) -> Values:
+        """I(candidate; target | given) of every candidate, whether anything is given or not."""
+        return self.conditional_relevance(candidates, given) if len(given) else self.relevance(candidates)
 
     def pairwise_given_target(self, candidates: Block, column: int) -> Values:
         """I(candidate; column | target) of every candidate."""
@@ -165,6 +185,12 @@ class Information(ABC):
     def levels(self, column: int) -> NDArray[np.integer] | None:
         """Codes of a column that the estimator takes as discrete, None for one it takes as continuous."""
         return self.table.codes(column) if self.table.discrete[column] else None
+
+    def _moved(self, given: Block, order: Columns) -> Self:
+        """The same estimator of a table in which target and given stand in another order."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UnirelWarning)  # of this table everything has been said
+            return type(self)(self.table.moved([*given, self.table.target], order), **self.options)
 
     def _ceiling(self, block: Block) -> float:
         """The entropy of a block that is a single discrete column beside constant ones; nothing bounds the rest."""

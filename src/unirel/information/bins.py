@@ -1,5 +1,6 @@
 """Bins of continuous columns: of equal frequency, of equal width, or of minimum description length."""
 
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
@@ -142,19 +143,27 @@ class Bins:
         How columns are cut.
     n_jobs : int or None
         Threads that look for bins of minimum description length.
+    given : mapping from positions to edges, optional
+        Columns whose edges are known.
     """
 
-    def __init__(self, table: Table, rule: Rule, n_jobs: int | None) -> None:
-        self._table, self.rule, self._n_jobs = table, rule, n_jobs
+    def __init__(self, table: Table, rule: Rule, n_jobs: int | None, given: Mapping[int, Values] | None = None) -> None:
+        self._table, self.rule, self._n_jobs, self._given = table, rule, n_jobs, given or {}
 
     @property
     def equal_frequency(self) -> int | None:
         """How many bins, if they are plain bins of equal frequency, which need no look at other columns or weights."""
-        return self.rule.n_bins if self.rule.binning == "frequency" and not self.rule.weighted else None
+        plain = self.rule.binning == "frequency" and not self.rule.weighted and not self._given
+        return self.rule.n_bins if plain else None
 
     def n_levels(self, columns: Columns) -> Columns:
         """Levels of some columns: bins, and one for missing values if there are any."""
-        n_bins = self._described[1][columns] + 1 if self.rule.binning == "mdl" else self.rule.n_bins
+        n_bins = (
+            self._described[1][columns] + 1 if self.rule.binning == "mdl" else np.full(len(columns), self.rule.n_bins)
+        )
+        for place, column in enumerate(columns.tolist()):
+            if column in self._given:
+                n_bins[place] = len(self._given[column]) + 1
         return np.asarray(n_bins + self._table.has_missing[columns])
 
     def codes(self, columns: Columns, dtype: np.dtype[Any]) -> NDArray[Any]:
@@ -163,10 +172,24 @@ class Bins:
         if self.rule.binning == "mdl":
             edges, n_edges = self._described[0][columns], self._described[1][columns]
         else:
-            edges, n_edges = self.rule.edges(values)
+            edges, n_edges = self._edges(columns, values)
         codes = np.empty(values.shape, dtype)
         find_bins(values, edges, n_edges + 1, codes)
         return codes
+
+    def _edges(self, columns: Columns, values: Values) -> tuple[Values, Columns]:
+        """Edges of some columns, those that are given and others, and how many there are."""
+        known = [self._given.get(column) for column in columns.tolist()]
+        others = np.array([place for place, own in enumerate(known) if own is None], np.intp)
+        if len(others) == len(known):
+            return self.rule.edges(values)
+        n_edges = np.array([self.rule.n_bins - 1 if own is None else len(own) for own in known])
+        edges = np.full((len(known), max(1, n_edges.max())), np.inf)
+        for row, own in zip(edges, known, strict=True):
+            row[: 0 if own is None else len(own)] = own
+        if len(others):
+            edges[others, : self.rule.n_bins - 1] = self.rule.edges(values[others])[0]
+        return edges, n_edges
 
     @cached_property
     def _described(self) -> tuple[Values, Columns]:

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from unirel.coding import empty_matrices, find_places
 from unirel.information.base import Columns, Values
 from unirel.information.bins import Bins
 from unirel.kernels.bitsets import Sets, count_tables_by_bits, pack_sets
@@ -30,13 +31,53 @@ _FEWEST_CANDIDATES = 8
 _BLOCK = 2**20
 
 
-class Rest:
-    """What candidates are counted against: the joint levels of a fixed block and another one."""
+class Joint:
+    """Joint levels of some columns: how many there may be, and the code of every row, made when it is asked for.
 
-    def __init__(self, codes: Codes, n_fixed: int, n_other: int) -> None:
-        self.codes = codes.astype(np.uint32, copy=False)  # one type only, so that kernels are compiled once
+    Parameters
+    ----------
+    n_levels : int
+        How many.
+    columns : tuple of int or None
+        The columns whose codes, the first one foremost, they are; None for levels that were numbered anew.
+    make : callable
+        Gives the codes.
+    """
+
+    def __init__(self, n_levels: int, columns: tuple[int, ...] | None, make: Callable[[], Codes]) -> None:
+        self.n_levels, self.columns, self._make = n_levels, columns, make
+
+    @cached_property
+    def codes(self) -> Codes:
+        """The code of every row."""
+        return self._make()
+
+    def beside(self, other: "Joint", most: int) -> "Joint":
+        """Joint levels of both, numbered anew in the order of those in use where there would be too many."""
+        n_levels = self.n_levels * other.n_levels
+        if n_levels > most:
+            levels, codes = np.unique(self.codes.astype(np.int64) * other.n_levels + other.codes, return_inverse=True)
+            return Joint(len(levels), None, lambda: codes.astype(np.uint32))
+        columns = None if self.columns is None or other.columns is None else self.columns + other.columns
+        return Joint(n_levels, columns, lambda: self.codes.astype(np.uint32) * np.uint32(other.n_levels) + other.codes)
+
+
+class Rest:
+    """What candidates are counted against: the joint levels of a fixed block and another one.
+
+    Its codes are made when a source first asks for them; one whose rows are elsewhere asks for the columns instead.
+    """
+
+    def __init__(self, codes: Codes | Joint, n_fixed: int, n_other: int) -> None:
+        self._joint = codes if isinstance(codes, Joint) else Joint(n_fixed * n_other, None, lambda: codes)
+        self.columns = self._joint.columns
         self.n_fixed, self.n_other = n_fixed, n_other
         self.n_levels = n_fixed * n_other
+
+    @cached_property
+    def codes(self) -> NDArray[np.uint32]:
+        """The joint code of every row; of one type only, so that kernels are compiled once."""
+        return self._joint.codes.astype(np.uint32, copy=False)
 
     @cached_property
     def sets(self) -> Sets:
@@ -54,6 +95,9 @@ class CodeSource(Protocol):
     """What estimators that count know of a table; one that is sparse, or in several places, can offer it too."""
 
     n_levels: NDArray[np.int64]
+    n_samples: int
+    cells_at_once: int  # of tables that are asked for together
+    columns_at_once: int  # likewise
 
     def prepare(self, columns: Columns, rest: Rest | None = None) -> None:
         """Make what counting some columns against the rest needs; called first by whoever counts in threads."""
@@ -63,6 +107,12 @@ class CodeSource(Protocol):
 
     def tables(self, candidates: Columns, rest: Rest) -> tuple[Counts, Columns]:
         """Tables of some candidates against the rest, one after the other, and where each of them begins."""
+
+    def counts(self, joint: Joint) -> Counts:
+        """How many rows, or which weight, each joint level has."""
+
+    def row_weights(self) -> Values | None:
+        """Weight of every row, None if all count alike."""
 
 
 class CodeMatrix:
@@ -80,34 +130,51 @@ class CodeMatrix:
         Threads that make codes.
     """
 
+    cells_at_once = 2**18  # few enough to stay in the cache of a thread
+    columns_at_once = 2**62
+
     def __init__(self, table: Table, bins: Bins | None, weights: Values | None, n_jobs: int | None) -> None:
-        self._table, self._bins, self._weights, self._n_jobs = table, bins, weights, n_jobs
-        self.n_levels = table.n_levels.copy()
+        n_levels = table.n_levels.copy()
         if bins is not None:
             continuous = np.flatnonzero(table.continuous)
-            self.n_levels[continuous] = bins.n_levels(continuous)
-        self._ready, self._packed = np.zeros((2, len(self.n_levels)), bool)
-        self._widths = np.searchsorted([2**8, 2**16], self.n_levels)
-        self._places = np.empty(len(self.n_levels), np.intp)
-        self._matrices: list[Codes] = []
-        for width, dtype in enumerate((np.uint8, np.uint16, np.uint32)):
-            columns = np.flatnonzero(self._widths == width)
-            self._places[columns] = np.arange(len(columns))
-            # Memory that nobody has written to costs nothing.
-            self._matrices.append(np.empty((len(columns), table.n_samples), dtype))
+            n_levels[continuous] = bins.n_levels(continuous)
+        self._table, self._bins = table, bins
+        # Memory that nobody has written to costs nothing.
+        self._hold(n_levels, empty_matrices(n_levels, table.n_samples, np.empty), weights, n_jobs)
         if table.discrete.all() and not self._widths.any():
             # Those of the table will do as they are.
             self._matrices[0] = table.code_block(np.arange(len(self.n_levels)))[0]  # type: ignore[assignment]
             self._ready[:] = True
+
+    @classmethod
+    def of_codes(
+        cls, n_levels: NDArray[np.int64], matrices: list[Codes], weights: Values | None, n_jobs: int | None = 1
+    ) -> "CodeMatrix":
+        """The same from codes that are there already, in matrices as `empty_matrices` makes them."""
+        self = cls.__new__(cls)
+        self._hold(n_levels, matrices, weights, n_jobs)
+        self._ready[:] = True
+        return self
+
+    def _hold(
+        self, n_levels: NDArray[np.int64], matrices: list[Codes], weights: Values | None, n_jobs: int | None
+    ) -> None:
+        self.n_levels, self.n_samples = n_levels, matrices[0].shape[1]
+        self._matrices, self._weights, self._n_jobs = matrices, weights, n_jobs
+        self._widths, self._places = find_places(n_levels)
+        self._ready, self._packed = np.zeros((2, len(n_levels)), bool)
 
     def prepare(self, columns: Columns, rest: Rest | None = None) -> None:
         """Make what counting some columns against the rest needs, unless it is there already."""
         if not self._ready[columns].all():
             self._each_block(self._encode, columns[~self._ready[columns]])
             self._ready[columns] = True
-        if rest is not None and (by_bits := self._by_bits(columns, rest)).any():
+        if rest is None:
+            return
+        _ = rest.codes  # made here, once, before threads ask for them, and so are sets
+        if (by_bits := self._by_bits(columns, rest)).any():
             few = columns[by_bits]
-            _, _ = rest.sets, self._sets  # both are made here, once, before threads ask for them
+            _, _ = rest.sets, self._sets
             if not self._packed[few].all():
                 self._each_block(self._pack, few[~self._packed[few]])
                 self._packed[few] = True
@@ -120,13 +187,13 @@ class CodeMatrix:
 
     def tables(self, candidates: Columns, rest: Rest) -> tuple[Counts, Columns]:
         """Tables of some candidates against the rest, one after the other, and where each of them begins."""
-        rows = (0, self._table.n_samples)
+        rows = (0, self.n_samples)
         self.prepare(candidates, rest)
         by_bits = self._by_bits(candidates, rest)
         if not by_bits.any():
             return self.tables_of_part(candidates, rest, rows)
         tables, starts = self._empty_tables(candidates, rest)
-        words = rest.sets.words.reshape(rest.n_levels - 1, -(-self._table.n_samples // 64))
+        words = rest.sets.words.reshape(rest.n_levels - 1, -(-self.n_samples // 64))
         count_tables_by_bits(self._sets, candidates[by_bits], words, rest.sets.sizes[0], starts[by_bits], tables)
         if not by_bits.all():
             self._count(candidates[~by_bits], rest, rows, starts[~by_bits], tables)
@@ -139,8 +206,16 @@ class CodeMatrix:
         self._count(candidates, rest, rows, starts, tables)
         return tables, starts
 
+    def counts(self, joint: Joint) -> Counts:
+        """How many rows, or which weight, each joint level has."""
+        return np.bincount(joint.codes, self._weights)
+
+    def row_weights(self) -> Values | None:
+        """Weight of every row, None if all count alike."""
+        return self._weights
+
     def _each_block(self, work: Callable[[Columns], None], columns: Columns) -> None:
-        size = max(1, _BLOCK // self._table.n_samples)
+        size = max(1, _BLOCK // self.n_samples)
         map_tasks(work, [columns[start : start + size] for start in range(0, len(columns), size)], self._n_jobs)
 
     def _by_bits(self, candidates: Columns, rest: Rest) -> NDArray[np.bool_]:
@@ -154,7 +229,7 @@ class CodeMatrix:
     def _empty_tables(self, candidates: Columns, rest: Rest) -> tuple[Counts, Columns]:
         ends = np.cumsum(self.n_levels[candidates] * rest.n_levels)
         starts = np.concatenate([[0], ends[:-1]])
-        whole = np.int32 if self._table.n_samples < 2**31 else np.int64
+        whole = np.int32 if self.n_samples < 2**31 else np.int64
         return np.zeros(ends[-1], whole if self._weights is None else np.float64), starts
 
     def _count(self, candidates: Columns, rest: Rest, rows: tuple[int, int], starts: Columns, tables: Counts) -> None:
@@ -172,7 +247,7 @@ class CodeMatrix:
     @cached_property
     def _sets(self) -> Sets:
         n_sets = np.where(self.n_levels <= MOST_LEVELS, np.maximum(self.n_levels - 1, 0), 0)
-        ends = np.cumsum(n_sets * -(-self._table.n_samples // 64))
+        ends = np.cumsum(n_sets * -(-self.n_samples // 64))
         sizes = np.zeros((len(n_sets), MOST_LEVELS - 1), np.int64)
         return Sets(np.empty(ends[-1], np.uint64), np.concatenate([[0], ends[:-1]]), n_sets, sizes)
 
@@ -190,3 +265,13 @@ class CodeMatrix:
                 matrix[self._places[levels]] = self._table.code_block(levels)[0]
             if len(numbers) and self._bins is not None:
                 matrix[self._places[numbers]] = self._bins.codes(numbers, matrix.dtype)
+
+
+def on_grid(weights: Values, largest: float, n_samples: int) -> Values:
+    """Weights rounded to multiples of a power of two so large that all of their sums are exact, in whichever order.
+
+    Parts of the rows then add up to the same bits as all rows. The power depends on the largest weight and the number
+    of rows only; whole numbers stay as they are.
+    """
+    step = 2.0 ** (int(np.frexp(largest * n_samples)[1]) - 53)
+    return np.ascontiguousarray(weights if step == 0 else np.rint(weights / step) * step)

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from scipy.special import digamma
 
 from unirel.information.base import Block, Changes, Values
-from unirel.kernels.add_one import LANES
 from unirel.kernels.line import Line
 from unirel.kernels.metric import CHEBYSHEV, EUCLIDEAN, MANHATTAN, Ball
 from unirel.kernels.plane import Strips, cut_strips
@@ -45,6 +44,8 @@ class Geometry:
         self.far: Any = table.values.dtype.type(table.far)
         self.tolerance = _TOLERANCE[table.values.dtype]
         self.psi = digamma_table(table.n_samples)
+        self._table = table
+        self._rows: Rows | None = None
         self.plain: NDArray[np.bool_] = ~(table.discrete | table.has_missing)  # continuous, without missing values
         self._unit = table.unit
 
@@ -52,8 +53,13 @@ class Geometry:
         """The same coordinates of some of the rows."""
         part = copy(self)
         part.__dict__.pop("varies", None)
-        part.values, part.n_samples = self.values[:, rows], len(rows)
+        part.values, part.n_samples, part._rows = self.values[:, rows], len(rows), rows
         return part
+
+    def line_block(self, columns: Rows) -> Columns:
+        """Columns to be looked at one by one, with the ties of the input."""
+        block = self._table.line_block(columns)
+        return block if self._rows is None else block[:, self._rows]
 
     @cached_property
     def varies(self) -> NDArray[np.bool_]:
@@ -129,14 +135,6 @@ def make_strips(fixed: Columns, labels: NDArray[np.int32], n_groups: int, n_neig
     strip_of = np.empty(len(fixed), np.int32)
     strip_of[order] = np.repeat(np.arange(len(starts) - 1, dtype=np.int32), np.diff(starts))
     return Strips(strip_of, starts, values[starts[:-1]], values[starts[1:] - 1], firsts)
-
-
-def side_by_side(columns: Columns) -> Columns:
-    """Columns of an array with a row for every row of the data, filled up with zeros to whole lanes."""
-    n_columns, n_samples = columns.shape
-    result = np.zeros((n_samples, -(-n_columns // LANES) * LANES), columns.dtype)
-    result[:, :n_columns] = columns.T
-    return result
 
 
 def _standard_error(change: Values, square: Values, n_rows: int) -> Values:

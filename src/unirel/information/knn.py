@@ -47,6 +47,7 @@ class KNN(Information):
         super().__init__(table, **options)
         self.n_neighbors, self.metric = self.options["n_neighbors"], self.options["metric"]
         self._geometry = Geometry(table, self.n_neighbors, self.options["n_jobs"])
+        self._known_before: dict[tuple[str, tuple[int, ...]], float] = {}
         if table.discrete[table.target]:
             self._check_classes()
 
@@ -107,6 +108,28 @@ class KNN(Information):
                 metric = self.metric_of([candidates[chosen][0], *selected])
                 information[chosen] = self._joint_in_metric(candidates[chosen], selected, metric)
         return information
+
+    def conditional_relevance(self, candidates: Block, given: Block) -> Values:
+        """I(candidate; target | given) of every candidate, for class labels in one go."""
+        candidates, given = np.asarray(candidates, np.intp), self._varying(given)
+        if not given:
+            return self.relevance(candidates)
+        if not self.table.discrete[self.table.target]:
+            return super().conditional_relevance(candidates, given)
+        before = np.array([self._before(int(candidate), given) for candidate in candidates])
+        return np.where(self._geometry.varies[candidates], self.joint(candidates, given) - before, 0.0)
+
+    def permuted(self, candidates: Block, given: Block, orders: NDArray[np.intp]) -> Values:
+        """I(candidate; target | given) with the rows of target and given in other orders; what stays is shared."""
+        candidates, given, target = np.asarray(candidates, np.intp), self._varying(given), self.table.target
+        if not given:
+            return self._permuted_relevance(candidates, orders)
+        if not self.table.discrete[target]:
+            return super().permuted(candidates, given, orders)
+        # Target and given move together, and what one tells about the other stays as it is.
+        before = np.array([self._before(int(candidate), given) for candidate in candidates])
+        joint = np.array([self._moved(given, order).joint(candidates, given) for order in orders])
+        return np.where(self._geometry.varies[candidates], joint - before, 0.0)
 
     def pairwise_given_target(self, candidates: Block, column: int) -> Values:
         """I(candidate; column | target) of every candidate, for class labels the mean of I within the classes."""
@@ -251,6 +274,48 @@ class KNN(Information):
             )
             return np.concatenate(parts)
         return self._ksg.in_plane(candidates, column)
+
+    def _before(self, candidate: int, given: list[int]) -> float:
+        """I(given; target) as it compares with I(candidate, given; target)."""
+        target = self.table.target
+        counted = self.metric == "auto" and self.table.discrete[[candidate, *given, target]].all()
+        metric = "" if counted else self.metric_of([candidate, *given])
+        key = metric, tuple(given)
+        if key not in self._known_before:
+            self._known_before[key] = (
+                self._counts.mutual_information(given, [target])
+                if counted
+                else self._against_labels(given, target, metric)
+            )
+        return self._known_before[key]
+
+    def _permuted_relevance(self, candidates: NDArray[np.intp], orders: NDArray[np.intp]) -> Values:
+        """I(candidate; target) with the rows of the target in other orders, each kind of candidate in one go."""
+        information = np.zeros((len(orders), len(candidates)))
+        varying = self._geometry.varies[candidates] & self._geometry.varies[self.table.target]
+        discrete = self.table.discrete[candidates]
+        for chosen in (varying & discrete, varying & ~discrete):
+            if chosen.any():
+                information[:, chosen] = self._permuted_of_a_kind(candidates[chosen], orders)
+        return information
+
+    def _permuted_of_a_kind(self, candidates: NDArray[np.intp], orders: NDArray[np.intp]) -> Values:
+        """Candidates that are all discrete, or all continuous, against the target in other orders."""
+        of_candidates, target = self.table.discrete[candidates[0]], self.table.target
+        if of_candidates and self.table.discrete[target]:
+            return self._counts.permuted(candidates, [], orders)
+        if self.table.discrete[target]:
+            return self._target_labels.permuted_on_line(candidates, orders)
+        if of_candidates:
+            # The target stays in order, and the labels of the candidate move the other way.
+            places = np.argsort(orders, axis=1)
+            parts = map_tasks(
+                lambda one: self._labels(one).permuted_on_line([target], places),
+                candidates.tolist(),
+                self.options["n_jobs"],
+            )
+            return np.concatenate(parts, axis=1)
+        return self._ksg.permuted_in_plane(candidates, target, orders)
 
     def _joint_in_metric(self, candidates: NDArray[np.intp], selected: list[int], metric: str) -> Values:
         if len(selected) == 1 and self.table.discrete[self.table.target] and metric == "chebyshev":

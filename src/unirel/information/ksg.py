@@ -4,9 +4,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unirel.information.base import Block, Changes, Values
-from unirel.information.geometry import Columns, Geometry, Rows, line_of, make_strips, side_by_side, sorted_by
-from unirel.kernels.add_one import add_one_to_line
+from unirel.information.geometry import Columns, Geometry, Rows, line_of, make_strips, sorted_by
+from unirel.kernels.change_one import add_one_to_line, make_room, side_by_side
 from unirel.kernels.drop_one import drop_one_from_line
+from unirel.kernels.line import Line
 from unirel.kernels.plane import ksg_in_plane
 from unirel.kernels.space import Sorted, count_by_side, count_in_balls, find_balls, ksg_sum
 from unirel.work import Progress
@@ -33,6 +34,26 @@ class KSG:
 
         sums = geometry.each_part(work, candidates)
         return np.asarray(geometry.psi[geometry.n_samples] + sums / geometry.n_samples)
+
+    def permuted_in_plane(self, candidates: Block, fixed: int, orders: Rows) -> Values:
+        """The same with the fixed column in other orders, one row for each; everything is sorted once for all."""
+        geometry = self._geometry
+        along = line_of(geometry.values[fixed])
+        whole = make_strips(along.values, np.zeros(geometry.n_samples, np.int32), 1, self._ball.n_neighbors)
+
+        def work(part: Rows) -> Values:
+            columns = geometry.values[part]
+            sorts, sums = np.argsort(columns, axis=1), np.empty((len(part), len(orders)))
+            for place, order in enumerate(orders):
+                moved = Line(
+                    along.values[order], along.ascending, np.argsort(order)[along.order], along.positions[order]
+                )
+                strips = whole._replace(strip_of=whole.strip_of[order])
+                sums[:, place] = ksg_in_plane(columns, sorts, moved, strips, self._ball)
+            return sums
+
+        sums = geometry.each_part(work, candidates)
+        return np.asarray(geometry.psi[geometry.n_samples] + sums / geometry.n_samples).T
 
     def in_space(self, a: Block, b: Block, given: Block = ()) -> float:
         """I(a; b | given) of three blocks, I(a; b) if nothing is given."""
@@ -63,7 +84,8 @@ class KSG:
         def work(part: Rows, sums: Values) -> float:
             if added is None:
                 return drop_one_from_line(block, line, part, self._ball, sums)
-            return add_one_to_line(block, added, line, part, self._ball, sums)
+            room = make_room(geometry.n_samples, self._ball.n_neighbors)
+            return add_one_to_line(block, added, line, part, self._ball, room, sums)
 
         centers = np.arange(geometry.n_samples) if rows is None else rows
         n_columns = len(block) if candidates is None else len(candidates)

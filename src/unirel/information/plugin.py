@@ -1,5 +1,7 @@
 """Mutual information of discrete columns, from the frequencies of their levels."""
 
+from copy import copy
+from functools import partial
 from typing import NamedTuple, Unpack
 
 import numpy as np
@@ -7,26 +9,21 @@ from numpy.typing import ArrayLike, NDArray
 
 from unirel.information.base import Block, Columns, Information, Values
 from unirel.information.bins import Bins
-from unirel.information.codes import CodeMatrix, Codes, CodeSource, Rest
+from unirel.information.codes import CodeMatrix, Codes, CodeSource, Joint, Rest, on_grid
+from unirel.information.part_codes import Cuts, open_parts
 from unirel.information.sparse_codes import SparseCodes
 from unirel.kernels.counts import known_n_log_n, sum_groups, sum_n_log_n, sum_tables
 from unirel.options import EstimationOptions
+from unirel.parts.table import PartedTable
 from unirel.table import Table
 from unirel.work import map_tasks
 
-# Cells of the tables that a thread fills at a time, few enough to stay in its cache.
-_CELLS = 2**18
 # Rows times candidates that are worth a task of their own.
 _WORK = 2**20
+# Cells of a table beyond which it is not counted directly, however many rows there are: it may have to travel.
+_MOST_CELLS = 2**22
 # Whole numbers whose n log n is kept.
 _KNOWN = 2**16
-
-
-class Coded(NamedTuple):
-    """Codes of the joint levels of some columns, and how many levels there may be."""
-
-    codes: Codes
-    n_levels: int
 
 
 class Margins(NamedTuple):
@@ -65,20 +62,21 @@ class Plugin(Information):
         super().__init__(table, **options)
         self._weights = None if sample_weight is None else check_weights(sample_weight, table.n_samples)
         self._total = float(table.n_samples if self._weights is None else self._weights.sum())
+        self._codes: CodeSource
+        if isinstance(table, PartedTable):
+            self._codes, self._total = open_parts(table, self._make_cuts(), self.options)
+        elif table.is_sparse:
+            self._codes = SparseCodes(table, self._make_bins(), self._weights)
+        else:
+            self._codes = CodeMatrix(table, self._make_bins(), self._weights, self.options["n_jobs"])
         self._known = known_n_log_n(min(int(self._total) + 1, _KNOWN))
-        bins = self._make_bins()
-        self._codes: CodeSource = (
-            SparseCodes(table, bins, self._weights)
-            if table.is_sparse
-            else CodeMatrix(table, bins, self._weights, self.options["n_jobs"])
-        )
         self._ceilings = np.full(len(table.columns), np.nan)
         self._latest: tuple[tuple[int, ...], bool, Columns, Margins] | None = None
 
     def mutual_information(self, a: Block, b: Block) -> float:
         """I(a; b) of two blocks of discrete columns."""
-        coded = self._block(a), self._block(b)
-        return self._entropy(coded[0]) + self._entropy(coded[1]) - self._entropy(_combine(*coded))
+        blocks = self._block(a), self._block(b)
+        return self._entropy(blocks[0]) + self._entropy(blocks[1]) - self._entropy(self._combine(*blocks))
 
     def pairwise(self, candidates: Block, column: int) -> Values:
         """I(candidate; column) of every candidate."""
@@ -99,6 +97,33 @@ class Plugin(Information):
         """H(candidate, selected, target) of every candidate."""
         return self._margins(candidates, selected).xsy
 
+    def conditional_relevance(self, candidates: Block, given: Block) -> Values:
+        """I(candidate; target | given) of every candidate."""
+        return _conditional(self._margins(candidates, given))
+
+    def given_codes(self, candidates: Columns, fixed: Joint, other: Joint) -> Values:
+        """I(candidate; other | fixed) of every candidate, for codes that need not be columns of the table."""
+        return _conditional(self._count(candidates, fixed, other))
+
+    def permuted(self, candidates: Block, given: Block, orders: Columns) -> Values:
+        """I(candidate; target | given) with the rows of target and given in other orders; codes are made once."""
+        if self.looks_at_target:
+            return super().permuted(candidates, given, orders)
+        candidates, fixed, other = np.asarray(candidates, np.intp), self._block(given), self._block([self.table.target])
+        alone = copy(self)  # the orders are what is shared out among threads
+        alone.options = {**self.options, "n_jobs": 1}
+
+        def count(part: Columns) -> Values:
+            moved = ([_in_order(block, order) for block in (fixed, other)] for order in part)
+            return np.array([alone.given_codes(candidates, *blocks) for blocks in moved])
+
+        # The first one makes all codes that are missing, which is nothing that two threads could do.
+        parts = [orders[:1], *np.array_split(orders[1:], min(8, max(1, len(orders) - 1)))]
+        first = count(parts[0])
+        return np.concatenate(
+            [first, *map_tasks(count, [part for part in parts[1:] if len(part)], self.options["n_jobs"])]
+        )
+
     def levels(self, column: int) -> Codes:
         """Codes of a column."""
         return self._codes.codes(column)
@@ -112,12 +137,15 @@ class Plugin(Information):
         columns = np.asarray(columns, np.intp)
         unknown = columns[np.isnan(self._ceilings[columns])]
         if len(unknown):
-            sums, _ = self._sums(unknown, Rest(np.zeros(self.table.n_samples, np.uint32), 1, 1))
+            sums, _ = self._sums(unknown, Rest(self._block([]), 1, 1))
             self._ceilings[unknown] = self._entropies(sums[:, 0], None)
         return self._ceilings[columns]
 
     def _make_bins(self) -> Bins | None:
         return None
+
+    def _make_cuts(self) -> Cuts:
+        return Cuts()
 
     def _margins(self, candidates: Block, selected: Block, with_target: bool = True) -> Margins:
         """All entropies that tables of candidates, selected columns and the target hold, from one pass over the rows.
@@ -133,9 +161,9 @@ class Plugin(Information):
         self._latest = key, with_target, candidates, margins
         return margins
 
-    def _count(self, candidates: Columns, fixed: Coded, other: Coded) -> Margins:
-        both = _combine(fixed, other)
-        rest = Rest(both.codes, fixed.n_levels, other.n_levels)
+    def _count(self, candidates: Columns, fixed: Joint, other: Joint) -> Margins:
+        both = self._combine(fixed, other)
+        rest = Rest(both, fixed.n_levels, other.n_levels)
         limit = _table_limit(self.table.n_samples)
         # Relabelled codes of both no longer tell the two apart.
         direct = np.full(len(candidates), both.n_levels == rest.n_levels)
@@ -144,7 +172,7 @@ class Plugin(Information):
         if not direct.all():
             few, (sums, used) = (sums, used), self._sums_in_groups(candidates, ~direct, fixed, other)
             sums[direct], used[direct] = few
-        return Margins(*self._entropies(sums, used).T, *(self._entropy(coded) for coded in (fixed, other, both)))
+        return Margins(*self._entropies(sums, used).T, *(self._entropy(joint) for joint in (fixed, other, both)))
 
     def _sums(self, candidates: Columns, rest: Rest) -> tuple[Values, NDArray[np.int64]]:
         """Sums of n log n and levels in use, of the four margins of every candidate's table; see `sum_tables`."""
@@ -157,57 +185,79 @@ class Plugin(Information):
             sum_tables(tables, starts, n_levels, rest.n_fixed, rest.n_other, self._known, sums[part], used[part])
 
         most = int(self._codes.n_levels[candidates].max(initial=1)) * rest.n_levels
-        size = max(_WORK // self.table.n_samples, -(-len(candidates) // 8))
-        map_tasks(count, _slices(len(candidates), max(1, min(size, _CELLS // most))), self.options["n_jobs"])
+        size = min(max(_WORK // self.table.n_samples, -(-len(candidates) // 8)), self._codes.columns_at_once)
+        size = max(1, min(size, self._codes.cells_at_once // most))
+        map_tasks(count, _slices(len(candidates), size), self.options["n_jobs"])
         return sums, used
 
     def _sums_in_groups(
-        self, candidates: Columns, chosen: NDArray[np.bool_], fixed: Coded, other: Coded
+        self, candidates: Columns, chosen: NDArray[np.bool_], fixed: Joint, other: Joint
     ) -> tuple[Values, NDArray[np.int64]]:
         """The same of chosen candidates where a table would have far more cells than there are rows."""
         sums, used = np.empty((len(candidates), 4)), np.empty((len(candidates), 4), np.int64)
         self._codes.prepare(candidates[chosen])
-        weights = np.ones(self.table.n_samples) if self._weights is None else self._weights
+        weights = self._codes.row_weights()
+        weights = np.ones(self.table.n_samples) if weights is None else weights
         order = np.argsort(fixed.codes, kind="stable")
         order = order[weights[order] > 0]
         changes = np.flatnonzero(np.diff(fixed.codes[order])) + 1
+        _ = other.codes  # made here, once, before threads ask for them
         groups = order, np.concatenate([[0], changes, [len(order)]])
 
         def count(place: int) -> None:
             alone = self._block(candidates[[place]])
             if alone.n_levels * other.n_levels <= _table_limit(self.table.n_samples):
-                sums[place], used[place] = sum_groups(*alone, groups, *other, weights, self._known)
+                sums[place], used[place] = sum_groups(
+                    alone.codes, alone.n_levels, groups, other.codes, other.n_levels, weights, self._known
+                )
             else:
                 sums[place], used[place] = self._sums_of_many(alone, fixed, other)
 
         map_tasks(count, np.flatnonzero(chosen).tolist(), self.options["n_jobs"])
         return sums, used
 
-    def _sums_of_many(self, alone: Coded, fixed: Coded, other: Coded) -> tuple[list[float], list[int]]:
+    def _sums_of_many(self, alone: Joint, fixed: Joint, other: Joint) -> tuple[list[float], list[int]]:
         """The same where even candidate and target have too many joint levels: only those in use are counted."""
-        with_fixed = _combine(alone, fixed)
-        blocks = (alone, with_fixed, _combine(alone, other), _combine(with_fixed, other))
-        pairs = [sum_n_log_n(np.bincount(coded.codes, self._weights), self._known) for coded in blocks]
+        with_fixed = self._combine(alone, fixed)
+        blocks = (alone, with_fixed, self._combine(alone, other), self._combine(with_fixed, other))
+        pairs = [self._sum_n_log_n(self._codes.counts(joint)) for joint in blocks]
         return [total for total, _ in pairs], [used for _, used in pairs]
 
-    def _entropy(self, coded: Coded) -> float:
-        counts = np.bincount(coded.codes, self._weights)
-        total, used = sum_n_log_n(counts, self._known)
+    def _entropy(self, joint: Joint) -> float:
+        total, used = self._sum_n_log_n(self._codes.counts(joint))
         return float(self._entropies(np.array([total]), np.array([used]))[0])
 
     def _entropies(self, sums: Values, used: NDArray[np.int64] | None) -> Values:
         """Entropies from sums of n log n and, if they are to be corrected, from how many levels are in use."""
-        entropies = (sum_n_log_n(np.array([self._total]), self._known)[0] - sums) / self._total
+        entropies = (self._sum_n_log_n([self._total])[0] - sums) / self._total
         if used is not None and self.options["correction"] is not None:
             entropies += (used - 1) / (2 * self._total)
         return np.asarray(entropies)
 
-    def _block(self, columns: Block) -> Coded:
+    def _sum_n_log_n(self, counts: ArrayLike) -> tuple[float, int]:
+        # Counts and weights in one type, so that the kernel is compiled once.
+        return sum_n_log_n(np.asarray(counts, np.float64), self._known)
+
+    def _block(self, columns: Block) -> Joint:
         """Codes of the joint levels of several columns."""
-        block = Coded(np.zeros(self.table.n_samples, np.uint32), 1)
-        for column in columns:
-            block = _combine(block, Coded(self._codes.codes(column), int(self._codes.n_levels[column])))
+        block = Joint(1, (), lambda: np.zeros(self.table.n_samples, np.uint32))
+        for column in map(int, columns):
+            alone = Joint(int(self._codes.n_levels[column]), (column,), partial(self._codes.codes, column))
+            block = self._combine(block, alone)
         return block
+
+    def _combine(self, a: Joint, b: Joint) -> Joint:
+        return a.beside(b, _table_limit(self.table.n_samples))
+
+
+def _in_order(joint: Joint, order: Columns) -> Joint:
+    """The same levels with the rows in another order."""
+    return Joint(joint.n_levels, None, partial(np.take, joint.codes, order))
+
+
+def _conditional(margins: Margins) -> Values:
+    """I(candidate; other | fixed) of every candidate."""
+    return margins.xs + margins.sy - margins.s - margins.xsy
 
 
 def check_weights(sample_weight: ArrayLike, n_samples: int) -> Values:
@@ -219,7 +269,7 @@ def check_weights(sample_weight: ArrayLike, n_samples: int) -> Values:
         raise ValueError(
             "sample_weight has negative, missing or infinite values, or only zeros; pass numbers from 0 on"
         )
-    return np.ascontiguousarray(weights)
+    return on_grid(weights, float(weights.max()), n_samples)
 
 
 def _slices(n_all: int, size: int) -> list[slice]:
@@ -228,13 +278,4 @@ def _slices(n_all: int, size: int) -> list[slice]:
 
 def _table_limit(n_samples: int) -> int:
     """Cells that are worth a direct table: more would cost more to clear and read than the data to count."""
-    return max(2**14, 4 * n_samples)
-
-
-def _combine(a: Coded, b: Coded) -> Coded:
-    """Joint codes of two coded columns, relabelled to those in use where there would be too many."""
-    n_levels = a.n_levels * b.n_levels
-    if n_levels > _table_limit(len(a.codes)):
-        levels, codes = np.unique(a.codes.astype(np.int64) * b.n_levels + b.codes, return_inverse=True)
-        return Coded(codes.astype(np.uint32), len(levels))
-    return Coded(a.codes.astype(np.uint32) * np.uint32(b.n_levels) + b.codes, n_levels)
+    return min(max(2**14, 4 * n_samples), _MOST_CELLS)

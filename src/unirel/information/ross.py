@@ -6,10 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unirel.information.base import Block, Changes, Values
-from unirel.information.geometry import Columns, Geometry, Rows, make_strips, side_by_side, sorted_by
-from unirel.kernels.add_one import add_one_to_classes
-from unirel.kernels.drop_one import drop_one_from_classes, drop_one_from_sum
+from unirel.information.geometry import Columns, Geometry, Rows, make_strips, sorted_by
+from unirel.kernels.change_one import change_one_in_classes, make_room, side_by_side
+from unirel.kernels.drop_one import drop_one_from_classes
 from unirel.kernels.line import Classes, ross_on_line
+from unirel.kernels.permutations import MARGIN, ross_of_labellings
 from unirel.kernels.plane import ross_in_plane
 from unirel.kernels.space import ross_in_space
 from unirel.kernels.subsets import add_nested_terms, add_subset_terms
@@ -18,6 +19,8 @@ from unirel.work import Progress, map_tasks
 # Subsets a thread works on at a time, and pairs of rows in all of them together.
 _SUBSETS_PER_TASK = 2**12
 _PAIRS_PER_TASK = 2**28
+# Neighbours of which all windows are looked at rather than one that moves.
+_FEW_NEIGHBORS = 8
 
 
 class Ross:
@@ -43,8 +46,40 @@ class Ross:
 
     def on_line(self, candidates: Block) -> Values:
         """I(candidate; labels) of every candidate."""
-        ball = self._geometry.ball()
-        return self._each_column(lambda columns, orders: ross_on_line(columns, orders, self._classes, ball), candidates)
+        geometry, ball, classes = self._geometry, self._geometry.ball(), self._classes
+        return self._each_column(
+            lambda columns, orders: ross_on_line(columns, orders, classes, ball), candidates, geometry.line_block
+        )
+
+    def permuted_on_line(self, candidates: Block, orders: Rows) -> Values:
+        """The same with the labels in other orders, one row for each; candidates are sorted once for all of them."""
+        if self.n_samples == 0:
+            return np.zeros((len(orders), len(candidates)))
+        labels = np.full(self._geometry.n_samples, -1, np.int32)
+        labels[self._rows] = self._classes.labels
+        moved = labels[orders]
+
+        def work(part: Rows) -> Values:
+            columns = self._geometry.values[part]
+            sorts = np.argsort(columns, axis=1)
+            return np.array([self._of_labellings(*column, moved) for column in zip(columns, sorts, strict=True)])
+
+        return self._mean(self._geometry.each_part(work, candidates)).T
+
+    def _of_labellings(self, column: Columns, order: Rows, labels: NDArray[np.int32]) -> Values:
+        """Sums of local terms of one column for each row of `labels`, which are below 0 where a row is left out."""
+        ball, starts = self._geometry.ball(), self._classes.starts
+        ascending = column[order]
+        n_equal = np.count_nonzero(ascending[1:] == ascending[:-1])
+        if ball.n_neighbors <= _FEW_NEIGHBORS and n_equal * 8 < self.n_samples == len(order):
+            line = np.pad(ascending, MARGIN, constant_values=((-np.inf, np.inf),))
+            return ross_of_labellings(line, order, labels, starts, ball)
+        sums = np.empty(len(labels))
+        for place, own in enumerate(labels):
+            # What is left of an order without the rows that are left out is in order.
+            kept = order[own[order] >= 0]
+            sums[place] = ross_on_line(column[None], kept[None], Classes(own, starts), ball)[0]
+        return sums
 
     def in_plane(self, candidates: Block, fixed: int) -> Values:
         """I(candidate, fixed; labels) of every candidate, in the maximum norm."""
@@ -56,7 +91,9 @@ class Ross:
         # A ball holds points of all classes, so the strips that count are wider than those that search.
         whole = make_strips(along, np.zeros_like(labels), 1, 4 * ball.n_neighbors)
         return self._each_column(
-            lambda columns, orders: ross_in_plane(columns, orders, along, self._classes, own, whole, ball), candidates
+            lambda columns, orders: ross_in_plane(columns, orders, along, self._classes, own, whole, ball),
+            candidates,
+            self._geometry.values.__getitem__,
         )
 
     def in_space(self, block: Block, metric: str) -> float:
@@ -85,18 +122,19 @@ class Ross:
     ) -> Changes:
         """Changes of I(block; labels) without each of its columns or, if there are candidates, with each of them."""
         ball, classes = self._geometry.ball(metric), self._by_class
-        block = self._sorted(block)
-        added = None if candidates is None else side_by_side(self._sorted(candidates))
-        drop_one = drop_one_from_classes if metric == "chebyshev" else drop_one_from_sum
+        block, leaving = self._sorted(block), candidates is None
+        columns = block if candidates is None else self._sorted(candidates)
+        # Where a column leaves the maximum norm, the second largest difference is all that has to be known.
+        changed = None if leaving and metric == "chebyshev" else side_by_side(columns)
 
         def work(part: Rows, sums: Values) -> float:
-            if added is None:
-                return drop_one(block, classes, part, ball, sums)
-            return add_one_to_classes(block, added, classes, part, ball, sums)
+            if changed is None:
+                return drop_one_from_classes(block, classes, part, ball, sums)
+            room = make_room(self.n_samples, ball.n_neighbors)
+            return change_one_in_classes(block, changed, classes, part, leaving, ball, room, sums)
 
         centers = self._centers(rows)
-        n_columns = len(block) if candidates is None else len(candidates)
-        return self._geometry.changes(work, n_columns, centers, self._constant(centers), progress)
+        return self._geometry.changes(work, len(columns), centers, self._constant(centers), progress)
 
     def nested(self, columns: Columns, metric: str) -> Values:
         """I(first columns; labels) of the first column, the first two, and so on."""
@@ -125,13 +163,15 @@ class Ross:
         parts = map_tasks(work, tasks, self._geometry.n_jobs)
         return self._mean(np.concatenate(parts)) if parts else np.empty(0)
 
-    def _each_column(self, sums_of: Callable[[Columns, Rows], Values], candidates: Block) -> Values:
-        """Estimates from what a kernel adds up for some columns, given the orders that sort them."""
+    def _each_column(
+        self, sums_of: Callable[[Columns, Rows], Values], candidates: Block, take: Callable[[Rows], Columns]
+    ) -> Values:
+        """Estimates from what a kernel adds up for some columns, which `take` gives, and the orders that sort them."""
         if self.n_samples == 0:
             return np.zeros(len(candidates))
 
         def work(part: Rows) -> Values:
-            columns = self._take(self._geometry.values[part])
+            columns = self._take(take(part))
             return sums_of(columns, np.argsort(columns, axis=1))
 
         return self._mean(self._geometry.each_part(work, candidates))

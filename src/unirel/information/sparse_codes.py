@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unirel.information.bins import Bins
-from unirel.information.codes import Rest
+from unirel.information.codes import CodeMatrix, Joint, Rest
 from unirel.kernels.sparse import count_sparse_tables
 from unirel.reading import Positions
 from unirel.sparse import SparseBlock
@@ -35,8 +35,12 @@ class SparseCodes:
         Weight of every row.
     """
 
+    cells_at_once = CodeMatrix.cells_at_once
+    columns_at_once = CodeMatrix.columns_at_once
+
     def __init__(self, table: Table, bins: Bins | None, weights: NDArray[np.float64] | None) -> None:
-        self._table, self._bins = table, bins
+        self._table, self._bins, self._given_weights = table, bins, weights
+        self.n_samples = table.n_samples
         whole = np.int32 if table.n_samples < 2**31 else np.int64
         self._weights: NDArray[Any] = np.ones(table.n_samples, whole) if weights is None else weights
         self._continuous: Positions = np.flatnonzero(table.continuous)
@@ -46,7 +50,7 @@ class SparseCodes:
 
     def prepare(self, columns: Positions, rest: Rest | None = None) -> None:
         """Make the codes, unless they are there; whoever counts in several threads calls it first."""
-        _ = self._entries
+        _ = self._entries, rest is not None and rest.codes
 
     def codes(self, column: int) -> NDArray[Any]:
         """Codes of one column, of all rows."""
@@ -60,6 +64,14 @@ class SparseCodes:
     def tables(self, candidates: Positions, rest: Rest) -> tuple[NDArray[Any], Positions]:
         """Tables of some candidates against the rest, one after the other, and where each of them begins."""
         return self.tables_of_part(candidates, rest, (0, self._table.n_samples))
+
+    def counts(self, joint: Joint) -> NDArray[Any]:
+        """How many rows, or which weight, each joint level has."""
+        return np.bincount(joint.codes, self._given_weights)
+
+    def row_weights(self) -> NDArray[np.float64] | None:
+        """Weight of every row, None if all count alike."""
+        return self._given_weights
 
     def tables_of_part(
         self, candidates: Positions, rest: Rest, rows: tuple[int, int]
@@ -77,7 +89,7 @@ class SparseCodes:
     def _entries(self) -> tuple[Entries, Positions]:
         """Entries of all columns that can be counted, and where each column is among them."""
         table, bins = self._table, self._bins
-        features, others = np.r_[table.features, table.probes], np.r_[table.given, table.target]
+        features, others = table.features, np.r_[table.given, table.target]
         groups = [features[table.discrete[features]], others[table.discrete[others]]]
         blocks = [table.sparse_block(groups[0]), _entries_of(table.code_block(groups[1])[0])]
         if bins is not None:

@@ -5,11 +5,28 @@ from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
+from numba.core import event
+from numba.extending import register_jitable
 from numpy.typing import NDArray
+
+from unirel.work import COMPILING
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Floats = NDArray[Any]
 Integers = NDArray[Any]
+
+
+class _Listener(event.Listener):
+    """Passes on when numba compiles; it is not heard of what comes from the disk."""
+
+    def on_start(self, _: event.Event) -> None:
+        COMPILING.begin()
+
+    def on_end(self, _: event.Event) -> None:
+        COMPILING.end()
+
+
+event.register("numba:compile", _Listener())  # type: ignore[no-untyped-call]
 
 
 def kernel(function: Function) -> Function:
@@ -20,7 +37,12 @@ def kernel(function: Function) -> Function:
     return cast(Function, numba.njit(nogil=True, cache=True, error_model="numpy")(function))
 
 
-@kernel
+def inner(function: Function) -> Function:
+    """Let kernels call `function`: each keeps its machine code in its own. Called from Python it is plain Python."""
+    return register_jitable(error_model="numpy")(function)
+
+
+@inner
 def zero() -> int:
     """0 like any other number. A plain 0 is a type of its own, and a kernel that is given one is compiled once more."""
     return int(np.int64(0))

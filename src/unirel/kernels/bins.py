@@ -8,7 +8,7 @@ infinite.
 
 import numpy as np
 
-from unirel.kernels._jit import Floats, Integers, kernel
+from unirel.kernels._jit import Floats, Integers, inner, kernel
 from unirel.kernels.counts import n_log_n
 
 # Descriptions that differ by less than this share of the weight are equal but for rounding.
@@ -23,6 +23,7 @@ def frequency_edges(ordered: Floats, sizes: Integers, before: Floats, n_bins: in
     """
     for place in range(ordered.shape[0]):
         values, stands, size = ordered[place], before[place % before.shape[0]], sizes[place]
+        # Equal values are one run and share a bin; an edge stands at the first value of a higher bin.
         bin_before, start = 0, 0
         while start < size:
             stop = start + 1
@@ -49,7 +50,7 @@ def width_edges(values: Floats, n_bins: int, edges: Floats) -> None:
                 edges[place, edge - 1] = lowest + (highest - lowest) * (edge / n_bins)
 
 
-@kernel
+@inner
 def _describe(counts: Floats, without: Floats, known: Floats) -> tuple[float, float, int]:
     """Weight of the classes that are left without others, weight times their entropy, and how many there are."""
     weight, total, n_classes = 0.0, 0.0, 0
@@ -62,7 +63,7 @@ def _describe(counts: Floats, without: Floats, known: Floats) -> tuple[float, fl
     return weight, n_log_n(weight, known) - total, n_classes
 
 
-@kernel
+@inner
 def _best_cut(
     ordered: Floats, labels: Integers, weights: Floats, stretch: tuple[int, int], n_classes: int, known: Floats
 ) -> int:
@@ -75,6 +76,7 @@ def _best_cut(
     for place in range(stretch[0], stretch[1]):
         whole[labels[place]] += weights[place]
     weight, content, n_present = _describe(whole, none, known)
+    # One pass from the left: the classes on the right are all without those on the left.
     cut, least, price = 0, np.inf, 0.0
     for place in range(stretch[0], stretch[1] - 1):
         left[labels[place]] += weights[place]
@@ -98,6 +100,7 @@ def description_edges(
     """Bins of minimum description length, as many as there is room for; returns how many edges each row has."""
     n_edges = np.zeros(ordered.shape[0], np.int64)
     for place in range(ordered.shape[0]):
+        # Stretches that may be cut again, the lowest on top.
         stretches = [(0, sizes[place])]
         while stretches and n_edges[place] < edges.shape[1]:
             start, stop = stretches.pop()
@@ -125,6 +128,7 @@ def find_bins(values: Floats, edges: Floats, n_bins: Integers, codes: Integers) 
             numbers, found = values[place, start : start + stretch], codes[place, start : start + stretch]
             for row in range(numbers.shape[0]):
                 reached[row] = 0
+            # The hot loop: one edge against many values, which becomes vector code.
             for edge in edges[place]:
                 for row in range(numbers.shape[0]):
                     reached[row] += numbers[row] >= edge

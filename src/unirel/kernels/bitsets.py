@@ -10,7 +10,7 @@ import numpy as np
 from numba import types
 from numba.extending import intrinsic
 
-from unirel.kernels._jit import Integers, kernel
+from unirel.kernels._jit import Integers, inner, kernel
 
 # Words of a set that are counted at a time: those of the fixed side, 2 KiB for a level, stay in the nearest cache.
 _WORDS = 256
@@ -57,6 +57,7 @@ def pack_sets(codes: Integers, places: Integers, columns: Integers, sets: Sets) 
                 for row in range(64):
                     bits |= np.uint64(rows[row] == level) << np.uint64(row)
                 words[word] = bits
+            # The last word is not full.
             if whole < n_words:
                 bits = np.uint64(0)
                 for row in range(64 * whole, n_rows):
@@ -68,7 +69,7 @@ def pack_sets(codes: Integers, places: Integers, columns: Integers, sets: Sets) 
             sets.sizes[column, level] = size
 
 
-@kernel
+@inner
 def _count_shared(first: Integers, second: Integers) -> Any:
     """How many bits two stretches of words share."""
     shared = np.uint64(0)
@@ -97,6 +98,7 @@ def count_tables_by_bits(
                 cells = tables[starts[place] + level * n_rest :]
                 for other in range(n_known):
                     cells[other] += _count_shared(words[begin:end], rest[other, begin:end])
+    # Margins: what all sets of a side leave over is its last level.
     for place in range(columns.shape[0]):
         n_sets = sets.n_sets[columns[place]]
         last = tables[starts[place] + n_sets * n_rest :]

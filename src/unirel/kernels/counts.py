@@ -6,7 +6,7 @@ rest``, where ``rest = fixed * n_other + other`` is the joint code of what all c
 
 import numpy as np
 
-from unirel.kernels._jit import Floats, Integers, kernel
+from unirel.kernels._jit import Floats, Integers, inner, kernel
 
 
 @kernel
@@ -25,6 +25,7 @@ def count_tables(
     n_cells = np.uint64(n_rest)
     one = tables.dtype.type(1)
     cells = rest[rows[0] : rows[1]]
+    # What is left of a block of four is counted one by one.
     whole = places.shape[0] - places.shape[0] % 4
     for place in range(0, whole, 4):
         codes_0, codes_1 = codes[places[place], rows[0] :], codes[places[place + 1], rows[0] :]
@@ -51,6 +52,7 @@ def count_weighted_tables(
     """Do the same with weights of rows; sums of whole numbers are exact."""
     n_cells = np.uint64(n_rest)
     cells, own = rest[rows[0] : rows[1]], weights[rows[0] : rows[1]]
+    # Weights are rare: one candidate at a time is quick enough.
     for place in range(places.shape[0]):
         column, table = codes[places[place], rows[0] :], tables[starts[place] :]
         for row in range(cells.shape[0]):
@@ -63,10 +65,11 @@ def known_n_log_n(size: int) -> Floats:
     return numbers * np.log(np.maximum(numbers, 1))
 
 
-@kernel
+@inner
 def n_log_n(number: float, known: Floats) -> float:
     """N log n, 0 for 0: looked up where it is known, so that a whole weight and a count give the same bits."""
     whole = np.int64(number)
+    # A logarithm costs ten times as much as looking one up.
     if whole == number and whole < known.shape[0]:
         return known[whole]
     return number * np.log(number)
@@ -91,6 +94,7 @@ def sum_tables(
 
     The columns of `sums` and `used`: the candidate; candidate and fixed; candidate and other; all three.
     """
+    # Every margin is added up while the cells are read once, in the order in which they stand.
     with_other = np.empty(n_other, tables.dtype)
     for place in range(starts.shape[0]):
         cell = np.uint64(starts[place])
@@ -149,6 +153,7 @@ def sum_groups(
                 n_hit += 1
             table[cell] += weights[row]
             in_level[level] += weights[row]
+        # Only what was hit is read and cleared: a level of the fixed side has few rows.
         for cell in hit_cells[:n_cells]:
             sums[3] += n_log_n(table[cell], known)
             all_groups[cell] += table[cell]

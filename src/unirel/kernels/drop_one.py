@@ -1,4 +1,4 @@
-"""What every estimate becomes when one column is left out: all columns for little more than the price of one estimate.
+"""What an estimate in the maximum norm becomes without each column, for little more than the price of one estimate.
 
 Leaving out a column can only bring points nearer. So, for every point, only those others matter that are within reach
 of it without their most distant column, and only the columns that keep one of them away. Both are few.
@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel.kernels._jit import Floats, Integers, kernel, zero
+from unirel.kernels._jit import Floats, Integers, inner, kernel, zero
 from unirel.kernels.line import Classes, Line, count_around
-from unirel.kernels.metric import Ball, cost, larger, smaller
+from unirel.kernels.metric import Ball, larger, smaller
 from unirel.kernels.nearest import count_both, kth_smallest
 from unirel.kernels.ties import crossed, ksg_term, limits_of, not_crossed, ross_term_of
 
@@ -29,7 +29,7 @@ class Room(NamedTuple):
     reduced: NDArray[np.float64]
 
 
-@kernel
+@inner
 def _make_room(columns: Floats) -> Room:
     n_columns, n_samples = columns.shape
     largest, second = np.empty(n_samples, columns.dtype), np.empty(n_samples, columns.dtype)
@@ -38,7 +38,7 @@ def _make_room(columns: Floats) -> Room:
     return Room(largest, second, points, owners, owning, visited, np.empty(n_samples), np.empty(n_samples))
 
 
-@kernel
+@inner
 def _two_largest(columns: Floats, row: int, far: float, largest: Floats, second: Floats) -> None:
     """The largest and the second largest difference of `row` to every row, cut off at `far`, itself at infinity."""
     n_columns, n_samples = columns.shape
@@ -72,10 +72,11 @@ def _two_largest(columns: Floats, row: int, far: float, largest: Floats, second:
     second[row] = np.inf
 
 
-@kernel
+@inner
 def choose_points(nearest_possible: Floats, reach: float, begin: int, end: int, points: Integers) -> tuple[int, int]:
     """Write the points that can be within reach, the own class first; returns how many of it, and of all."""
     n_points = 0
+    # Write first, then move on or not: no branch that could be guessed wrong.
     for point in range(begin, end):
         points[n_points] = point
         n_points += nearest_possible[point] <= reach
@@ -89,7 +90,7 @@ def choose_points(nearest_possible: Floats, reach: float, begin: int, end: int, 
     return n_own, n_points
 
 
-@kernel
+@inner
 def _find_owners(columns: Floats, row: int, points: Integers, room: Room) -> int:
     """The column that alone keeps each of the points away, or -1 where two columns share the largest difference.
 
@@ -99,6 +100,7 @@ def _find_owners(columns: Floats, row: int, points: Integers, room: Room) -> int
     for chosen in range(points.shape[0]):
         point = points[chosen]
         room.owners[chosen] = -1
+        # Where two columns are equally far, leaving out one of them changes nothing.
         if room.largest[point] > room.second[point]:
             for column in range(columns.shape[0]):
                 if abs(columns[column, point] - columns[column, row]) >= room.largest[point]:
@@ -111,14 +113,14 @@ def _find_owners(columns: Floats, row: int, points: Integers, room: Room) -> int
     return n_owning
 
 
-@kernel
+@inner
 def _take(values: Floats, points: Integers, taken: Floats) -> None:
     """Do ``taken[: len(points)] = values[points]``."""
     for chosen in range(points.shape[0]):
         taken[chosen] = values[points[chosen]]
 
 
-@kernel
+@inner
 def _without_owner(owner: int, points: Integers, room: Room) -> None:
     """Distances without one column: the second largest difference where it owns the largest."""
     for chosen in range(points.shape[0]):
@@ -126,7 +128,7 @@ def _without_owner(owner: int, points: Integers, room: Room) -> None:
         room.reduced[chosen] = room.second[points[chosen]] if owned else room.whole[chosen]
 
 
-@kernel
+@inner
 def _add(changes: Floats, column: int, change: float) -> None:
     """Add a change and its square to what is known of a column."""
     changes[0, column] += change
@@ -152,6 +154,7 @@ def drop_one_from_classes(columns: Floats, classes: Classes, rows: Integers, bal
         _take(room.largest, near, room.whole)
         term = ross_term_of(room.whole[:n_points], zero(), n_own, nearest, ball)
         total += term
+        # Columns that keep nobody away leave the term as it is, and are not asked: that is what makes it quick.
         for owning in range(_find_owners(columns, row, near, room)):
             _without_owner(room.owning[owning], near, room)
             after = ross_term_of(room.reduced[:n_points], zero(), n_own, nearest, ball)
@@ -159,11 +162,12 @@ def drop_one_from_classes(columns: Floats, classes: Classes, rows: Integers, bal
     return total
 
 
-@kernel
+@inner
 def _ksg_term_of(
     distances: Floats, apart: Floats, joint: Floats, nearest: Floats, target: Line, row: int, ball: Ball
 ) -> float:
     """KSG's term of one row: `distances` in the columns, `apart` in the target; `joint` is room to work in."""
+    # In the joint space a point is as far as on its farther side.
     for point in range(distances.shape[0]):
         joint[point] = larger(distances[point], apart[point])
     limits = limits_of(kth_smallest(joint, nearest), ball.tolerance)
@@ -171,6 +175,7 @@ def _ksg_term_of(
     y = count_around(target.ascending, target.positions[row], limits, ball.far)
     inside, within = count_both(joint, limits)
     counts = not_crossed(limits, inside, within, y)
+    # Ties on both sides: how many points close with each of them has to be counted.
     if crossed(limits, within - inside, x, y):
         in_x, in_y = 0, 0
         for point in range(distances.shape[0]):
@@ -207,77 +212,4 @@ def drop_one_from_line(columns: Floats, target: Line, rows: Integers, ball: Ball
             _without_owner(room.owning[owning], near, room)
             after = _ksg_term_of(room.reduced[:n_points], apart, joint[:n_points], nearest, target, row, ball)
             _add(changes, room.owning[owning], after - term)
-    return total
-
-
-@kernel
-def _sum_and_rest(columns: Floats, row: int, ball: Ball, distances: Floats, rest: Floats) -> None:
-    """Summed distance from `row` to every row, and the least that can be left of it without one column."""
-    distances[:] = 0
-    rest[:] = 0
-    for column in range(columns.shape[0]):
-        values = columns[column]
-        center = values[row]
-        for point in range(distances.shape[0]):
-            added = cost(values[point], center, ball)
-            distances[point] += added
-            rest[point] = larger(rest[point], added)
-    for point in range(distances.shape[0]):
-        # The slack keeps what rounding could have pushed out of reach; it only costs a look.
-        rest[point] = distances[point] - rest[point] - 1e-9 * distances[point]
-    distances[row] = np.inf
-    rest[row] = np.inf
-
-
-@kernel
-def _sum_without(columns: Floats, row: int, point: int, dropped: int, ball: Ball) -> float:
-    """The distance without one column, summed anew."""
-    rest = 0.0
-    for column in range(columns.shape[0]):
-        if column != dropped:
-            rest += cost(columns[column, point], columns[column, row], ball)
-    return rest
-
-
-@kernel
-def _subtract(
-    columns: Floats, row: int, points: Integers, dropped: int, whole: Floats, ball: Ball, reduced: Floats
-) -> None:
-    """Distances without one column; summed anew where subtracting would leave little but rounding."""
-    values = columns[dropped]
-    center = values[row]
-    n_lost = 0
-    for chosen in range(points.shape[0]):
-        rest = whole[chosen] - cost(values[points[chosen]], center, ball)
-        reduced[chosen] = rest
-        n_lost += rest <= 1e-4 * whole[chosen]
-    if n_lost > 0:
-        for chosen in range(points.shape[0]):
-            if reduced[chosen] <= 1e-4 * whole[chosen]:
-                reduced[chosen] = _sum_without(columns, row, points[chosen], dropped, ball)
-
-
-@kernel
-def drop_one_from_sum(columns: Floats, classes: Classes, rows: Integers, ball: Ball, changes: Floats) -> float:
-    """Sum of Ross's terms of `rows` in a summed metric, and how it changes without each column."""
-    n_columns, n_samples = columns.shape
-    distances = np.empty(n_samples)
-    rest = np.empty(n_samples)
-    buffer = np.empty(ball.n_neighbors)
-    points = np.empty(n_samples, np.int64)
-    whole = np.empty(n_samples)
-    reduced = np.empty(n_samples)
-    total = 0.0
-    for row in rows:
-        begin, end = classes.starts[classes.labels[row]], classes.starts[classes.labels[row] + 1]
-        nearest = buffer[: min(ball.n_neighbors, end - begin - 1)]
-        _sum_and_rest(columns, row, ball, distances, rest)
-        reach = limits_of(kth_smallest(distances[begin:end], nearest), ball.tolerance)[1]
-        n_own, n_points = choose_points(rest, reach, begin, end, points)
-        _take(distances, points[:n_points], whole)
-        term = ross_term_of(whole[:n_points], zero(), n_own, nearest, ball)
-        total += term
-        for column in range(n_columns):
-            _subtract(columns, row, points[:n_points], column, whole, ball, reduced)
-            _add(changes, column, ross_term_of(reduced[:n_points], zero(), n_own, nearest, ball) - term)
     return total

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel.kernels._jit import Floats, Integers, kernel, zero
+from unirel.kernels._jit import Floats, Integers, inner, kernel, zero
 from unirel.kernels.metric import Ball
 from unirel.kernels.ties import limits_of, ross_term
 
@@ -26,9 +26,10 @@ class Line(NamedTuple):
     positions: NDArray[np.int64]
 
 
-@kernel
+@inner
 def first_within(values: Floats, start: int, stop: int, center: float, limit: float) -> int:
     """First position in the sorted `values[start:stop]` at most `limit` below `center`, or `stop`."""
+    # Halving: a ball holds few points of a long line, and a scan would look at all of them.
     while start < stop:
         middle = (start + stop) >> 1
         if center - values[middle] <= limit:
@@ -38,7 +39,7 @@ def first_within(values: Floats, start: int, stop: int, center: float, limit: fl
     return start
 
 
-@kernel
+@inner
 def end_within(values: Floats, start: int, stop: int, center: float, limit: float) -> int:
     """One past the last position in the sorted `values[start:stop]` at most `limit` above `center`, or `start`."""
     while start < stop:
@@ -50,9 +51,10 @@ def end_within(values: Floats, start: int, stop: int, center: float, limit: floa
     return start
 
 
-@kernel
+@inner
 def _count_inside(values: Floats, start: int, stop: int, position: int, inner: float) -> int:
     """How many others of the sorted `values[start:stop]` are inside a ball around `position` that just holds them."""
+    # A ball of radius 0 has nothing inside.
     if inner < 0.0:
         return 0
     center = values[position]
@@ -60,30 +62,33 @@ def _count_inside(values: Floats, start: int, stop: int, position: int, inner: f
     right = values[stop - 1] - center > inner
     # Which end ties is a matter of chance, and a branch on it would be guessed wrong half of the time: hence a select.
     following = abs(values[start + 1 if left else stop - 2] - center) > inner
+    # At most one end ties as a rule, and is subtracted. Several are rare enough to be searched.
     if left + right + following > 1:
         start = first_within(values, start, position, center, inner)
         return end_within(values, position + 1, stop, center, inner) - start - 1
     return stop - start - 1 - left - right
 
 
-@kernel
+@inner
 def count_around(line: Floats, position: int, limits: tuple[float, float], far: float) -> tuple[int, int]:
     """How many others of a sorted line are inside a ball around the one at `position`, and how many within it."""
     inner, outer = limits
     start = zero()
     stop = line.shape[0]
+    # Beyond `far` everything is within: levels that differ are all equally far away.
     if outer < far:
         start = first_within(line, start, position, line[position], outer)
         stop = end_within(line, position + 1, stop, line[position], outer)
     return _count_inside(line, start, stop, position, inner), stop - start - 1
 
 
-@kernel
+@inner
 def _sum_of_class(line: Floats, own: Floats, positions: Integers, start: int, stop: int, ball: Ball) -> float:
     """Sum of Ross's terms of the points of one class, `own[start:stop]`, which stand at `positions` on the line."""
     n_neighbors = min(ball.n_neighbors, stop - start - 1)
     window = start
     total = 0.0
+    # The hot loop of relevance: a point costs a few comparisons and four short searches.
     for point in range(start, stop):
         center = own[point]
         # The window of n_neighbors + 1 points that reaches least far only ever moves to the right.
@@ -106,6 +111,7 @@ def _sum_of_class(line: Floats, own: Floats, positions: Integers, start: int, st
             upper = positions[right] if right < stop else line.shape[0]
             lower = first_within(line, lower, positions[left], center, limits[1])
             upper = end_within(line, positions[right - 1] + 1, upper, center, limits[1])
+        # Without a tie, one point is at the radius itself, and the term is a difference of two known numbers.
         inside, within = _count_inside(line, lower, upper, positions[point], limits[0]), upper - lower - 1
         if within == inside + 1:
             total += ball.psi[n_neighbors] - ball.psi[within]
@@ -124,6 +130,7 @@ def ross_on_line(columns: Floats, orders: Integers, classes: Classes, ball: Ball
     own = np.empty(n_samples, columns.dtype)
     positions = np.empty(n_samples, np.int64)
     sums = np.zeros(n_columns)
+    # Room is shared by all columns, so that a thread allocates once.
     for column in range(n_columns):
         # One pass deals the sorted rows out to their classes, which are then sorted too.
         fill = classes.starts.copy()
@@ -156,6 +163,7 @@ def differential_entropy(line: Floats, n_neighbors: int, tolerance: float, psi: 
         left = start - 1
         right = end
         radius = 0.0
+        # Outward from the value, whichever side is nearer, until enough points are passed.
         while right - left - 2 < n_neighbors or radius == 0.0:
             to_left = center - line[left] if left >= 0 else np.inf
             to_right = line[right] - center if right < n_samples else np.inf
@@ -165,6 +173,7 @@ def differential_entropy(line: Floats, n_neighbors: int, tolerance: float, psi: 
             else:
                 radius = to_right
                 right += 1
+        # What ties with the last one by rounding belongs to the ball too.
         limit = radius * (1.0 + tolerance)
         left = first_within(line, zero(), left + 1, center, limit)
         right = end_within(line, right, n_samples, center, limit)

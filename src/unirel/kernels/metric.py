@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel.kernels._jit import Floats, kernel
+from unirel.kernels._jit import Floats, inner
 
 CHEBYSHEV, MANHATTAN, EUCLIDEAN = 0, 1, 2
 
@@ -21,19 +21,19 @@ class Ball(NamedTuple):
     psi: NDArray[np.float64]  # the digamma function of whole numbers
 
 
-@kernel
+@inner
 def larger(a: float, b: float) -> float:
     """Like max, but a plain select, which the compiler turns into vector code."""
     return a if a > b else b
 
 
-@kernel
+@inner
 def smaller(a: float, b: float) -> float:
     """Like min, but a plain select."""
     return a if a < b else b
 
 
-@kernel
+@inner
 def cost(value: float, center: float, ball: Ball) -> float:
     """What one column adds to a distance, in double precision."""
     difference = abs(value - center)
@@ -42,7 +42,7 @@ def cost(value: float, center: float, ball: Ball) -> float:
     return result * result if ball.metric == EUCLIDEAN else result
 
 
-@kernel
+@inner
 def _largest_difference(block: Floats, point: int, start: int, stop: int, ball: Ball, distances: Floats) -> None:
     """Largest difference to `point`, cut off at `far`."""
     n_columns = block.shape[0]
@@ -68,7 +68,7 @@ def _largest_difference(block: Floats, point: int, start: int, stop: int, ball: 
         result[other] = smaller(result[other], ball.far)
 
 
-@kernel
+@inner
 def measure(block: Floats, point: int, start: int, stop: int, ball: Ball, distances: Floats) -> None:
     """Write the distances from `point` to the points `start` to `stop`, itself at infinity."""
     if ball.metric == CHEBYSHEV:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel.kernels._jit import Floats, Integers, kernel, zero
+from unirel.kernels._jit import Floats, Integers, inner, kernel, zero
 from unirel.kernels.line import Classes, Line, count_around, end_within, first_within
 from unirel.kernels.metric import Ball
 from unirel.kernels.nearest import count_up_to, insert
@@ -53,6 +53,7 @@ def cut_strips(values: Floats, group_starts: Integers, n_neighbors: int) -> tupl
     starts = np.empty(values.shape[0] + 1, np.int64)
     firsts = np.empty(n_groups + 1, np.int64)
     n_strips = 0
+    # Strips of about sqrt(k n) points: a search then looks at as many strips as points of one.
     for group in range(n_groups):
         firsts[group] = n_strips
         begin = group_starts[group]
@@ -77,19 +78,20 @@ def cut_strips(values: Floats, group_starts: Integers, n_neighbors: int) -> tupl
     return starts[: n_strips + 1], firsts
 
 
-@kernel
+@inner
 def _make_points(n_samples: int, like: Floats) -> Points:
     return Points(np.empty(n_samples, like.dtype), np.empty(n_samples, like.dtype), np.empty(n_samples, np.int32))
 
 
-@kernel
+@inner
 def _make_found(n_samples: int, like: Floats) -> Found:
     return Found(np.empty(n_samples, like.dtype), np.empty(n_samples, np.int64), np.empty(n_samples, np.int64))
 
 
-@kernel
+@inner
 def _fill_strips(candidate: Floats, order: Integers, fixed: Floats, strips: Strips, points: Points) -> None:
     """Put every row into its strip, in the order of the candidate."""
+    # Rows come in the order of the candidate, so every strip is filled in that order: no strip is sorted.
     fill = strips.starts.copy()
     for position in range(order.shape[0]):
         row = order[position]
@@ -100,25 +102,27 @@ def _fill_strips(candidate: Floats, order: Integers, fixed: Floats, strips: Stri
         points.rows[slot] = row
 
 
-@kernel
+@inner
 def _scan_side(
     points: Points, start: int, stop: int, step: int, point: int, nearest: Floats, reach: float, tolerance: float
 ) -> float:
     """Look at the points from `start` on, to one side, while they can matter; returns the reach that is left."""
     x_center = points.x[point]
     z_center = points.z[point]
+    # The hot loop: a strip is left at the first point that is too far along the candidate.
     for other in range(start, stop, step):
         difference = abs(points.x[other] - x_center)
         if difference > reach:
             break
         distance = max(difference, abs(points.z[other] - z_center))
+        # Rare once a few points are found; the reach then shrinks.
         if distance < nearest[-1]:
             insert(nearest, distance)
             reach = nearest[-2] * (1.0 + tolerance)
     return reach
 
 
-@kernel
+@inner
 def _scan_outward(points: Points, start: int, stop: int, point: int, nearest: Floats, tolerance: float) -> float:
     """Search the own strip, the nearer side first, so that the reach shrinks at once; returns the reach."""
     x, z = points.x, points.z
@@ -128,6 +132,7 @@ def _scan_outward(points: Points, start: int, stop: int, point: int, nearest: Fl
     left = point - 1
     right = point + 1
     while True:
+        # The next point is the nearer one of the two sides.
         to_left = x_center - x[left] if left >= start else np.inf
         to_right = x[right] - x_center if right < stop else np.inf
         if to_left < to_right:
@@ -147,25 +152,26 @@ def _scan_outward(points: Points, start: int, stop: int, point: int, nearest: Fl
             reach = nearest[-2] * (1.0 + tolerance)
 
 
-@kernel
+@inner
 def _locate(x: Floats, strip: int, starts: Integers, x_center: float, pointers: Integers) -> int:
     """First point of `strip` not left of `x_center`; centres come in ascending order, so the pointer only moves on."""
     point = pointers[strip]
     stop = starts[strip + 1]
+    # Short as a rule: the centre before this one left the pointer just behind.
     while point < stop and x[point] < x_center:
         point += 1
     pointers[strip] = point
     return point
 
 
-@kernel
+@inner
 def _reset(pointers: Integers, starts: Integers, first: int, last: int) -> None:
     """Let every pointer stand at the start of its strip; a slice would cost the compiler seconds."""
     for strip in range(first, last):
         pointers[strip] = starts[strip]
 
 
-@kernel
+@inner
 def _count_tied_ends(values: Floats, start: int, stop: int, center: float, inner: float) -> int:
     """How many of the two outermost of the sorted `values[start:stop]` on each side are not inside a ball."""
     return (
@@ -176,7 +182,7 @@ def _count_tied_ends(values: Floats, start: int, stop: int, center: float, inner
     )
 
 
-@kernel
+@inner
 def _count_in_strips(
     points: Points,
     strips: Strips,
@@ -197,6 +203,7 @@ def _count_in_strips(
     count = -1  # the point itself
     n_tied = 0
     other = strip
+    # Back to the lowest strip that can matter, then up through all of them.
     while other > strips.firsts[group] and z_center - strips.high[other - 1] <= z_limit:
         other -= 1
     while other < strips.firsts[group + 1] and strips.low[other] - z_center <= z_limit:
@@ -212,6 +219,7 @@ def _count_in_strips(
             if upper > lower:
                 n_tied += 2 if widest > inner else _count_tied_ends(x, lower, upper, x_center, inner)
         else:
+            # A strip that is cut by the ball: each of its points near enough along x is asked about z.
             neighbor = middle
             while neighbor < stop and x[neighbor] - x_center <= x_limit:
                 apart = abs(z[neighbor] - z_center)
@@ -228,13 +236,14 @@ def _count_in_strips(
     return count, n_tied
 
 
-@kernel
+@inner
 def _search_group(points: Points, strips: Strips, group: int, ball: Ball, found: Found) -> None:
     """The ball that reaches the n_neighbors-th neighbour within one group of strips, for each of its points."""
     x, z, starts = points.x, points.z, strips.starts
     first, last = strips.firsts[group], strips.firsts[group + 1]
     n_others = starts[last] - starts[first] - 1
     n_neighbors = min(ball.n_neighbors, n_others)
+    # Room for the distances found, ascending.
     nearest = np.empty(n_neighbors + 1, x.dtype)  # one more than asked for tells whether there is a tie
     pointers = starts.copy()
     for strip in range(first, last):
@@ -242,6 +251,7 @@ def _search_group(points: Points, strips: Strips, group: int, ball: Ball, found:
         for point in range(starts[strip], starts[strip + 1]):
             nearest[:] = ball.far
             reach = _scan_outward(points, starts[strip], starts[strip + 1], point, nearest, ball.tolerance)
+            # The own strip has bounded the reach; strips beyond it, nearest first, can only lower it.
             above = strip + 1
             below = strip - 1
             while True:
@@ -258,6 +268,7 @@ def _search_group(points: Points, strips: Strips, group: int, ball: Ball, found:
                 middle = _locate(x, other, starts, x[point], pointers)
                 reach = _scan_side(points, middle, starts[other + 1], 1, point, nearest, reach, ball.tolerance)
                 reach = _scan_side(points, middle - 1, starts[other] - 1, -1, point, nearest, reach, ball.tolerance)
+            # What is found is kept by row: the next strips, along another column, have another order.
             row = points.rows[point]
             inner, outer = limits_of(nearest[-2], ball.tolerance)
             found.radius[row] = nearest[-2]
@@ -267,13 +278,14 @@ def _search_group(points: Points, strips: Strips, group: int, ball: Ball, found:
             found.within[row] = n_neighbors
             if nearest[-2] >= ball.far:
                 found.within[row] = n_others
+            # The one more that was searched ties: how many do has to be counted.
             elif nearest[-1] <= outer:
                 found.within[row] = _count_in_strips(
                     points, strips, group, strip, point, (outer, outer), inner, pointers
                 )[0]
 
 
-@kernel
+@inner
 def _sum_of_classes(points: Points, whole: Strips, classes: Classes, ball: Ball, own: Found) -> float:
     """Sum of Ross's terms: count how many points of all classes are in the ball that was found in the own class."""
     starts = whole.starts
@@ -294,6 +306,7 @@ def _sum_of_classes(points: Points, whole: Strips, classes: Classes, ball: Ball,
             within, n_tied = points.x.shape[0] - 1, 2
             if own.radius[row] < ball.far:
                 within, n_tied = _count_in_strips(points, whole, zero(), strip, point, (outer, outer), inner, pointers)
+            # The usual case: one point is at the radius, and nothing has to be ordered.
             if n_tied == 1:
                 total -= ball.psi[within]
                 continue
@@ -319,6 +332,7 @@ def ross_in_plane(
     found = _make_found(n_samples, candidates)
     sums = np.empty(n_candidates)
     for candidate in range(n_candidates):
+        # Search within each class, in narrow strips, then count all classes, in wider ones.
         _fill_strips(candidates[candidate], orders[candidate], fixed, own, points)
         for group in range(own.firsts.shape[0] - 1):
             _search_group(points, own, group, ball, found)
@@ -327,16 +341,17 @@ def ross_in_plane(
     return sums
 
 
-@kernel
+@inner
 def _count_on_line(ascending: Floats, order: Integers, ball: Ball, joint: Found, side: Found) -> None:
     """Count, for every row, the others along one column that are in the ball found in the joint space."""
+    # Along a sorted column a ball is found by two short searches.
     for position in range(order.shape[0]):
         row = order[position]
         limits = limits_of(joint.radius[row], ball.tolerance)
         side.inside[row], side.within[row] = count_around(ascending, position, limits, ball.far)
 
 
-@kernel
+@inner
 def _sum_of_pairs(ball: Ball, joint: Found, x: Found, z: Found) -> tuple[float, int]:
     """Sum of KSG's terms but for rows where ties of both columns could fall together, and how many these are."""
     total = 0.0
@@ -345,6 +360,7 @@ def _sum_of_pairs(ball: Ball, joint: Found, x: Found, z: Found) -> tuple[float, 
         limits = limits_of(joint.radius[row], ball.tolerance)
         inside, within = joint.inside[row], joint.within[row]
         along_x, along_z = (x.inside[row], x.within[row]), (z.inside[row], z.within[row])
+        # Ties on one side only, or none: all that is needed is known. The rest waits for a second look.
         if crossed(limits, within - inside, along_x, along_z):
             n_crossed += 1
         else:
@@ -353,7 +369,7 @@ def _sum_of_pairs(ball: Ball, joint: Found, x: Found, z: Found) -> tuple[float, 
     return total, n_crossed
 
 
-@kernel
+@inner
 def _sum_of_crossed(points: Points, whole: Strips, ball: Ball, joint: Found, x: Found, z: Found) -> float:
     """Sum of KSG's terms of the rows that are left, for which the joint space is counted once more."""
     starts = whole.starts

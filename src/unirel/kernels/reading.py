@@ -36,6 +36,7 @@ def code_levels(
         for slot in range(mask + 1):
             slot_codes[slot] = -1
         slots[0], slot_codes[0] = 0, n_levels - 1
+        # The hot loop: as a rule one multiplication, and one look that finds the key.
         for place in range(starts[column], starts[column + 1]):
             key = keys[place]
             slot = ((key * _SPREAD) >> shift) & mask
@@ -66,6 +67,7 @@ def code_levels(
                     slots[slot], slot_codes[slot] = key, code
             codes[place] = code
         found[column, 0] = n_levels - (missing >= 0)
+        # Codes so far follow the order of appearance; few levels are ranked by comparing all with all.
         for code in range(n_levels):
             ranks[code] = 0
             for other in range(n_levels):

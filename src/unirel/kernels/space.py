@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel.kernels._jit import Floats, Integers, kernel, zero
+from unirel.kernels._jit import Floats, Integers, inner, kernel, zero
 from unirel.kernels.line import end_within, first_within
 from unirel.kernels.metric import EUCLIDEAN, Ball, measure
 from unirel.kernels.nearest import count_both, keep_smallest
@@ -24,7 +24,7 @@ class Sorted(NamedTuple):
     anchor: NDArray[np.floating]
 
 
-@kernel
+@inner
 def _stretch(anchor: Floats, point: int, begin: int, end: int, limit: float, metric: int) -> tuple[int, int]:
     """The points from `begin` to `end` that can be within `limit` of `point`, as the anchor tells."""
     if anchor.shape[0] == 0:
@@ -36,7 +36,7 @@ def _stretch(anchor: Floats, point: int, begin: int, end: int, limit: float, met
     return lower, end_within(anchor, lower, end, anchor[point], reach)
 
 
-@kernel
+@inner
 def _radius_in_group(
     block: Sorted, point: int, begin: int, end: int, ball: Ball, distances: Floats
 ) -> tuple[float, int, int]:
@@ -49,6 +49,7 @@ def _radius_in_group(
     half = end - begin
     if anchor.shape[0] > 0:
         half = max(n_neighbors + 1, 32, int((end - begin) ** (2 / 3)) // 2)
+    # Where the anchor tells nothing, the first stretch is everything, and there is no second one.
     start = max(begin, point - half)
     stop = min(end, point + half + 1)
     nearest = np.full(n_neighbors, np.inf)
@@ -58,6 +59,7 @@ def _radius_in_group(
     if anchor.shape[0] > 0:
         bound = limits_of(nearest[-1], ball.tolerance)[1]
         lower, upper = _stretch(anchor, point, begin, end, bound, ball.metric)
+        # What was measured already is not measured again.
         lower, upper = min(lower, start), max(upper, stop)
         measure(block.columns, point, lower, start, ball, distances)
         measure(block.columns, point, stop, upper, ball, distances)
@@ -76,6 +78,7 @@ def ross_in_space(block: Sorted, starts: Integers, first: int, last: int, ball: 
     label = 0
     total = 0.0
     for point in range(first, last):
+        # Points come class by class, so the class of the next one is this one or a later one.
         while point >= starts[label + 1]:
             label += 1
         begin, end = starts[label], starts[label + 1]
@@ -83,6 +86,7 @@ def ross_in_space(block: Sorted, starts: Integers, first: int, last: int, ball: 
         limits = limits_of(radius, ball.tolerance)
         own = count_both(distances[lower:upper], limits)
         inside, within = own
+        # The hot loop: in each other class only the stretch that the anchor leaves is measured.
         for other in range(n_classes):
             if other != label:
                 lower, upper = _stretch(block.anchor, point, starts[other], starts[other + 1], limits[1], ball.metric)
@@ -109,6 +113,7 @@ def count_in_balls(
     block: Sorted, first: int, last: int, ball: Ball, distances: Floats, radius: Floats, counts: Integers
 ) -> None:
     """How many others are inside, and within, balls of known radius around the points `first` to `last`."""
+    # The same stretches as in the search, now that the radius is known from another space.
     for point in range(first, last):
         limits = limits_of(radius[point], ball.tolerance)
         lower, upper = _stretch(block.anchor, point, zero(), distances.shape[0], limits[1], ball.metric)
@@ -132,6 +137,7 @@ def count_by_side(
     the given one, that and x, that and y, and all three.
     """
     given, x, y = distances[0], distances[1], distances[2]
+    # Few rows come here, those with ties on several sides; it need not be quick.
     for point in points:
         inner, outer = limits_of(radius[point], ball.tolerance)
         lower, upper = _stretch(anchor, point, zero(), distances.shape[1], outer, ball.metric)
@@ -141,6 +147,7 @@ def count_by_side(
         for closed in range(5):
             counts[point, closed] = 0
         for other in range(lower, upper):
+            # Comparisons as numbers instead of branches, which the processor could not guess.
             x_inside, y_inside = x[other] <= inner, y[other] <= inner
             x_within, y_within = x[other] <= outer, y[other] <= outer
             counts[point, 0] += (given[other] <= inner) & x_inside & y_inside

@@ -6,7 +6,7 @@ distances in these.
 
 import numpy as np
 
-from unirel.kernels._jit import Floats, Integers, kernel, zero
+from unirel.kernels._jit import Floats, Integers, inner, kernel, zero
 from unirel.kernels.drop_one import choose_points
 from unirel.kernels.line import Classes
 from unirel.kernels.metric import CHEBYSHEV, Ball, cost, larger
@@ -14,9 +14,10 @@ from unirel.kernels.nearest import kth_smallest
 from unirel.kernels.ties import limits_of, ross_term_of
 
 
-@kernel
+@inner
 def _extend(before: Floats, costs: Floats, metric: int, after: Floats) -> None:
     """Distances with one more column: the larger of the two, or their sum."""
+    # The hot loops of a search through subsets, one plain pass each: adding or taking the larger.
     if metric == CHEBYSHEV:
         for point in range(before.shape[0]):
             after[point] = larger(before[point], costs[point])
@@ -25,7 +26,7 @@ def _extend(before: Floats, costs: Floats, metric: int, after: Floats) -> None:
             after[point] = before[point] + costs[point]
 
 
-@kernel
+@inner
 def _add_columns(columns: Floats, row: int, ball: Ball, costs: Floats, total: Floats) -> None:
     """Extend distances from `row` to every point by some columns."""
     for column in range(columns.shape[0]):
@@ -46,6 +47,7 @@ def add_nested_terms(columns: Floats, classes: Classes, first: int, last: int, b
     for row in range(first, last):
         begin, end = classes.starts[classes.labels[row]], classes.starts[classes.labels[row] + 1]
         nearest = buffer[: min(ball.n_neighbors, end - begin - 1)]
+        # Every prefix is the one before it and one column more, so each costs one pass.
         distances[:] = 0.0
         distances[row] = np.inf
         for column in range(n_columns):
@@ -53,7 +55,7 @@ def add_nested_terms(columns: Floats, classes: Classes, first: int, last: int, b
             sums[column] += ross_term_of(distances, begin, end, nearest, ball)
 
 
-@kernel
+@inner
 def _choose_near_first(
     base: Floats, whole: Floats, begin: int, end: int, nearest: Floats, tolerance: float, points: Integers
 ) -> tuple[int, int]:
@@ -91,6 +93,7 @@ def add_subset_terms(
     stack = np.empty((size + 1, n_samples))
     path = np.empty(size, np.int64)
     buffer = np.empty(ball.n_neighbors)
+    # Subsets that are still in the race, in their order; those given up are squeezed out.
     left = np.arange(n_subsets)
     n_left = n_subsets
     for row in range(n_samples):
@@ -99,12 +102,14 @@ def add_subset_terms(
         base[:] = 0.0
         base[row] = np.inf
         _add_columns(always, row, ball, whole, base)
+        # The whole block says how far any subset can reach: only those points are looked at below.
         for point in range(n_samples):
             whole[point] = base[point]
         _add_columns(columns, row, ball, costs[0], whole)
         n_own, n_points = _choose_near_first(base, whole, begin, end, nearest, ball.tolerance, points)
         for chosen in range(n_points):
             point = points[chosen]
+            # Costs of the chosen points side by side, so that the loops below read memory in order.
             stack[0, chosen] = base[point]
             for column in range(n_columns):
                 costs[column, chosen] = cost(columns[column, point], columns[column, row], ball)
@@ -113,6 +118,7 @@ def add_subset_terms(
         n_kept = 0
         for candidate in range(n_left):
             subset = left[candidate]
+            # How much of the path this subset shares with the last one.
             depth = 0
             while depth < size and path[depth] == subsets[subset, depth]:
                 depth += 1
@@ -122,6 +128,7 @@ def add_subset_terms(
                     stack[level, :n_points], costs[path[level], :n_points], ball.metric, stack[level + 1, :n_points]
                 )
             sums[subset] += ross_term_of(stack[size, :n_points], zero(), n_own, nearest, ball)
+            # Terms are at most 0, so a sum below the floor can never come back.
             if sums[subset] >= floor:
                 left[n_kept] = subset
                 n_kept += 1

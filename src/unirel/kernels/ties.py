@@ -5,19 +5,19 @@ all those orders count alike, and the mean over them is known in closed form or 
 where nothing ties there is one order only: the estimators of Ross, and of Kraskov, Stögbauer and Grassberger.
 """
 
-from unirel.kernels._jit import Floats, kernel
+from unirel.kernels._jit import Floats, inner
 from unirel.kernels.metric import Ball
 from unirel.kernels.nearest import count_both, kth_smallest
 
 
-@kernel
+@inner
 def limits_of(radius: float, tolerance: float) -> tuple[float, float]:
     """The largest distance inside a ball, and the largest within it; what lies between them ties with the radius."""
     # Nothing is inside a ball of radius 0.
     return radius * (1.0 - tolerance) if radius > 0.0 else -1.0, radius * (1.0 + tolerance)
 
 
-@kernel
+@inner
 def _mean_over_orders(before: int, tied: int, marked: int, wanted: int, psi: Floats) -> float:
     """Sum psi over the positions that the wanted marked point can have, weighted by how many orders put it there.
 
@@ -28,6 +28,7 @@ def _mean_over_orders(before: int, tied: int, marked: int, wanted: int, psi: Flo
     top = min(unmarked, (wanted - 1) * (unmarked + 1) // (marked - 1)) if marked > 1 else 0
     weights = 1.0
     total = psi[before + wanted + top]
+    # Upwards from the largest weight: each follows from the one before.
     weight = 1.0
     for u in range(top, unmarked):
         weight *= (u + wanted) * (unmarked - u) / ((u + 1.0) * (unmarked - u + marked - wanted))
@@ -35,6 +36,7 @@ def _mean_over_orders(before: int, tied: int, marked: int, wanted: int, psi: Flo
         total += weight * psi[before + wanted + u + 1]
         if weight < 1e-17 * weights:
             break
+    # And downwards.
     weight = 1.0
     for u in range(top, 0, -1):
         weight *= u * (unmarked - u + 1.0 + marked - wanted) / ((u + wanted - 1.0) * (unmarked - u + 1.0))
@@ -45,32 +47,35 @@ def _mean_over_orders(before: int, tied: int, marked: int, wanted: int, psi: Flo
     return total / weights
 
 
-@kernel
+@inner
 def digamma_of_position(before: int, tied: int, marked: int, wanted: int, psi: Floats) -> float:
     """Mean of psi at the position of the wanted-th of the marked points.
 
     It stands behind `before` points, among `tied` ones in any order, of which `marked` are of its kind.
     """
+    # All that tie are of its kind: only one position is possible.
     if tied == marked:
         return psi[before + wanted]
+    # Nothing stands in front: the mean has a closed form.
     if before == 0:
         return psi[wanted] + psi[tied + 1] - psi[marked + 1]
     return _mean_over_orders(before, tied, marked, wanted, psi)
 
 
-@kernel
+@inner
 def ross_term(n_neighbors: int, own: tuple[int, int], everyone: tuple[int, int], psi: Floats) -> float:
     """psi(k) - psi(m): m is where the k-th neighbour of the own class stands among the neighbours of all classes.
 
     `own` and `everyone` say how many points are inside the ball and how many within it.
     """
     inside, within = everyone
+    # No tie, by far the most common case.
     if within == inside + 1:
         return psi[n_neighbors] - psi[within]
     return psi[n_neighbors] - digamma_of_position(inside, within - inside, own[1] - own[0], n_neighbors - own[0], psi)
 
 
-@kernel
+@inner
 def ross_term_of(distances: Floats, begin: int, end: int, nearest: Floats, ball: Ball) -> float:
     """The same of a point that is itself at infinity, from its distances; its class stands from `begin` to `end`."""
     own = distances[begin:end]
@@ -82,12 +87,13 @@ def ross_term_of(distances: Floats, begin: int, end: int, nearest: Floats, ball:
     return ross_term(n_neighbors, count_both(own, limits), (inside, within), ball.psi)
 
 
-@kernel
+@inner
 def _one_side_first(
     n_neighbors: int, joint: tuple[int, int, int], first: tuple[int, int], second: tuple[int, int], psi: Floats
 ) -> float:
     """One half of `ksg_term`: the first side is a trifle shorter than the second, so its ties come first."""
     none, some, both = joint
+    # The neighbour wanted is reached while the first side closes, or only as the second one does.
     if some >= n_neighbors:
         position = digamma_of_position(first[0], first[1] - first[0], some - none, n_neighbors - none, psi)
         return psi[n_neighbors] - position - psi[second[0] + 1]
@@ -95,7 +101,7 @@ def _one_side_first(
     return psi[n_neighbors] - psi[first[1] + 1] - position
 
 
-@kernel
+@inner
 def _either_side_first(
     n_neighbors: int, joint: tuple[int, int, int, int], x: tuple[int, int], y: tuple[int, int], psi: Floats
 ) -> float:
@@ -107,19 +113,19 @@ def _either_side_first(
     return 0.5 * (x_first + _one_side_first(n_neighbors, (none, in_y, both), y, x, psi))
 
 
-@kernel
+@inner
 def _no_order(tied: int, x: tuple[int, int], y: tuple[int, int]) -> bool:
     """Whether there is nothing to be ordered: one point at the radius in the joint space, and no other on a side."""
     return tied == 1 and x[1] - x[0] <= 1 and y[1] - y[0] <= 1
 
 
-@kernel
+@inner
 def crossed(limits: tuple[float, float], tied: int, x: tuple[int, int], y: tuple[int, int]) -> bool:
     """Whether ties of both sides could fall together, so that the joint space has to be counted for `ksg_term`."""
     return limits[0] >= 0.0 and x[1] > x[0] and y[1] > y[0] and not _no_order(tied, x, y)
 
 
-@kernel
+@inner
 def not_crossed(limits: tuple[float, float], inside: int, within: int, y: tuple[int, int]) -> tuple[int, int, int, int]:
     """What `ksg_term` wants to know of the joint space otherwise; at radius 0 nothing is in a ball before all is."""
     in_x = inside if limits[0] < 0.0 or y[1] > y[0] else within
@@ -127,7 +133,7 @@ def not_crossed(limits: tuple[float, float], inside: int, within: int, y: tuple[
     return inside, in_x, in_y, within
 
 
-@kernel
+@inner
 def ksg_term(
     n_neighbors: int, joint: tuple[int, int, int, int], x: tuple[int, int], y: tuple[int, int], psi: Floats
 ) -> float:
@@ -142,7 +148,7 @@ def ksg_term(
     return _either_side_first(n_neighbors, joint, x, y, psi)
 
 
-@kernel
+@inner
 def conditional_term(
     n_neighbors: int,
     joint: tuple[int, int, int, int, int],
@@ -159,6 +165,7 @@ def conditional_term(
     marked = joint[1] - joint[0]
     if _no_order(joint[4] - joint[0], (x[0], x[2]), (y[0], y[2])) and given[1] - given[0] <= 1:
         return psi[n_neighbors] - psi[x[0] + 1] - psi[y[0] + 1] + psi[given[0] + 1]
+    # What is given closes first; if that does not reach the neighbour, the sides close next.
     if joint[1] < n_neighbors:
         rest = (joint[1], joint[2], joint[3], joint[4])
         return _either_side_first(n_neighbors, rest, (x[1], x[2]), (y[1], y[2]), psi) + psi[given[1] + 1]

@@ -7,7 +7,8 @@ from typing import Any, Self
 import numpy as np
 
 from unirel.plotting.base import Display, shorten
-from unirel.results import Selection
+from unirel.plotting.significance import draw_threshold
+from unirel.results import RelevanceTest, Selection
 
 
 class RelevanceDisplay(Display):
@@ -17,6 +18,11 @@ class RelevanceDisplay(Display):
     ----------
     selection : Selection
         A boosted one, so that unique relevance is known.
+    test : RelevanceTest, optional
+        What `relevance_test` says of the same features: those that may tell what they tell by chance are hollow, and a
+        line stands at the least relevance that is significant.
+    alpha : float
+        Features with an adjusted value up to this are significant.
 
     Examples
     --------
@@ -29,10 +35,12 @@ class RelevanceDisplay(Display):
     ['x2', 'x1']
     """
 
-    def __init__(self, selection: Selection) -> None:
+    def __init__(self, selection: Selection, test: RelevanceTest | None = None, *, alpha: float = 0.05) -> None:
         if selection.unique_relevance is None:
             raise ValueError(f"beta={selection.beta:g} boosts nothing, so unique relevance is not known; pass beta > 0")
-        self.selection = selection
+        if test is not None and test.names != selection.names:
+            raise ValueError("test is about other features than selection; test the table that was selected from")
+        self.selection, self.test, self.alpha = selection, test, alpha
 
     @classmethod
     def from_selector(cls, selector: Any, ax: Any = None) -> Self:
@@ -62,6 +70,8 @@ class RelevanceDisplay(Display):
         ax.axhline(0, color="0.8", linewidth=1, zorder=0)
         ax.scatter(x[~chosen], y[~chosen], color="0.65", s=22, label=f"others ({np.count_nonzero(~chosen)})")
         ax.scatter(x[chosen], y[chosen], color="#0072B2", label=f"selected ({np.count_nonzero(chosen)})", zorder=2)
+        if self.test is not None:
+            self._mark_chance(ax, self.test, x, y)
         self._name(ax, selection.order[:max_labels], x, y)
         ax.margins(x=0.12, y=0.08)
         ax.set_xlabel("relevance (nats)")
@@ -69,6 +79,15 @@ class RelevanceDisplay(Display):
         ax.legend(frameon=False)
         ax.spines[["top", "right"]].set_visible(False)
         return self
+
+    def _mark_chance(self, ax: Any, test: RelevanceTest, x: Any, y: Any) -> None:
+        """Make the points of features that are not significant hollow, and draw a line."""
+        significant = test.significant(self.alpha)
+        chance = ~significant & ~np.isnan(test.adjusted)
+        label = f"hollow: may be chance ({np.count_nonzero(chance)})"
+        ax.scatter(x[chance], y[chance], facecolors="white", edgecolors="none", s=9, zorder=3)
+        ax.scatter([], [], facecolors="none", edgecolors="0.5", label=label)
+        draw_threshold(ax, x[significant])
 
     def _name(self, ax: Any, features: Any, x: Any, y: Any) -> None:
         """Write names beside points, each on the side that has no other name near it."""

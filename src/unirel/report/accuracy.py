@@ -16,7 +16,7 @@ from unirel.information.base import Columns, Values
 from unirel.options import CLASSIFIER_NAMES, SelectionOptions, check_choice
 from unirel.results import Accuracy, Selection
 from unirel.table import Table
-from unirel.work import Progress, Stages
+from unirel.work import Progress, Stages, call_apart, check_time
 
 _FOLDS = 5
 # More points than this make no better curve, and every one costs a fit in every fold.
@@ -141,12 +141,14 @@ class _Trial:
         given: Mapping[str, Any] = self.options
         criterion = given.get("criterion", self.selection.criterion)
         (selection,) = select_rows(X, y, train, self.table, criterion, [self.selection.beta], self.options)
+        check_time()  # which would have cut the selection short
         self.steps.finish(len(self.selection))
         inputs = standardise(self.matrix, train)
 
         def score(features: Columns) -> float:
             columns = np.concatenate([self.columns_of[feature] for feature in features])
-            found = self._score(inputs[np.ix_(train, columns)], inputs[np.ix_(test, columns)], train, test)
+            known, unknown = inputs[np.ix_(train, columns)], inputs[np.ix_(test, columns)]
+            found = call_apart(self._score, known, unknown, train, test)
             self.steps.finish(1)
             return found
 

@@ -1,12 +1,16 @@
 """The interactive charts of a report, as Vega-Lite specifications."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import altair as alt
 
 # Colours that are told apart on light and dark ground, also by people who see few of them.
 _MAIN, _OTHER, _MARK = "#3b82c4", "#d97b1f", "#b03a5b"
 _NEUTRAL = "#8a8f98"
+# The page uses what stands along an axis as keys of objects, where names like "constructor" are taken: a mark keeps
+# them apart, and the labels leave it out.
+_KEY_MARK, _WITHOUT_MARK = "=", "slice(datum.label, 1)"
+_HEIGHT = 260  # of a curve
 
 
 def make_charts(summary: dict[str, Any]) -> dict[str, Any]:
@@ -17,11 +21,15 @@ def make_charts(summary: dict[str, Any]) -> dict[str, Any]:
         specs["order"] = _order(charts["order"], summary["beta"])
     accuracy = summary["accuracy"]
     last = max((row["n"] for row in [*charts["curve"], *(accuracy["curve"] if accuracy else [])]), default=1)
+    by_accuracy = bool(accuracy and accuracy["curve"])
+    # With both curves, the slider of the accuracy, which stands first, moves both; the number that is enough is marked
+    # on the curve that says so.
+    start = summary["enough"] or last
+    if by_accuracy:
+        specs["accuracy"] = _accuracy(accuracy, _Sizes(last, start, summary["enough"], slider=True))
     if charts["curve"]:
-        specs["curve"] = _curve(charts["curve"], summary["entropy"], last)
-    if accuracy and accuracy["curve"]:
-        # With both curves, the slider of the first moves both.
-        specs["accuracy"] = _accuracy(accuracy, last, slider=not charts["curve"])
+        enough = None if by_accuracy else summary["enough"]
+        specs["curve"] = _curve(charts["curve"], summary["entropy"], _Sizes(last, start, enough, not by_accuracy))
     if charts["points"]:
         specs["points"] = _points(charts["points"])
     if len(charts["heat"]["names"]) > 1:
@@ -35,11 +43,17 @@ def _order(rows: list[dict[str, Any]], beta: float) -> Any:
     bind = alt.binding_range(min=0, max=1, step=0.01 if fine else 0.1, name="weight of unique relevance, beta ")
     slider = alt.param(name="beta", value=beta, bind=bind)
     n_rows = max(row["step"] for row in rows)
+    shown = [{**row, "key": _KEY_MARK + row["name"]} for row in rows]
     chart = (
-        alt.Chart(alt.InlineData(values=rows), height=n_rows * max(9, min(24, 900 // n_rows)), width="container")
+        alt.Chart(alt.InlineData(values=shown), height=n_rows * max(9, min(24, 900 // n_rows)), width="container")
         .mark_bar(cornerRadiusEnd=2)
         .encode(
-            y=alt.Y("name:N", sort=alt.EncodingSortField("step", op="min", order="ascending"), title=None),
+            y=alt.Y(
+                "key:N",
+                sort=alt.EncodingSortField("step", op="min", order="ascending"),
+                title=None,
+                axis=alt.Axis(labelExpr=_WITHOUT_MARK),
+            ),
             x=alt.X("score:Q", title="score when selected (nats)", axis=alt.Axis(tickCount=8)),
             color=alt.Color(
                 "asked:N",
@@ -66,23 +80,32 @@ def _numbers(*fields: str) -> list[Any]:
     return [alt.Tooltip(f"{field}:Q", title=titles.get(field, field), format=".4f") for field in fields]
 
 
-def _curve(rows: list[dict[str, Any]], entropy: float | None, last: int) -> Any:
+class _Sizes(NamedTuple):
+    """Numbers of features: the largest, where the slider stands, which one is enough, and whether there is a slider."""
+
+    last: int
+    start: int
+    enough: int | None
+    slider: bool
+
+
+def _curve(rows: list[dict[str, Any]], entropy: float | None, sizes: _Sizes) -> Any:
     # Above the line of all there is to know there is room for its name.
     top = 1.12 * max(row["joint"] for row in [*rows, {"joint": entropy or 0.0}])
     scale = alt.Scale(domain=[0, top], nice=False) if entropy else alt.Undefined
     y = alt.Y("joint:Q", title="information together (nats)", scale=scale)
     tooltip = [alt.Tooltip("n:Q"), alt.Tooltip("name:N", title="feature added"), *_numbers("joint")]
     words = "'first ' + datum.n + ': ' + format(datum.joint, '.2f') + ' nats, last added ' + datum.name"
-    layers = _layers_by_size(rows, y, tooltip, words, last)
+    layers = _layers_by_size(rows, y, tooltip, words, sizes)
     if entropy is not None:
         limit = alt.Chart(alt.InlineData(values=[{"joint": entropy, "words": "all there is to know"}]))
         name = limit.mark_text(align="right", baseline="bottom", dy=-3)
         layers.append(limit.mark_rule(color=_NEUTRAL).encode(y="joint:Q"))
         layers.append(name.encode(y="joint:Q", x=alt.value("width"), text="words:N"))
-    return _by_size(layers, last, True, "Line chart of what the first features tell together about the target")
+    return _by_size(layers, sizes, "Line chart of what the first features tell together about the target")
 
 
-def _accuracy(accuracy: dict[str, Any], last: int, slider: bool) -> Any:
+def _accuracy(accuracy: dict[str, Any], sizes: _Sizes) -> Any:
     classes = accuracy["measure"] == "accuracy"
     form, title = (".1%", "correct predictions") if classes else (".2f", "variance explained (R²)")
     axis = alt.Axis(format=".0%") if classes else alt.Axis()
@@ -98,27 +121,40 @@ def _accuracy(accuracy: dict[str, Any], last: int, slider: bool) -> Any:
         {**row, "low": row["mean"] - row["deviation"], "high": min(1.0, row["mean"] + row["deviation"])}
         for row in accuracy["curve"]
     ]
-    base = alt.Chart(alt.InlineData(values=rows)).encode(x=_size_axis(last))
+    base = alt.Chart(alt.InlineData(values=rows)).encode(x=_size_axis(sizes.last))
     band = base.mark_area(color=_MAIN, opacity=0.2).encode(y=alt.Y("low:Q", title=title, axis=axis), y2="high:Q")
     limit = alt.Chart(alt.InlineData(values=[{"mean": accuracy["all_mean"]}]))
     line = limit.mark_rule(color=_OTHER, strokeDash=[8, 4], strokeWidth=2).encode(y="mean:Q")
-    layers = [band, line, *_layers_by_size(rows, y, tooltip, words, last)]
-    return _by_size(layers, last, slider, "Line chart of how well the first features predict the target")
+    layers = [band, line, *_layers_by_size(rows, y, tooltip, words, sizes)]
+    return _by_size(layers, sizes, "Line chart of how well the first features predict the target")
 
 
 def _layers_by_size(
-    rows: list[dict[str, Any]], y: alt.Y, tooltip: list[alt.Tooltip], words: str, last: int
+    rows: list[dict[str, Any]], y: alt.Y, tooltip: list[alt.Tooltip], words: str, sizes: _Sizes
 ) -> list[Any]:
     """A curve over the number of features, with words about the number that the slider is at."""
-    base = alt.Chart(alt.InlineData(values=_until_next(rows))).encode(x=_size_axis(last), tooltip=tooltip)
+    base = alt.Chart(alt.InlineData(values=_until_next(rows))).encode(x=_size_axis(sizes.last), tooltip=tooltip)
     reached = alt.condition("datum.n <= size", alt.value(_MAIN), alt.value(_NEUTRAL))
     chosen = base.transform_filter("datum.n <= size && size < datum.next")
     text = chosen.transform_calculate(words=words).mark_text(align="left", baseline="top", fontSize=12, limit=340)
-    return [
+    layers = [
         base.mark_line(color=_MAIN, strokeWidth=2).encode(y=y),
         base.mark_circle(size=60, opacity=1).encode(y=y, color=reached),
         chosen.mark_rule(color=_MARK, strokeDash=[4, 3]),
         text.encode(text="words:N", x=alt.value(0), y=alt.value(-20)),
+    ]
+    if sizes.enough is None:
+        return layers
+    marked = base.transform_filter(f"datum.n == {sizes.enough}")
+    words = f"{sizes.enough} {'is' if sizes.enough == 1 else 'are'} enough"
+    align: Any = "left" if 2 * sizes.enough <= sizes.last else "right"
+    # Below the curve there is room, but for the first point of one that does not begin at 0.
+    dx, height = (6 if align == "left" else -6), (_HEIGHT - 12 if sizes.enough > 1 else 12)
+    name = marked.mark_text(dx=dx, fontSize=13, fontWeight="bold", align=align)
+    return [
+        *layers,
+        marked.mark_point(size=260, color=_MARK, strokeWidth=2.5).encode(y=y),
+        name.encode(y=alt.value(height), text=alt.value(words)),
     ]
 
 
@@ -127,11 +163,12 @@ def _size_axis(last: int) -> alt.X:
     return alt.X("n:Q", title="number of features", axis=alt.Axis(tickMinStep=1), scale=scale)
 
 
-def _by_size(layers: list[Any], last: int, slider: bool, description: str) -> Any:
+def _by_size(layers: list[Any], sizes: _Sizes, description: str) -> Any:
     """One chart of some layers, with or without a slider of its own."""
-    bind = alt.binding_range(min=1, max=last, step=1, name="number of features ") if slider else alt.Undefined
-    chart = alt.layer(*layers).add_params(alt.param(name="size", value=last, bind=bind))
-    return chart.properties(description=description, width="container", height=260)
+    bind = alt.binding_range(min=1, max=sizes.last, step=1, name="number of features ")
+    slider = alt.param(name="size", value=sizes.start, bind=bind if sizes.slider else alt.Undefined)
+    chart = alt.layer(*layers).add_params(slider)
+    return chart.properties(description=description, width="container", height=_HEIGHT)
 
 
 def _until_next(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -190,20 +227,21 @@ def _label_sides(rows: list[dict[str, Any]]) -> list[str | None]:
 
 
 def _heat(heat: dict[str, Any]) -> Any:
-    names, step = heat["names"], max(14, min(28, 560 // len(heat["names"])))
+    keys, step = [_KEY_MARK + name for name in heat["names"]], max(14, min(28, 560 // len(heat["names"])))
+    shown = [{**cell, "x": _KEY_MARK + cell["a"], "y": _KEY_MARK + cell["b"]} for cell in heat["cells"]]
     return (
-        alt.Chart(alt.InlineData(values=heat["cells"]), width="container", height=step * len(names))
+        alt.Chart(alt.InlineData(values=shown), width="container", height=step * len(keys))
         .mark_rect()
         .encode(
             # Whole pixels leave no seams; where cells are narrow, some names give way.
             x=alt.X(
-                "a:N",
-                sort=names,
+                "x:N",
+                sort=keys,
                 title=None,
-                axis=alt.Axis(labelAngle=-90, labelOverlap=True),
+                axis=alt.Axis(labelAngle=-90, labelOverlap=True, labelExpr=_WITHOUT_MARK),
                 scale=alt.Scale(round=True),
             ),
-            y=alt.Y("b:N", sort=names, title=None),
+            y=alt.Y("y:N", sort=keys, title=None, axis=alt.Axis(labelExpr=_WITHOUT_MARK)),
             color=alt.Color(
                 "shared:Q",
                 scale=alt.Scale(domain=[0, 1], scheme="viridis"),

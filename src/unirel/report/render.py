@@ -33,13 +33,14 @@ def render(summary: dict[str, Any], scripts: Path | None = None) -> str:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters["number"] = _number
+    environment.filters["cell"] = _cell
     template = environment.get_template("report.html")
     return template.render(summary=summary, charts=make_charts(summary), vega=_vega(scripts))
 
 
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.4f}"
+def _cell(value: str | int | float | None) -> str:
+    """A value as the table shows it; numbers that were estimated with four decimals."""
+    return "" if value is None else f"{value:.4f}" if isinstance(value, float) else str(value)
 
 
 def _vega(folder: Path | None) -> str:

@@ -1,13 +1,17 @@
 """The report of a selection."""
 
 import os
+import time
+import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self, Unpack
 
-from unirel.analysis import analyse
+from unirel.analysis import analyse, surround
 from unirel.atomic import write_text
+from unirel.errors import UnirelWarning
+from unirel.notebook import join, paragraph
 from unirel.options import (
     EstimationOptions,
     ReadingOptions,
@@ -21,9 +25,10 @@ from unirel.report.origin import Origin
 from unirel.report.render import render
 from unirel.report.summarize import summarize
 from unirel.report.words import selection_in_words
-from unirel.results import Accuracy, Analysis, Selection, SelectionPath
+from unirel.results import Accuracy, Analysis, Selection, SelectionPath, Surroundings
 from unirel.search import select
 from unirel.table import Table
+from unirel.work import READING_SECONDS, OutOfTime, end_of, until
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +52,8 @@ class Report:
         How well the first features predict the target.
     interrupted : bool
         Whether the selections were stopped by hand, so that some are missing and nothing was compared.
+    surroundings : Surroundings
+        Features that repeat each other, and features that tell too much.
 
     See Also
     --------
@@ -67,6 +74,7 @@ class Report:
     origin: Origin
     accuracy: Accuracy | None = None
     interrupted: bool = False
+    surroundings: Surroundings = field(default_factory=Surroundings)
 
     @classmethod
     @documented(SelectorOptions)
@@ -101,7 +109,9 @@ class Report:
             With `beta` above 0 it compares the selection with those for other weights.
         """
         chosen = complete(SelectorOptions, options, "Report.from_data")
-        table = Table.from_data(X, y, **part_of(ReadingOptions, chosen))
+        ends = end_of(chosen["max_seconds"])
+        with until(ends + READING_SECONDS):
+            table = Table.from_data(X, y, **part_of(ReadingOptions, chosen))
         if feature_names is not None:
             table = _rename(table, feature_names)
             # In a fold the columns of an array have no names.
@@ -110,15 +120,19 @@ class Report:
             from unirel.report.accuracy import check_accuracy, measure_accuracy  # scikit-learn is slow to import
 
             check_accuracy(accuracy, table, chosen["unique_relevance"])
-        report = cls.from_table(table, chosen, origin or Origin())
-        if accuracy is None or report.interrupted:
-            return report
-        return replace(report, accuracy=measure_accuracy(accuracy, X, y, table, report.selection, chosen))
+        with until(ends):
+            report = cls.from_table(table, chosen, origin or Origin())
+            if accuracy is None or report.interrupted:
+                return report
+            try:
+                return replace(report, accuracy=measure_accuracy(accuracy, X, y, table, report.selection, chosen))
+            except OutOfTime:
+                budget = f"max_seconds={chosen['max_seconds']:g}"
+                warnings.warn(f"{budget} was used up before the accuracy was measured", UnirelWarning, stacklevel=2)
+                return report
 
     @classmethod
-    def from_table(
-        cls, table: Table, options: SelectorOptions, origin: Origin, *, along: bool = True, spent: float = 0.0
-    ) -> Self:
+    def from_table(cls, table: Table, options: SelectorOptions, origin: Origin, *, along: bool = True) -> Self:
         """Select features of a table that has been read, and compare those that are selected.
 
         Parameters
@@ -131,27 +145,26 @@ class Report:
             Where the table comes from.
         along : bool
             Also select with other weights of unique relevance and follow what the features tell together, for a page.
-        spent : float
-            Seconds of the time budget that are used up.
 
         Returns
         -------
         Report
         """
-        beta, budget = options["beta"], options["max_seconds"]
+        beta = options["beta"]
         # The weight that was asked for comes first, so it gets the time.
         betas = [beta, *(step / 10 for step in range(11) if along and beta > 0 and step / 10 != beta)]
-        search = part_of(SelectionOptions, options)
-        if budget is not None:
-            search["max_seconds"] = max(0.0, budget - spent)
-        path = select(table, [options["criterion"]], betas, search)
-        # What is said is the time that was asked for, not what was left of it.
-        asked = (replace(one, settings={**one.settings, "max_seconds": budget}) for one in path)
-        path = SelectionPath(tuple(asked))
+        ends = end_of(options["max_seconds"])
+        path = select(table, [options["criterion"]], betas, part_of(SelectionOptions, options))
         interrupted = len(path) < len(betas) or path.selections[-1].interrupted
         order = path.selections[0].order[: 0 if interrupted else None]  # nobody wants to wait for more
-        analysis = analyse(table, order, part_of(EstimationOptions, options), curve=along)
-        return cls(table, path, analysis, origin, interrupted=interrupted)
+        estimation = part_of(EstimationOptions, options)
+        try:
+            with until(max(ends, time.monotonic() + READING_SECONDS)):
+                analysis = analyse(table, order, estimation, curve=along)
+                around = surround(table, path.selections[0], analysis, estimation)
+        except OutOfTime:
+            analysis, around = analyse(table, order[:0], estimation, curve=along), Surroundings()
+        return cls(table, path, analysis, origin, interrupted=interrupted, surroundings=around)
 
     @property
     def selection(self) -> Selection:
@@ -165,7 +178,7 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything the page says, as plain lists, numbers and strings."""
-        summary = summarize(self.table, self.path, self.analysis, self.origin, self.accuracy)
+        summary = summarize(self.table, self.path, self.analysis, self.surroundings, self.origin, self.accuracy)
         return {**summary, "words": self.words}
 
     def to_html(self, scripts: str | os.PathLike[str] | None = None) -> str:
@@ -182,6 +195,11 @@ class Report:
         str
         """
         return render(self.to_dict(), None if scripts is None else Path(scripts))
+
+    def _repr_html_(self) -> str:
+        """The answer and the table of the selected features, as a notebook shows it; `save` writes the whole page."""
+        said = [paragraph(self.to_dict()["headline"]), self.selection._repr_html_()]
+        return join([*said, paragraph("report.save('page.html') writes the whole page.")])
 
     def save(self, path: str | os.PathLike[str], scripts: str | os.PathLike[str] | None = None) -> Path:
         """Write the page to a file, in full or not at all.

@@ -10,23 +10,59 @@ import numpy as np
 
 from unirel.options import SelectorOptions, is_default, options_of
 from unirel.report.origin import Origin
+from unirel.report.reasons import (
+    find_enough,
+    group_in_words,
+    headline,
+    known_curve,
+    warnings_of,
+    why_left_out,
+    why_taken,
+)
 from unirel.report.words import accuracy_in_words
-from unirel.results import Accuracy, Analysis, Selection, SelectionPath, side_by_side
+from unirel.results import Accuracy, Analysis, Selection, SelectionPath, Surroundings, side_by_side
 from unirel.table import Table
 
 # Rows of the table and points of the chart of all features; the selected ones are always among them.
 _MOST_ROWS, _MOST_POINTS = 1000, 500
 _MOST_IGNORED, _MOST_COMPARED = 100, 40
+# Names that are listed where others like them were left out.
+_MOST_NAMED = 30
+# Columns of the table of all features: key, title, whether it holds numbers. A column is one line here and one value in
+# every row.
+COLUMNS = (
+    ("step", "step", True),
+    ("name", "name", False),
+    ("relevance", "relevance", True),
+    ("unique", "unique relevance", True),
+    ("why", "why", False),
+    ("partner", "most redundant with", False),
+    ("shared", "shared", True),
+    ("kind", "kind", False),
+    ("missing", "missing", True),
+)
 _LIBRARIES = ("unirel", "numpy", "scipy", "numba", "scikit-learn")
 
 
 def summarize(
-    table: Table, path: SelectionPath, analysis: Analysis, origin: Origin, accuracy: Accuracy | None = None
+    table: Table,
+    path: SelectionPath,
+    analysis: Analysis,
+    surroundings: Surroundings,
+    origin: Origin,
+    accuracy: Accuracy | None = None,
 ) -> dict[str, Any]:
     """Plain lists, numbers and strings; the first selection of the path is the one that was asked for."""
     selection = path.selections[0]
-    rows, data = summarize_features(table, selection, analysis), summarize_data(table, origin)
+    rows, data = summarize_features(table, selection, analysis, surroundings), summarize_data(table, origin)
+    enough = find_enough(selection, analysis, accuracy)
     return {
+        "headline": headline(selection, table, analysis, accuracy, origin.target, enough),
+        "enough": None if enough is None else enough.n,
+        "warnings": warnings_of(selection, table, surroundings, origin.target),
+        "groups": _groups(selection, analysis, surroundings),
+        "left_out": _left_out(rows),
+        "columns": [list(column) for column in COLUMNS],
         "source": origin.source,
         "target": origin.target,
         "complete": selection.complete,
@@ -75,7 +111,7 @@ def summarize_data(table: Table, origin: Origin) -> dict[str, Any]:
     about = table.columns[table.target]
     classes = None
     if table.classes is not None:
-        counts = np.bincount(table.codes(table.target)).tolist()
+        counts = table.class_sizes.tolist()
         classes = [{"label": str(label), "rows": n} for label, n in zip(table.classes.tolist(), counts, strict=True)]
     return {
         "rows": table.n_samples,
@@ -92,16 +128,20 @@ def summarize_data(table: Table, origin: Origin) -> dict[str, Any]:
     }
 
 
-def summarize_features(table: Table, selection: Selection, analysis: Analysis) -> list[dict[str, Any]]:
+def summarize_features(
+    table: Table, selection: Selection, analysis: Analysis, surroundings: Surroundings
+) -> list[dict[str, Any]]:
     """One row per feature: the selected ones in order, then the others, most relevant first."""
     chosen: list[int] = selection.order.tolist()
     relevance = np.nan_to_num(selection.relevance, nan=-1.0)
     rest = sorted(set(table.features.tolist()).difference(chosen), key=lambda feature: (-relevance[feature], feature))
+    taken = why_taken(selection, analysis)
     rows = []
     for position, feature in enumerate([*chosen, *rest]):
         is_chosen = position < len(chosen)
         partners = analysis.partners(position) if is_chosen else []
         column, unique = table.columns[feature], selection.unique_relevance
+        why = taken[position] if is_chosen else why_left_out(feature, selection, surroundings, analysis)
         rows.append(
             {
                 "step": position + 1 if is_chosen else None,
@@ -114,9 +154,38 @@ def summarize_features(table: Table, selection: Selection, analysis: Analysis) -
                 "partner": partners[0][0] if partners else None,
                 "shared": partners[0][1] if partners else None,
                 "partners": _listed(partners),
+                "why": why.words,
+                "heading": why.heading,
             }
         )
     return rows
+
+
+def _groups(selection: Selection, analysis: Analysis, surroundings: Surroundings) -> list[dict[str, Any]]:
+    """Features that repeat each other, the best of each group marked."""
+    return [
+        {
+            "members": [
+                {"step": place + 1, "name": selection.selected_names[place], "best": place == group.best}
+                for place in group.members
+            ],
+            "others": [name for name, _ in group.others],
+            "words": group_in_words(group, selection),
+        }
+        for group in surroundings.groups
+    ]
+
+
+def _left_out(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Features that were not selected, by reason."""
+    found: dict[str, list[str]] = {}
+    for row in rows:
+        if row["step"] is None:
+            found.setdefault(row["heading"], []).append(row["name"])
+    return [
+        {"heading": heading, "names": names[:_MOST_NAMED], "n": len(names)}
+        for heading, names in sorted(found.items(), key=lambda item: -len(item[1]))
+    ]
 
 
 def _listed(partners: list[tuple[str, float]]) -> str:
@@ -153,11 +222,11 @@ def _orders(path: SelectionPath, analysis: Analysis) -> list[dict[str, Any]]:
 
 def _curve(analysis: Analysis) -> list[dict[str, Any]]:
     """What the first features tell together, as far as all smaller numbers of features are known too."""
-    known = np.logical_and.accumulate(np.isfinite(analysis.joint_information))
-    if known.sum() < 2:
+    values = known_curve(analysis).tolist()
+    if len(values) < 2:
         return []
-    values = zip(analysis.names, analysis.joint_information[known].tolist(), strict=False)
-    return [{"n": n, "name": name, "joint": value} for n, (name, value) in enumerate(values, start=1)]
+    named = zip(analysis.names, values, strict=False)
+    return [{"n": n, "name": name, "joint": value} for n, (name, value) in enumerate(named, start=1)]
 
 
 def _points(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

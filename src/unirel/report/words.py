@@ -7,15 +7,17 @@ from unirel.results import Accuracy, Analysis, Ending, Redundancy, Selection
 from unirel.table import Table
 
 # From here on two features are said to be alike.
-_ALIKE = 0.7
+ALIKE = 0.7
 # A loss up to this share of what all features tell together is said to be small, and a curve that falls by less flat.
-_LITTLE = 0.02
+LITTLE = 0.02
 # A feature with more than this share of missing values is named.
 _MOSTLY = 0.5
 
 
-def selection_in_words(selection: Selection, table: Table, analysis: Analysis, target: str) -> str:
-    """One paragraph: what was selected, what stands out, what to be careful about."""
+def selection_in_words(
+    selection: Selection, table: Table, analysis: Analysis, target: str, *, alike: bool = True
+) -> str:
+    """One paragraph: what was selected, what stands out, whether two are alike if wanted, what to be careful about."""
     if len(selection) == 0:
         return f"No feature was selected: {selection.reason}."
     sentences = [
@@ -23,9 +25,10 @@ def selection_in_words(selection: Selection, table: Table, analysis: Analysis, t
         _strongest(selection, analysis),
         _together(selection, table, analysis),
         _unique(selection),
-        _alike(selection, analysis),
+        _sampled(selection, table),
+        _alike(selection, analysis) if alike else "",
         _mostly_missing(selection, table),
-        _ending(selection),
+        ending_of(selection),
     ]
     return " ".join(sentence for sentence in sentences if sentence)
 
@@ -44,6 +47,19 @@ def _opening(selection: Selection, table: Table, target: str) -> str:
     )
 
 
+def _sampled(selection: Selection, table: Table) -> str:
+    """That unique relevance is known from some of the rows only."""
+    method, most = selection.settings.get("unique_relevance"), selection.settings.get("unique_samples")
+    if (
+        selection.beta == 0
+        or method not in ("both", "reference", "selected")
+        or most is None
+        or most >= table.n_samples
+    ):
+        return ""
+    return f"Unique relevance was estimated from a sample of {most:,} of the {table.n_samples:,} rows."
+
+
 def _strongest(selection: Selection, analysis: Analysis) -> str:
     relevance = selection.relevance[selection.order]
     if not np.isfinite(relevance).any():
@@ -60,7 +76,7 @@ def _together(selection: Selection, table: Table, analysis: Analysis) -> str:
         return ""
     n_together, joint = analysis.together
     who = "Together they tell" if n_together == len(selection) else f"The first {n_together} together tell"
-    if not _is_credible(selection, analysis):
+    if not is_credible(selection, joint):
         return (
             f"{who} an estimated {joint:.2f} nats, less than one of them alone: with {table.n_samples:,} rows an "
             f"estimate from {n_together} columns is not to be trusted."
@@ -69,10 +85,15 @@ def _together(selection: Selection, table: Table, analysis: Analysis) -> str:
     return f"{who} an estimated {joint:.2f} nats{share}."
 
 
-def _is_credible(selection: Selection, analysis: Analysis) -> bool:
+def is_credible(selection: Selection, joint: float) -> bool:
     """Whether features together are estimated to tell at least what the best of them tells alone."""
-    best = float(np.nanmax(selection.relevance[selection.order]))
-    return analysis.together is not None and analysis.together[1] >= best
+    relevance = selection.relevance[selection.order]
+    return not np.isfinite(relevance).any() or joint >= float(np.nanmax(relevance))
+
+
+def quoted(name: str) -> str:
+    """A name as a sentence has it."""
+    return f"'{name}'"
 
 
 def _unique(selection: Selection) -> str:
@@ -92,7 +113,7 @@ def _alike(selection: Selection, analysis: Analysis) -> str:
     first, second = (f"'{analysis.names[position]}'" for position in pair)
     who = "them" if n_compared == len(selection) else f"the first {n_compared}"
     scale = "on a scale from 0 to 1"
-    if shared < _ALIKE:
+    if shared < ALIKE:
         return f"No two of {who} are much alike (at most {shared:.2f} {scale}, {first} and {second})."
     among = "" if n_compared == len(selection) else f" of {who}"
     return f"{first} and {second} are most alike{among} ({shared:.2f} {scale}){_can_go(pair, selection, analysis)}."
@@ -101,12 +122,13 @@ def _alike(selection: Selection, analysis: Analysis) -> str:
 def _can_go(pair: tuple[int, int], selection: Selection, analysis: Analysis) -> str:
     """What the others tell about the target without one of two features, if that can be estimated."""
     less = min(pair, key=lambda position: analysis.lost[position])
-    if np.isnan(analysis.lost[less]) or analysis.together is None or not _is_credible(selection, analysis):
+    joint = np.nan if analysis.together is None else analysis.together[1]
+    if np.isnan(analysis.lost[less]) or np.isnan(joint) or not is_credible(selection, joint):
         return ""
-    joint, lost = analysis.together[1], max(0.0, float(analysis.lost[less]))
+    lost = max(0.0, float(analysis.lost[less]))
     left = f"{joint - lost:.2f} of {joint:.2f} nats about the target"
     others, tell = ("the other", "tells") if len(selection) == 2 else ("the others", "tell")
-    if lost <= _LITTLE * joint:
+    if lost <= LITTLE * joint:
         return f"; without '{analysis.names[less]}' {others} still {tell} {left}, so one of the two may do"
     return f"; but without '{analysis.names[less]}' {others} {tell} only {left}"
 
@@ -121,8 +143,9 @@ def _mostly_missing(selection: Selection, table: Table) -> str:
     return f"Missing in most rows: {', '.join(missing[:5])}{more}; that a value is missing counts as one of its values."
 
 
-def _ending(selection: Selection) -> str:
-    if selection.ending is Ending.SHUFFLED:
+def ending_of(selection: Selection) -> str:
+    """Why a selection ended, where that says something about it."""
+    if selection.ending is Ending.NOTHING_ADDS:
         return f"It ended there because {selection.reason}."
     return "" if selection.complete else f"This is incomplete: {selection.reason}."
 
@@ -152,7 +175,7 @@ def _saturation(result: Redundancy, target: str) -> str:
         if size == n_features or not result.complete:
             return f"{tell} {amount}."
         return f"{tell} {amount}, and the last of them still added to it: more features may tell more."
-    if rest.min() >= (1 - _LITTLE) * result.joint_information - result.tolerance:
+    if rest.min() >= (1 - LITTLE) * result.joint_information - result.tolerance:
         return f"{tell} {amount}, and nothing more is learnt from the next {len(rest)}."
     return (
         f"{tell} {amount}; with more the estimate falls, which shows its limits: "

@@ -11,8 +11,24 @@
       .catch((error) => { console.error(name, error); }));
   Promise.all(drawn).then(() => {
     const { curve, accuracy } = window.views;
-    if (curve && accuracy) curve.addSignalListener("size", (name, value) => accuracy.signal(name, value).runAsync());
+    const first = accuracy || curve;
+    if (!first) return;
+    // One slider moves both curves, and marks the features it counts.
+    const chips = Array.from(document.querySelectorAll("#chips li"));
+    first.addSignalListener("size", (name, value) => {
+      if (curve && curve !== first) curve.signal(name, value).runAsync();
+      chips.forEach((chip, place) => chip.classList.toggle("in", place < value));
+    });
   });
+
+  // A link to a feature whose words are folded away unfolds them.
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("a[href^='#feature-']");
+    const place = link && document.getElementById(link.getAttribute("href").slice(1));
+    const folded = place && place.closest("details");
+    if (folded) folded.open = true;
+  });
+  addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((one) => { one.open = true; }));
 
   const table = document.getElementById("features");
   const body = table.tBodies[0];

@@ -6,8 +6,8 @@ from numpy.testing import assert_allclose
 from reference import FAR, MISMATCH, encoded_columns, encoded_distances, ksg_terms, ross_terms
 from scipy.special import digamma
 
-from unirel.information.geometry import line_of, side_by_side
-from unirel.kernels.add_one import add_one_to_classes, add_one_to_line
+from unirel.information.geometry import line_of
+from unirel.kernels.change_one import add_one_to_line, change_one_in_classes, make_room, side_by_side
 
 BLOCKS = {"line": [0], "ties": [1, 5], "levels": [3], "gaps": [4, 3, 4], "equal": [2, 2], "all": list(range(7))}
 
@@ -24,13 +24,14 @@ def summed(terms_of, block, candidates, rows):
 )
 @pytest.mark.parametrize("metric", MISMATCH)
 @pytest.mark.parametrize("block", BLOCKS)
-def test_add_one_to_classes(block, metric, n_neighbors, dtype, rng, make_ball, make_classes):
+def test_add_to_classes(block, metric, n_neighbors, dtype, rng, make_ball, make_classes):
     n_rows = 40
     candidates = encoded_columns(rng, n_rows, dtype)
     columns = candidates[BLOCKS[block]]
     labels, rows = np.sort(np.r_[[2, 2], np.arange(n_rows - 2) % 2]), np.arange(0, n_rows, 2)
     ball, changes = make_ball(n_rows, n_neighbors, metric, dtype), np.zeros((2, len(candidates)))
-    total = add_one_to_classes(columns, side_by_side(candidates), make_classes(labels), rows, ball, changes)
+    classes, room = make_classes(labels), make_room(n_rows, n_neighbors)
+    total = change_one_in_classes(columns, side_by_side(candidates), classes, rows, False, ball, room, changes)
 
     def terms_of(some):
         distance = encoded_distances(some, metric, MISMATCH[metric])
@@ -47,14 +48,15 @@ def test_add_one_to_classes(block, metric, n_neighbors, dtype, rng, make_ball, m
 )
 @pytest.mark.parametrize("target", [0, 1, 5])
 @pytest.mark.parametrize("block", BLOCKS)
-def test_add_one_to_line(block, target, n_neighbors, dtype, rng, make_ball):
+def test_add_to_line(block, target, n_neighbors, dtype, rng, make_ball):
     n_rows = 40
     candidates = encoded_columns(rng, n_rows, dtype)
     columns = candidates[BLOCKS[block]]
     target = encoded_columns(rng, n_rows, dtype)[target]
     ball, changes = make_ball(n_rows, n_neighbors, dtype=dtype), np.zeros((2, len(candidates)))
     rows = np.arange(1, n_rows, 2)
-    total = add_one_to_line(columns, side_by_side(candidates), line_of(target), rows, ball, changes)
+    line, room = line_of(target), make_room(n_rows, n_neighbors)
+    total = add_one_to_line(columns, side_by_side(candidates), line, rows, ball, room, changes)
 
     def terms_of(some):
         sides = encoded_distances(some), encoded_distances([target])
@@ -71,5 +73,6 @@ def test_two_rows(metric, candidates, make_ball, make_classes):
     candidates, classes, ball = side_by_side(np.array(candidates)), make_classes([0, 0]), make_ball(2, 3, metric)
     for block in ([[0.0, 1.0]], [[1.0, 1.0]], [[0.0, 2 * FAR]]):
         changes = np.zeros((2, 1))
-        assert add_one_to_classes(np.array(block), candidates, classes, np.arange(2), ball, changes) == 0
+        given = (np.array(block), candidates, classes, np.arange(2), False, ball, make_room(2, 3), changes)
+        assert change_one_in_classes(*given) == 0
         assert_allclose(changes, 0, rtol=0, atol=0)

@@ -1,0 +1,181 @@
+"""Parts of rows on a cluster: partitions of a Dask collection, coded where they are; only tables come here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from unirel.coding import empty_matrices, find_places
+from unirel.parts.plan import Plan, encode_part
+from unirel.parts.scan import Part
+from unirel.parts.table import Coded, Found, Kept, Parts, Values
+
+# Results that are added up by one task.
+_WIDTH = 8
+
+
+def connect(address: str) -> Any:
+    """A client of a running cluster, which all that follows uses; it is closed when the process ends."""
+    from distributed import Client
+
+    return Client(address, timeout="10s")
+
+
+class DaskParts(Parts):
+    """Partitions, not computed yet.
+
+    Parameters
+    ----------
+    parts : list of delayed
+        Each a `Part`.
+    names : tuple of str
+        Features and, last, the target.
+    weighted : bool
+        Whether rows have weights.
+    """
+
+    def __init__(self, parts: list[Any], names: tuple[str, ...], weighted: bool) -> None:
+        self._parts, self.names, self.weighted = parts, names, weighted
+
+    @classmethod
+    def of_collection(cls, X: Any, y: Any, sample_weight: Any, taken: Collection[str]) -> DaskParts:
+        """The partitions of a frame or an array, and of a target and weights that are cut at the same rows."""
+        from dask import delayed
+
+        frame = hasattr(X, "columns")
+        features = [name for name in X.columns if str(name) not in taken] if frame else None
+        if frame and not features:
+            raise ValueError("X has 0 feature(s) beside the target while a minimum of 1 is required.")
+        X = X if frame else X.rechunk({1: -1})
+        pieces = np.ravel(X.to_delayed()).tolist()
+        sides = [_pieces_of(one, name, X, pieces) for one, name in ((y, "y"), (sample_weight, "sample_weight"))]
+        make = delayed(make_part, pure=False)
+        parts = [
+            make(*three, features, f"partition {number}")
+            for number, three in enumerate(zip(pieces, *sides, strict=True))
+        ]
+        names = map(str, features) if features is not None else (f"x{place}" for place in range(X.shape[1]))
+        target = y if isinstance(y, str) else getattr(y, "name", None)
+        return cls(parts, (*names, target if frame and isinstance(target, str) else "y"), sample_weight is not None)
+
+    @classmethod
+    def of_files(
+        cls, dataset: Any, y: str, sample_weight: str | None = None, without: Collection[str] = ()
+    ) -> DaskParts:
+        """Row groups of the files of a dataset, which the workers read themselves."""
+        from dask import delayed
+
+        from unirel.parts.files import FileParts
+
+        names = FileParts(dataset, y, sample_weight, without).names
+        read = delayed(read_group, pure=False)
+        parts = []
+        for fragment in dataset.get_fragments():
+            groups = [group.id for group in fragment.row_groups] if hasattr(fragment, "row_groups") else [None]
+            parts += [read(fragment.path, group, names, sample_weight) for group in groups]
+        return cls(parts, names, sample_weight is not None)
+
+    def look(self, function: Callable[..., Found], each: Sequence[Any] | None = None) -> list[Found]:
+        """What a function finds in every part, in their order."""
+        import dask
+
+        ask = dask.delayed(function, pure=False, traverse=False)
+        if each is None:
+            return list(dask.compute(*(ask(part) for part in self._parts)))
+        chosen = [(part, own) for part, own in zip(self._parts, each, strict=True) if own is not None]
+        return list(dask.compute(*(ask(part, dask.delayed(own, traverse=False)) for part, own in chosen)))
+
+    def add(self, function: Callable[[Part], Found], add: Callable[[list[Found]], Found]) -> Found:
+        """What a function finds in every part, added up on the cluster."""
+        found: Found = _add_up(function, add, self._parts).compute()
+        return found
+
+    def keep(self, plan: Plan, n_rows: Sequence[int], grid: Callable[[Values], Values], scratch: Any) -> KeptByDask:
+        """Code all partitions; each stays on the worker that codes it."""
+        import dask
+
+        everywhere = dask.delayed(partial(code_part, plan=plan, grid=grid), pure=False, traverse=False)
+        return KeptByDask(list(dask.persist(*(everywhere(part) for part in self._parts))))
+
+
+class KeptByDask(Kept):
+    """Coded partitions in the memory of workers; one that is lost with its worker is coded again by Dask."""
+
+    def __init__(self, parts: list[Any]) -> None:
+        self._parts = parts
+
+    def ask(self, function: Callable[[Coded], Any], add: Callable[[list[Any]], Any]) -> Any:
+        """What a function finds in every partition, added up on the cluster."""
+        return _add_up(function, add, self._parts).compute()
+
+
+def _add_up(function: Callable[..., Any], add: Callable[[list[Any]], Any], parts: list[Any]) -> Any:
+    """A tree of tasks: one for each part, and one for every few results."""
+    from dask import delayed
+
+    ask, join = delayed(function, pure=False, traverse=False), delayed(add, pure=False, traverse=False)
+    found = [ask(part) for part in parts]
+    while len(found) > 1:
+        found = [join(found[start : start + _WIDTH]) for start in range(0, len(found), _WIDTH)]
+    return join(found)
+
+
+def _pieces_of(data: Any, parameter: str, X: Any, pieces: list[Any]) -> list[Any]:
+    """The partitions of a target or of weights; a name stands for a column of every partition of X."""
+    if data is None or isinstance(data, str):
+        if isinstance(data, str) and data not in map(str, getattr(X, "columns", ())):
+            raise ValueError(
+                f"{parameter}={data!r} is no column of X; the columns are {', '.join(map(repr, X.columns[:10]))}"
+            )
+        return [data] * len(pieces)
+    if not hasattr(data, "to_delayed"):
+        raise TypeError(f"X is a Dask collection, but {parameter} is a {type(data).__name__}; make it one too")
+    if hasattr(data, "rechunk") and hasattr(X, "chunks") and data.chunks[0] != X.chunks[0]:
+        data = data.rechunk({0: X.chunks[0]})
+    found: list[Any] = np.ravel(data.to_delayed()).tolist()
+    if len(found) != len(pieces):
+        cut = f"X has {len(pieces)} partitions, {parameter} has {len(found)}"
+        raise ValueError(f"{cut}; cut them at the same rows, such as by taking both from one frame")
+    return found
+
+
+def make_part(X: Any, y: Any, weights: Any, features: list[Any] | None, label: str) -> Part:
+    """A part of a partition of every collection, or of columns of the first."""
+    weights = X[weights] if isinstance(weights, str) else weights
+    y = X[y] if isinstance(y, str) else y
+    return Part(X if features is None else X[features], y, None if weights is None else np.asarray(weights), label)
+
+
+def read_group(path: str, group: int | None, names: tuple[str, ...], weights: str | None) -> Part:
+    """A row group of a Parquet file, or an Arrow file."""
+    import pyarrow as pa
+    from pyarrow import feather
+    from pyarrow import parquet as pq
+
+    label = f"'{path}'"
+    columns = [*names, *([] if weights is None else [weights])]
+    try:
+        table = feather.read_table(path) if group is None else pq.ParquetFile(path).read_row_group(group)
+        absent = [name for name in columns if name not in table.column_names]
+        if absent:
+            raise ValueError(f"the schema changes: {label} has no column {absent[0]!r}; give all files the same")
+    except (pa.ArrowException, OSError) as error:
+        raise OSError(f"{label} cannot be read: {' '.join(str(error).split())[:160]}") from None
+    own = None if weights is None else table.column(weights).to_numpy()
+    return Part(table.select(list(names[:-1])), table.column(names[-1]), own, label)
+
+
+def code_part(part: Part, *, plan: Plan, grid: Callable[[Values], Values]) -> Coded:
+    """The codes of a part, in matrices as those in memory are."""
+    n_rows = len(part.y)
+    matrices = empty_matrices(plan.n_levels, n_rows, np.zeros)
+    widths, places = find_places(plan.n_levels)
+    for positions, codes in encode_part(part, plan) if n_rows else []:
+        for width, matrix in enumerate(matrices):
+            mine = widths[positions] == width
+            matrix[places[positions[mine]]] = codes[mine]
+    weights = None if part.weights is None else grid(np.asarray(part.weights, np.float64))
+    return Coded(plan.n_levels, matrices, weights)

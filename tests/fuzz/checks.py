@@ -1,0 +1,373 @@
+"""What must hold for a table: the package beside the oracle, and beside itself after changes that must not matter."""
+
+import warnings
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pandas as pd
+from fuzz import oracle
+
+import unirel
+from unirel.errors import UnirelWarning
+
+CLOSE = 1e-8
+# What the package says when it refuses a table that tells nothing.
+REFUSALS = ("overflows", "no feature is left", "one class only", "a single sample in every class")
+
+
+class Wrong(AssertionError):
+    """What came out is not what must come out."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A table, what is asked of it, and how; its text is a program that makes it again."""
+
+    check: str
+    columns: dict
+    target: list
+    options: dict = field(default_factory=dict)
+
+    @property
+    def frame(self):
+        return pd.DataFrame({name: _series(values) for name, values in self.columns.items()})
+
+    @property
+    def n_rows(self):
+        return len(self.target)
+
+    def with_columns(self, columns):
+        return replace(self, columns=columns)
+
+    def take(self, rows):
+        columns = {name: [values[row] for row in rows] for name, values in self.columns.items()}
+        return replace(self, columns=columns, target=[self.target[row] for row in rows])
+
+    def option(self, name, default=None):
+        return self.options.get(name, default)
+
+
+def _series(values):
+    present = [value for value in values if value is not None]
+    if any(isinstance(value, str | bool) for value in present):
+        return pd.Series(values, dtype=object if len(present) < len(values) or isinstance(present[0], str) else bool)
+    return pd.Series(
+        np.array([np.nan if v is None else v for v in values], float) if len(present) < len(values) else values
+    )
+
+
+def run(case):
+    """Check a case; None if all is well, otherwise what is wrong."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnirelWarning)
+        warnings.simplefilter("ignore", RuntimeWarning)  # of the oracle, where numbers are very large
+        try:
+            CHECKS[case.check](case)
+        except Wrong as wrong:
+            return None if _is_undecided(case) else str(wrong)
+        except ValueError as error:
+            return None if any(words in str(error) for words in REFUSALS) else f"ValueError: {error}"
+        except Exception as error:
+            return f"{type(error).__name__}: {error}"
+    return None
+
+
+def _is_undecided(case):
+    """Whether all is well with a slightly other tolerance: two distances differ by about as much as ties may.
+
+    Decimals far from zero do, such as 953862.7 beside 953862.5: their differences are off by a billionth.
+    """
+    tolerance = oracle.TIE
+    for factor in (0.25, 4):
+        oracle.TIE = tolerance * factor
+        try:
+            CHECKS[case.check](case)
+            return case.check in AGAINST_ORACLE
+        except Wrong:
+            pass
+        finally:
+            oracle.TIE = tolerance
+    return False
+
+
+def same(found, expected, what, close=CLOSE):
+    """Complain if numbers differ; positions without a number must agree."""
+    found, expected = np.atleast_1d(np.asarray(found, float)), np.atleast_1d(np.asarray(expected, float))
+    if found.shape != expected.shape or (np.isnan(found) != np.isnan(expected)).any():
+        raise Wrong(f"{what}: {found.tolist()} instead of {expected.tolist()}")
+    with np.errstate(invalid="ignore"):
+        wrong = ~(np.abs(found - expected) <= close * np.maximum(1, np.abs(expected))) & (found != expected)
+    if (wrong & ~np.isnan(found)).any():
+        raise Wrong(f"{what}: {found.tolist()} instead of {expected.tolist()}")
+
+
+# The package and the oracle
+
+
+class Setting:
+    """A case as the oracle sees it."""
+
+    def __init__(self, case, estimator=None):
+        scale = case.option("scale", "standard")
+        kinds = case.option("kinds")
+        self.kinds = [kinds or oracle.kind_of(values) for values in case.columns.values()]
+        columns = zip(case.columns.values(), self.kinds, strict=True)
+        self.all = [None if kind == "ignored" else oracle.Column(values, kind, scale) for values, kind in columns]
+        self.places = [place for place, column in enumerate(self.all) if column is not None]
+        self.features = [self.all[place] for place in self.places]
+        kind = case.option("target_kind", "auto")
+        kind = oracle.kind_of(case.target, 32, 2) if kind == "auto" else kind
+        self.target = [oracle.Column(case.target, kind, scale)]
+        named = ("n_neighbors", "metric", "n_bins", "correction")
+        given = {name: case.options[name] for name in named if name in case.options}
+        unit = oracle.unit_of(self.features, scale)
+        estimator = estimator or case.option("estimator", "knn")
+        self.rules = oracle.Rules(estimator={"auto": "knn"}.get(estimator, estimator), unit=unit, **given)
+
+    def spread(self, values):
+        """Values of the features in use among all features."""
+        result = np.full(len(self.all), np.nan)
+        result[self.places] = np.array(values, float)
+        return result
+
+
+def _measure_options(case):
+    return {name: value for name, value in case.options.items() if name in unirel_options()}
+
+
+def unirel_options():
+    from unirel.options import MeasureOptions, options_of
+
+    return options_of(MeasureOptions)
+
+
+def check_relevance(case):
+    setting, clip = Setting(case), case.option("clip", True)
+    found = unirel.relevance(case.frame, case.target, clip=clip, **_measure_options(case))
+    expected = [oracle.information([x], setting.target, rules=setting.rules) for x in setting.features]
+    if clip:
+        pairs = zip(expected, setting.features, strict=True)
+        expected = [oracle.bounded(value, [x], setting.target, rules=setting.rules) for value, x in pairs]
+    same(found, setting.spread(expected), "relevance")
+
+
+def check_joint(case):
+    setting = Setting(case)
+    found = unirel.mutual_information(case.frame, case.target, clip=False, **_measure_options(case))
+    same(found, oracle.information(setting.features, setting.target, rules=setting.rules), "mutual_information")
+
+
+def check_conditional(case):
+    """The last column is what is known."""
+    setting = Setting(case)
+    if len(setting.all) < 2 or setting.all[-1] is None or len(setting.features) < 2:
+        return
+    *asked, given = setting.features
+    frame = case.frame
+    if case.option("block"):
+        found = unirel.mutual_information(
+            frame.iloc[:, :-1], case.target, conditional_on=frame.iloc[:, -1:], clip=False, **_measure_options(case)
+        )
+        rules = setting.rules
+        if case.option("scale", "standard") is None:  # what is given is no feature
+            rules = replace(rules, unit=oracle.unit_of(asked, None))
+        same(found, oracle.information(asked, setting.target, [given], rules), "mutual_information given the last")
+        return
+    name = frame.columns[-1]
+    found = unirel.conditional_relevance(frame, case.target, [name], clip=False, **_measure_options(case))
+    expected = [oracle.information([x], setting.target, [given], setting.rules) for x in asked]
+    same(found, setting.spread([*expected, 0]), "conditional_relevance given the last")
+
+
+def check_irrelevance(case):
+    setting = Setting(case)
+    found = unirel.irrelevance(case.frame, case.target, **_measure_options(case))
+    for place, x in zip(setting.places, setting.features, strict=True):
+        if not x.discrete and setting.rules.estimator == "knn" and x.deviation == 0:
+            continue  # minus infinity, or nothing to measure
+        value = oracle.information([x], setting.target, rules=setting.rules)
+        value = oracle.bounded(value, [x], setting.target, rules=setting.rules)
+        same(found[place], oracle.entropy(x, setting.rules) - value, f"irrelevance of column {place}")
+
+
+def check_unique(case):
+    setting = Setting(case, "knn")
+    options = {name: case.options[name] for name in ("kinds", "target_kind", "scale") if name in case.options}
+    metric = case.option("metric", "auto")
+    if case.option("method") == "reference":
+        members = setting.places[: max(1, len(setting.places) // 2)]
+        found = unirel.unique_relevance(
+            case.frame, case.target, method="reference", reference=members, metric=metric, **options
+        )
+        metric = "euclidean" if metric == "auto" else metric
+        rules = replace(setting.rules, n_neighbors=10, metric=metric, correction=None)
+        inside = [setting.places.index(member) for member in members]
+        expected = oracle.beside_reference(setting.features, setting.target, inside, rules)
+    else:
+        k = case.option("n_neighbors", 3)
+        found = unirel.unique_relevance(
+            case.frame, case.target, method="ksg", n_neighbors=k, metric=metric, clip=False, **options
+        )
+        rules = replace(setting.rules, correction=None)
+        expected = oracle.loss_without_each(setting.features, setting.target, rules)
+    same(found, setting.spread(expected), f"unique_relevance ({case.option('method', 'ksg')})")
+
+
+def _path(case, **more):
+    options = _measure_options(case)
+    options = {"criteria": case.options["criterion"], "betas": [0.0, case.option("beta", 0.3)], **options, **more}
+    return unirel.selection_path(
+        case.frame, case.target, unique_relevance=case.option("unique_relevance", "both"), **options
+    )
+
+
+def check_selection(case):
+    """Every selected feature has the best score beside those before it, and the score that it is said to have."""
+    estimator = case.option("estimator", "auto")
+    setting = Setting(case, "binned" if estimator == "auto" else estimator)
+    criterion, beta = case.options["criterion"], case.option("beta", 0.3)
+    path = _path(case)
+    estimates = oracle.Estimates(setting.features, setting.target, setting.rules)
+    plain = path.selection(criterion, 0.0)
+    _follow(plain, setting, estimates, criterion, None)
+    kind, boosted = case.option("unique_relevance", "both"), path.selection(criterion, beta)
+    reference = [setting.places.index(place) for place in plain.order.tolist()]
+    _follow(boosted, setting, estimates, criterion, _boost(kind, beta, setting, reference, case))
+
+
+def _boost(kind, beta, setting, reference, case):
+    rules = replace(setting.rules, estimator="knn", correction=None)
+    if kind == "ksg":
+        values = np.maximum(np.array(oracle.loss_without_each(setting.features, setting.target, rules)), 0)
+        return oracle.Boost(beta, values, rescale=False)
+    metric = case.option("metric", "auto")
+    rules = replace(rules, n_neighbors=10, metric="euclidean" if metric == "auto" else metric)
+    values = None
+    if kind in ("reference", "both"):
+        values = oracle.beside_reference(setting.features, setting.target, reference, rules)
+    share = {"reference": "0", "selected": "1", "both": "0.4"}[kind]
+    return oracle.Boost(beta, values, oracle.LONG(share), stepwise=rules)
+
+
+def _follow(selection, setting, estimates, criterion, boost):
+    selected = []
+    order = [setting.places.index(place) for place in selection.order.tolist()]
+    if len(set(order)) != len(order) or len(order) != min(10, len(setting.features)):
+        raise Wrong(f"{criterion}: the order {order} of {len(setting.features)} features")
+    for place, score in zip(order, selection.scores.tolist(), strict=True):
+        candidates = [x for x in range(len(setting.features)) if x not in selected]
+        scores = oracle.step_scores(estimates, criterion, selected, candidates, boost)
+        own = scores[candidates.index(place)]
+        about = f"{criterion} with {'no boost' if boost is None else boost.beta} after {selected}"
+        same(score, own, f"score of {place} by {about}", 1e-7)
+        if own < np.max(scores) - 1e-7 * max(1, abs(float(np.max(scores)))):
+            raise Wrong(f"{about}: {place} was selected, but the scores of {candidates} are {scores.tolist()}")
+        selected.append(place)
+
+
+# The package and itself
+
+
+def _facts(case, **more):
+    """Numbers and orders that the package finds in a table."""
+    options = {**_measure_options(case), **more}
+    values = unirel.relevance(case.frame, case.target, clip=False, **options)
+    joint = unirel.mutual_information(case.frame, case.target, clip=False, **options)
+    return values, joint
+
+
+def check_rows(case):
+    """The order of rows does not matter."""
+    order = np.random.default_rng(case.option("seed", 0)).permutation(case.n_rows).tolist()
+    before, after = _facts(case), _facts(case.take(order))
+    same(after[0], before[0], "relevance with rows in another order", 1e-9)
+    same(after[1], before[1], "mutual_information with rows in another order", 1e-9)
+
+
+def check_columns(case):
+    """The order of columns does not matter."""
+    names = list(case.columns)
+    order = np.random.default_rng(case.option("seed", 0)).permutation(len(names)).tolist()
+    before, after = (
+        _facts(case),
+        _facts(case.with_columns({names[place]: case.columns[names[place]] for place in order})),
+    )
+    same(after[0], before[0][order], "relevance with columns in another order", 0)
+    same(after[1], before[1], "mutual_information with columns in another order", 1e-9)
+
+
+def check_monotone(case):
+    """Where ranks are used, other numbers in the same order tell the same."""
+    rng = np.random.default_rng(case.option("seed", 0))
+    changed = {}
+    for name, values in case.columns.items():
+        present = sorted({v for v in values if v is not None and not isinstance(v, str | bool)})
+        steps = dict(zip(present, np.cumsum(np.exp(3 * rng.standard_normal(len(present)))).tolist(), strict=True))
+        changed[name] = [steps.get(value, value) if not isinstance(value, str | bool) else value for value in values]
+    for options in ({"estimator": "binned"}, {"estimator": "knn", "scale": "rank"}):
+        before, after = _facts(case, **options), _facts(case.with_columns(changed), **options)
+        same(after[0], before[0], f"relevance after increasing functions, {options}", 1e-9)
+        same(after[1], before[1], f"mutual_information after increasing functions, {options}", 1e-9)
+
+
+def check_units(case):
+    """A factor of a power of two changes no bit of a number but its exponent, and no result."""
+    rng = np.random.default_rng(case.option("seed", 0))
+    changed = {}
+    for name, values in case.columns.items():
+        factor = 2.0 ** int(rng.integers(-20, 20))
+        changed[name] = [v * factor if isinstance(v, int | float) and not isinstance(v, bool) else v for v in values]
+    if case.option("scale", "standard") is None:
+        return
+    before, after = _facts(case), _facts(case.with_columns(changed))
+    same(after[0], before[0], "relevance in other units", 1e-9)
+    same(after[1], before[1], "mutual_information in other units", 1e-9)
+
+
+def check_jobs(case):
+    """Any number of threads finds the same bits; so does the selector."""
+    for options in ({"estimator": "knn"}, {"estimator": "binned"}):
+        one, two = _facts(case, n_jobs=1, **options), _facts(case, n_jobs=2, **options)
+        same(two[0], one[0], f"relevance in two threads, {options}", 0)
+        same(two[1], one[1], f"mutual_information in two threads, {options}", 0)
+    criterion, beta = case.options["criterion"], case.option("beta", 0.3)
+    one, two = (_path(case, n_jobs=n).selection(criterion, beta) for n in (1, 2))
+    selector = unirel.BURSelector(criterion, beta=beta, n_jobs=2)
+    selector.set_params(**_measure_options(case), unique_relevance=case.option("unique_relevance", "both"))
+    fitted = selector.fit(case.frame, case.target)
+    for other, what in ((two.order, "the path in two threads"), (fitted.order_, "the selector")):
+        if other.tolist() != one.order.tolist():
+            raise Wrong(f"{what} selects {other.tolist()}, one thread {one.order.tolist()}")
+    same(two.scores, one.scores, "scores in two threads", 0)
+    same(fitted.scores_, one.scores, "scores of the selector", 0)
+
+
+def check_sparse(case):
+    """A sparse matrix is the same table."""
+    import scipy.sparse
+
+    rows = [
+        [0.0 if value is None or isinstance(value, str) else float(value) for value in c] for c in case.columns.values()
+    ]
+    dense = np.array(rows).T
+    options = {"estimator": "binned", "n_bins": case.option("n_bins", 8)}
+    before = unirel.relevance(dense, case.target, **options)
+    after = unirel.relevance(scipy.sparse.csr_array(dense), case.target, **options)
+    same(after, before, "relevance of a sparse matrix", 1e-12)
+
+
+AGAINST_ORACLE = ("relevance", "joint", "conditional", "irrelevance", "unique", "selection")
+CHECKS = {
+    "relevance": check_relevance,
+    "joint": check_joint,
+    "conditional": check_conditional,
+    "irrelevance": check_irrelevance,
+    "unique": check_unique,
+    "selection": check_selection,
+    "rows": check_rows,
+    "columns": check_columns,
+    "monotone": check_monotone,
+    "units": check_units,
+    "jobs": check_jobs,
+    "sparse": check_sparse,
+}

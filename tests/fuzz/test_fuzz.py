@@ -1,0 +1,102 @@
+"""A small share of the fuzzer, always the same tables; and the fuzzer itself, which must find what is wrong."""
+
+import itertools
+
+import numpy as np
+import pytest
+from fuzz import oracle
+from fuzz.checks import CHECKS, Case, run
+from fuzz.runner import differ_in_a_copy, draw, fuzz, reproducer, shrink
+
+import unirel
+
+SHARE = 160
+
+
+@pytest.mark.parametrize("part", range(8))
+def test_a_share_of_the_tables(part):
+    for number in range(part, SHARE, 8):
+        case = draw(2, number, extreme=False)
+        problem = run(case)
+        assert problem is None, f"{problem}\n{reproducer(shrink(case))}"
+
+
+def test_the_share_asks_for_everything():
+    cases = [draw(2, number, extreme=False) for number in range(SHARE)]
+    assert {case.check for case in cases} == set(CHECKS)
+    assert {case.options["criterion"] for case in cases} == set(oracle.CRITERIA)
+    assert {case.options["unique_relevance"] for case in cases} == {"both", "reference", "selected", "ksg"}
+
+
+def test_the_oracle_knows_every_criterion():
+    from unirel.criteria import CRITERIA
+
+    assert set(oracle.CRITERIA) == set(CRITERIA)
+
+
+@pytest.mark.parametrize("before", [0, 1, 4])
+def test_the_mean_over_orders_is_what_all_orders_give(before):
+    for tied in range(1, 6):
+        for marked in range(1, tied + 1):
+            for wanted in range(1, marked + 1):
+                kinds = [True] * marked + [False] * (tied - marked)
+                places = [
+                    [place for place, kind in enumerate(order, start=1) if kind][wanted - 1]
+                    for order in itertools.permutations(kinds)
+                ]
+                expected = np.mean([float(oracle.psi(before + place)) for place in places])
+                assert float(oracle.mean_psi(before, tied, marked, wanted)) == pytest.approx(expected, abs=1e-14)
+
+
+def test_psi():
+    from scipy.special import digamma
+
+    assert [float(oracle.psi(n)) for n in range(1, 50)] == pytest.approx(digamma(np.arange(1, 50)), abs=1e-14)
+
+
+def test_what_is_wrong_is_found_and_made_small(monkeypatch):
+    """A relevance that is wrong for columns with a negative value leaves two rows or so of one column."""
+    right = unirel.relevance
+
+    def wrong(X, y, **options):
+        values = right(X, y, **options)
+        negative = (X.select_dtypes("number") < 0).any()
+        return values + np.array([1e-4 if negative.get(name, False) else 0.0 for name in X.columns])
+
+    monkeypatch.setattr(unirel, "relevance", wrong)
+    lines = []
+    numbers = [n for n in range(200) if draw(3, n, False).check == "relevance"]
+    found = next(case for case in (draw(3, n, False) for n in numbers) if run(case) is not None)
+    small = shrink(found)
+    assert run(small) is not None
+    assert small.n_rows <= 6
+    assert len(small.columns) == 1
+    program = reproducer(small).splitlines()[1:-1]
+    exec("\n".join(program), {"print": lines.append})
+    assert lines[0].startswith("relevance: ")
+
+
+def test_the_run_counts_and_says_what_it_did(monkeypatch):
+    said = []
+    assert fuzz(60, seed=4, most=5, extreme=False, say=lambda text, **_: said.append(text)) == 0
+    assert said[-1].startswith("5 tables (")
+    assert " 0 wrong, seed 4" in said[-1]
+    monkeypatch.setitem(CHECKS, "relevance", lambda case: 1 / 0)
+    said.clear()
+    assert fuzz(60, seed=4, most=40, extreme=False, failures=1, say=lambda text, **_: said.append(text)) == 1
+    assert "ZeroDivisionError" in said[0]
+    assert "from fuzz.checks import Case, run" in said[0]
+
+
+def test_another_process_finds_the_same_bits():
+    assert differ_in_a_copy(2, list(range(10)), extreme=False) == []
+
+
+def test_what_hangs_on_the_tolerance_is_not_decided():
+    """Differences of decimals far from zero are off by about the billionth by which ties may differ."""
+    columns = {"c1": [True, True, True, True, False, False], "c2": [30, -20, -45, -1, 28, 43]}
+    target = [-953862.7, -953862.5, -953864.7, -953862.7, -953861.5, -953862.9]
+    options = {"n_neighbors": 2, "metric": "euclidean", "estimator": "knn", "criterion": "cife"}
+    before = oracle.TIE
+    assert run(Case("selection", columns, target, options)) is None
+    assert before == oracle.TIE

@@ -1,0 +1,171 @@
+"""In memory, streamed and by Dask: the same order, scores and tables, bit for bit, for the same edges."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_array_equal
+
+from unirel import BURSelector, relevance, selection_path
+from unirel.criteria import CRITERIA
+from unirel.errors import UnirelWarning
+
+pytest.importorskip("dask.dataframe")
+pytest.importorskip("datasketches")
+pq = pytest.importorskip("pyarrow.parquet")
+
+# Where the rows are cut: one part, seven equal ones, uneven ones with empty ones among them.
+CUTS = {
+    "one": [],
+    "seven": [60, 120, 180, 240, 300, 360],
+    "uneven": [0, 1, 1, 300, 417],
+}
+
+
+def make_frame(n_classes=2, n_rows=420):
+    rng = np.random.default_rng(n_classes)
+    frame = pd.DataFrame(rng.normal(size=(n_rows, 3)), columns=["a", "b", "c"])
+    labels = np.arange(n_rows) % n_classes
+    frame["a"] += labels / n_classes
+    frame.loc[::7, "b"] = np.nan
+    frame["few"] = (rng.integers(0, 3, n_rows) + labels) % 4
+    frame["gaps"] = np.where(rng.random(n_rows) < 0.2, np.nan, rng.integers(0, 3, n_rows))
+    frame["text"] = rng.choice(["low", "mid", "high"], n_rows)
+    frame.loc[frame.index[labels == 0][::2], "text"] = "zero"
+    frame.loc[::11, "text"] = None
+    frame["flag"] = rng.random(n_rows) < 0.4
+    frame["weight"] = rng.random(n_rows) * 3
+    frame["y"] = np.array([f"class {label:02}" for label in range(n_classes)])[rng.permutation(labels)]
+    frame.loc[::2, "y"] = np.array([f"class {label:02}" for label in range(n_classes)])[labels[::2]]
+    return frame
+
+
+def parts_of(frame, cuts):
+    ends = [*cuts, len(frame)]
+    return [frame.iloc[start:end] for start, end in zip([0, *cuts], ends, strict=True)]
+
+
+def dataset_of(frame, cuts, folder):
+    import pyarrow as pa
+    import pyarrow.dataset as ds
+
+    schema = pa.Schema.from_pandas(frame, preserve_index=False)
+    for number, part in enumerate(parts_of(frame, cuts)):
+        pq.write_table(pa.Table.from_pandas(part, schema, preserve_index=False), folder / f"{number:02}.parquet")
+    return ds.dataset(folder)
+
+
+def dask_of(frame, cuts):
+    import dask
+    import dask.dataframe as dd
+
+    return dd.from_delayed([dask.delayed(part) for part in parts_of(frame, cuts)], meta=frame.iloc[:0])
+
+
+@pytest.fixture(autouse=True)
+def _in_one_thread():
+    import dask
+
+    with dask.config.set(scheduler="synchronous"):
+        yield
+
+
+def assert_same(found, expected):
+    assert [one.criterion for one in found] == [one.criterion for one in expected]
+    for ours, theirs in zip(found, expected, strict=True):
+        assert_array_equal(ours.order, theirs.order)
+        assert_array_equal(ours.scores, theirs.scores)
+        assert_array_equal(ours.relevance, theirs.relevance)
+        if theirs.unique_relevance is not None:
+            assert_array_equal(ours.unique_relevance, theirs.unique_relevance)
+
+
+OPTIONS = {"criteria": list(CRITERIA), "betas": [0, 0.5], "n_features_to_select": 6, "unique_samples": 150}
+
+
+@pytest.mark.parametrize(("n_classes", "cuts", "weighted"), [(2, "uneven", True), (26, "seven", False)])
+def test_all_criteria_plain_and_boosted(n_classes, cuts, weighted, tmp_path):
+    frame = make_frame(n_classes)
+    weights, name = (frame["weight"], "weight") if weighted else (None, None)
+    frame = frame if weighted else frame.drop(columns="weight")
+    dataset, ddf = dataset_of(frame, CUTS[cuts], tmp_path), dask_of(frame, CUTS[cuts])
+    edges = BURSelector("mim", 2, beta=0).fit(dataset, "y", name).edges_
+    features = frame.drop(columns=["y", *([name] if name else [])])
+    options = {**OPTIONS, "binning": edges}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnirelWarning)
+        expected = selection_path(features, frame["y"], sample_weight=weights, **options)
+        assert_same(selection_path(dataset, "y", sample_weight=name, **options), expected)
+        assert_same(selection_path(ddf, "y", sample_weight=name, **options), expected)
+
+
+@pytest.mark.parametrize("cuts", CUTS)
+def test_the_cut_does_not_matter_and_small_tables_have_the_edges_of_memory(cuts, tmp_path):
+    frame = make_frame().drop(columns="weight")
+    expected = BURSelector("jmi", 5).fit(frame.drop(columns="y"), frame["y"])
+    for X, y in ((dataset_of(frame, CUTS[cuts], tmp_path), "y"), (dask_of(frame, CUTS[cuts]), "y")):
+        found = BURSelector("jmi", 5).fit(X, y)
+        assert_same([found.selection_], [expected.selection_])
+        assert tuple(found.columns_) == tuple(expected.columns_)
+        assert_array_equal(found.support_, expected.support_)
+
+
+@pytest.mark.parametrize("binning", ["frequency", "width"])
+def test_relevance_of_numbers_and_of_a_continuous_target(binning, tmp_path):
+    frame = make_frame().drop(columns=["weight", "y"])
+    options = {"estimator": "binned", "binning": binning}
+    expected = relevance(frame.drop(columns="a"), frame["a"], **options)
+    assert_array_equal(relevance(dataset_of(frame, CUTS["uneven"], tmp_path), "a", **options), expected)
+    ddf = dask_of(frame, CUTS["seven"])
+    assert_array_equal(relevance(ddf.drop(columns="a"), ddf["a"], **options), expected)
+    assert_array_equal(relevance(ddf, ddf["a"], binning=binning), expected)  # "auto" counts rows that are in parts
+
+
+def test_a_boost_of_a_continuous_target_takes_the_same_rows(tmp_path):
+    frame = make_frame().drop(columns=["weight", "y"])
+    options = {"unique_samples": 100, "n_features_to_select": 4}
+    expected = BURSelector(**options).fit(frame.drop(columns="a"), frame["a"])
+    found = BURSelector(**options).fit(dataset_of(frame, CUTS["uneven"], tmp_path), "a")
+    assert_same([found.selection_], [expected.selection_])
+
+
+def test_a_dask_array(tmp_path):
+    import dask.array as da
+
+    X = make_frame()[["a", "b", "c", "few", "gaps"]].to_numpy()
+    y = np.arange(len(X)) % 3
+    expected = BURSelector("jmim", 3).fit(X, y)
+    chunks = ((100, 0, 7, 313), (2, 3))
+    found = BURSelector("jmim", 3).fit(da.from_array(X, chunks), da.from_array(y, 50))
+    assert_same([found.selection_], [expected.selection_])
+    reduced = found.transform(da.from_array(X, chunks))
+    assert isinstance(reduced, da.Array)
+    assert_array_equal(reduced.compute(), expected.transform(X))
+    assert found.n_features_in_ == 5
+    assert not hasattr(found, "feature_names_in_")
+
+
+def test_transform_stays_lazy(tmp_path):
+    import dask.dataframe as dd
+
+    frame = make_frame().drop(columns="weight")
+    ddf = dask_of(frame, CUTS["seven"])
+    selector = BURSelector("mim", 2, beta=0).fit(ddf, ddf["y"])
+    reduced = selector.transform(ddf)
+    assert isinstance(reduced, dd.DataFrame)
+    assert list(reduced.columns) == selector.get_feature_names_out().tolist()
+    assert len(reduced) == len(frame)
+    scanner = selector.transform(dataset_of(frame, [], tmp_path))
+    assert scanner.to_table().column_names == list(reduced.columns)
+    with pytest.raises(ValueError, match="has no column"):
+        selector.transform(ddf[["flag"]])
+
+
+def test_weights_are_exact_whatever_the_cut(rng):
+    from unirel.information.codes import on_grid
+
+    weights = on_grid(rng.random(1000) * 7, 7.0, 1000)
+    assert weights.sum() == weights[::-1].sum() == weights[:333].sum() + weights[333:].sum()
+    whole = rng.integers(0, 9, 100).astype(float)
+    assert_array_equal(on_grid(whole, whole.max(), 100), whole)

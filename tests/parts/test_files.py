@@ -1,0 +1,225 @@
+"""Datasets that are read in parts: bounded memory, scratch files that go away, and faults that name their file."""
+
+import gc
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from unirel import BURSelector, relevance
+from unirel.cli import main
+from unirel.parts import files as module
+from unirel.parts.scratch import Scratch
+
+pytest.importorskip("datasketches")
+pa = pytest.importorskip("pyarrow")
+ds = pytest.importorskip("pyarrow.dataset")
+pq = pytest.importorskip("pyarrow.parquet")
+
+
+def write(folder, n_files=3, n_rows=50, **columns):
+    rng = np.random.default_rng(0)
+    for number in range(n_files):
+        frame = pd.DataFrame(rng.normal(size=(n_rows, 3)), columns=["a", "b", "c"]).assign(**columns)
+        frame["y"] = (frame["a"] + rng.normal(size=n_rows) > 0).map({True: "yes", False: "no"})
+        frame.to_parquet(folder / f"{number}.parquet", row_group_size=20)
+    return ds.dataset(folder)
+
+
+def leftovers(folder):
+    gc.collect()
+    return [path.name for path in folder.iterdir() if path.name.startswith("unirel-scratch-")]
+
+
+@pytest.fixture
+def scratch(tmp_path):
+    folder = tmp_path / "scratch"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def data(tmp_path):
+    folder = tmp_path / "data"
+    folder.mkdir()
+    return folder
+
+
+def test_scratch_files_are_used_and_deleted(data, scratch, monkeypatch):
+    dataset, seen = write(data), []
+    real = module.FileParts._write
+    monkeypatch.setattr(module.FileParts, "_write", lambda *given: (real(*given), seen.extend(leftovers(scratch)))[0])
+    BURSelector("jmi", 2, beta=0, scratch=str(scratch)).fit(dataset, "y")
+    assert len(seen) == 1
+    assert leftovers(scratch) == []
+    relevance(dataset, "y", scratch=str(scratch))
+    assert leftovers(scratch) == []
+
+
+def test_a_folder_that_is_none_is_refused(data):
+    with pytest.raises(ValueError, match="scratch='nowhere' is no folder; make it first"):
+        BURSelector("jmi", 2, beta=0, scratch="nowhere").fit(write(data), "y")
+
+
+def test_scratch_of_a_dead_process_is_deleted_at_the_next_start_and_that_of_a_living_one_is_not(scratch):
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    for process in (dead.pid, os.getppid()):
+        (scratch / f"unirel-scratch-{process}-x").mkdir()
+        (scratch / f"unirel-scratch-{process}-x" / "0").write_bytes(b"codes")
+    (scratch / "other").mkdir()
+    Scratch(scratch).close()
+    assert sorted(path.name for path in scratch.iterdir()) == ["other", f"unirel-scratch-{os.getppid()}-x"]
+
+
+def test_arrays_on_disk_keep_what_is_written_when_memory_is_given_back(scratch, rng):
+    files = Scratch(scratch)
+    array = files.empty((3, 5000), np.uint8)
+    values = rng.integers(0, 256, array.shape).astype(np.uint8)
+    array[:] = values
+    files.release()
+    np.testing.assert_array_equal(array, values)
+    assert files.empty((0, 7), np.uint16).shape == (0, 7)
+
+
+SLOW = """
+import sys, time
+import pyarrow.dataset as ds
+from unirel import BURSelector
+from unirel.criteria.jmi import JMI
+
+class Slow(JMI, name="slow"):
+    def term(self, info, candidates, selected):
+        print("step", flush=True)
+        time.sleep(0.5)
+        return super().term(info, candidates, selected)
+
+selector = BURSelector(Slow(), 3, beta=0, scratch=sys.argv[2])
+try:
+    selector.fit(ds.dataset(sys.argv[1]), "y")
+except KeyboardInterrupt:
+    print("kept", len(selector.order_), flush=True)
+"""
+
+
+def test_ctrl_c_keeps_what_was_selected_and_leaves_no_file(data, scratch):
+    write(data)
+    command = [sys.executable, "-c", SLOW, str(data), str(scratch)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "step\n"
+        assert leftovers(scratch) != []
+        process.send_signal(signal.SIGINT)
+        rest, _ = process.communicate(timeout=60)
+    assert rest.splitlines()[-1] == "kept 1"
+    assert leftovers(scratch) == []
+
+
+def test_a_killed_process_leaves_files_that_the_next_one_deletes(data, scratch):
+    dataset = write(data)
+    command = [sys.executable, "-c", SLOW, str(data), str(scratch)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        process.stdout.readline()
+        process.kill()
+    deadline = time.monotonic() + 10
+    while process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert len(leftovers(scratch)) == 1
+    BURSelector("jmi", 2, beta=0, scratch=str(scratch)).fit(dataset, "y")
+    assert leftovers(scratch) == []
+
+
+def test_a_file_that_cannot_be_read_is_named(data):
+    dataset = write(data)
+    broken = data / "1.parquet"
+    content = bytearray(broken.read_bytes())
+    content[4:400] = b"x" * 396
+    broken.write_bytes(content)
+    with pytest.raises(OSError, match=r"1\.parquet' cannot be read: "):
+        relevance(dataset, "y")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda frame: frame.drop(columns="b"), r"the schema changes: '.*2\.parquet' has no column 'b'"),
+        (lambda frame: frame.astype({"b": str}), r"the schema changes: column 'b' of '.*2\.parquet' is .*string"),
+    ],
+    ids=["missing", "type"],
+)
+def test_a_changed_schema_is_an_error_of_one_line(data, change, message):
+    write(data)
+    frame = pd.read_parquet(data / "2.parquet")
+    change(frame).to_parquet(data / "2.parquet")
+    with pytest.raises(ValueError, match=message) as caught:
+        relevance(ds.dataset(data), "y")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_level_that_only_one_file_has_is_known(data):
+    write(data, kind="usual")
+    frame = pd.read_parquet(data / "2.parquet").assign(kind="rare")
+    frame.to_parquet(data / "2.parquet")
+    selector = BURSelector("mim", 4, beta=0).fit(ds.dataset(data), "y")
+    assert next(column for column in selector.columns_ if column.name == "kind").n_levels == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"estimator": "knn"}, "X is in parts, on disk or on a cluster"),
+        ({"unique_relevance": "ksg"}, "X is in parts, on disk or on a cluster"),
+        ({"binning": "mdl"}, "binning='mdl' looks at all values in order"),
+        ({"n_features_to_select": "auto"}, "shuffles columns across all rows"),
+        ({"kinds": {"nothing": "discrete"}}, "there is no column 'nothing'"),
+        ({"missing": "error"}, "missing='error', but there are missing values"),
+    ],
+    ids=lambda given: next(iter(given)) if isinstance(given, dict) else "",
+)
+def test_what_parts_cannot_do_is_said(data, options, message):
+    gaps = [np.nan] * 10 + [1.5] * 40
+    with pytest.raises(ValueError, match=message):
+        BURSelector(**options).fit(write(data, d=gaps), "y")
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [("z", "there is no column 'z'"), ("one", "y has one class only"), ("d", "y has 30 missing values")],
+)
+def test_a_target_that_cannot_be_used_is_refused(data, y, message):
+    with pytest.raises(ValueError, match=message):
+        relevance(write(data, one=1, d=[np.nan] * 10 + [1.5] * 40), y)
+
+
+def test_the_command_line_reads_files_of_a_pattern(data, scratch, capsys):
+    write(data)
+    pattern = str(data / "*.parquet")
+    assert main(["select", pattern, "-t", "y", "-k", "2", "--json", "--scratch", str(scratch), "--drop", "c"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [feature["name"] for feature in found["features"]] == ["a", "b"]
+    assert found["data"]["rows"] == 150
+    assert leftovers(scratch) == []
+    assert main(["relevance", pattern, "-t", "y"]) == 0
+    capsys.readouterr()
+    for arguments, message in (
+        (["select", str(data / "*.csv"), "-t", "y"], "there is no file"),
+        (["select", pattern], "name the column to explain with --target"),
+        (["redundancy", pattern, "-t", "y"], "needs all rows; name one file"),
+        (
+            ["select", str(data / "0.parquet"), "-t", "y", "--scheduler", "tcp://127.0.0.1:1"],
+            "pass a pattern in quotes",
+        ),
+    ):
+        assert main(arguments) == 2
+        assert message in capsys.readouterr().err
+
+
+def test_words_say_that_unique_relevance_comes_from_a_sample(data, capsys):
+    write(data, n_files=2)
+    assert main(["select", str(data / "*.parquet"), "-t", "y", "-k", "2", "--unique-samples", "40"]) == 0
+    assert "a sample of 40 of the 100 rows" in " ".join(capsys.readouterr().out.split())

@@ -1,0 +1,173 @@
+"""The time budget holds everywhere, and what was found by then is returned."""
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import unirel.search
+from unirel import BURSelector, UnirelWarning, selection_path
+from unirel.evaluation import compare
+from unirel.report import Report
+from unirel.results import Ending
+from unirel.work import OutOfTime, call_apart, check_time, end_of, map_tasks, until
+
+
+@pytest.fixture
+def data():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 8))
+    return X, X[:, :3].sum(axis=1) > 0
+
+
+@pytest.fixture
+def late(monkeypatch):
+    """Call it, and it is a thousand seconds later."""
+    calls = []
+    for name in ("monotonic", "time"):
+        clock = getattr(time, name)
+        monkeypatch.setattr(time, name, lambda clock=clock: clock() + 1000 * len(calls))
+    return lambda *_: calls.append(1)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_the_clock_is_looked_at_before_every_task(n_jobs):
+    done = []
+
+    def work(task):
+        done.append(task)
+        time.sleep(0.05)
+
+    with pytest.raises(OutOfTime), until(end_of(0.2)):
+        map_tasks(work, range(1000), n_jobs)
+    assert 1 <= len(done) < 20
+
+
+def test_an_inner_budget_ends_no_later_than_the_one_around_it():
+    with until(end_of(1)):
+        assert end_of(100) <= time.monotonic() + 1
+        assert end_of(0.1) <= time.monotonic() + 0.1
+    assert end_of(None) == float("inf")
+
+
+def test_what_looks_at_no_clock_is_given_up():
+    released = threading.Event()
+    begun = time.monotonic()
+    with pytest.raises(OutOfTime), until(end_of(0.2)):
+        call_apart(released.wait, 30)
+    assert time.monotonic() - begun < 10
+    released.set()
+
+
+def test_work_that_was_given_up_ends_at_its_next_task():
+    ended = threading.Event()
+
+    def work():
+        try:
+            map_tasks(time.sleep, [0.01] * 3000, 1)
+        except OutOfTime:
+            ended.set()
+
+    with pytest.raises(OutOfTime), until(end_of(0.2)):
+        call_apart(work)
+    assert ended.wait(10)
+
+
+def test_a_call_apart_keeps_results_errors_and_its_own_time():
+    def inside():
+        check_time()  # the time around it is kept by whoever waits
+        return 7
+
+    assert call_apart(inside) == 7
+    with pytest.raises(ZeroDivisionError):
+        call_apart(lambda: 1 / 0)
+
+
+@pytest.mark.parametrize("kind", ["both", "reference", "ksg", "classifier"])
+def test_the_order_of_the_unboosted_run_is_returned(data, late, monkeypatch, kind):
+    plain = BURSelector("jmi", 5, beta=0).fit(*data).order_
+    monkeypatch.setattr("unirel.unique.Sample.within_and_beside", lambda *_: late() or check_time())
+    monkeypatch.setattr("unirel.unique.UniqueFinder.find", lambda *_: late() or check_time())
+    with pytest.warns(UnirelWarning, match=r"used up.* 5 of 5 features .*not boosted"):
+        selector = BURSelector("jmi", 5, unique_relevance=kind, max_seconds=500).fit(*data)
+    assert selector.selection_.ending is Ending.OUT_OF_TIME
+    assert selector.order_.tolist() == plain.tolist()
+
+
+def test_a_boosted_run_that_comes_less_far_gives_way_to_the_unboosted_one(data, late, monkeypatch):
+    plain = BURSelector("jmi", 5, beta=0).fit(*data).order_
+    found = unirel.search.find_boost
+
+    def find_at_the_last_moment(*given):
+        boost = found(*given)
+        late()
+        return boost
+
+    monkeypatch.setattr("unirel.search.find_boost", find_at_the_last_moment)
+    with pytest.warns(UnirelWarning, match="5 of 5 features"):
+        selector = BURSelector("jmi", 5, max_seconds=500).fit(*data)
+    assert selector.order_.tolist() == plain.tolist()
+    assert selector.selection_.lacks_boost
+
+
+def test_a_budget_that_suffices_changes_nothing(data):
+    for kind in ("both", "ksg"):
+        free, bound = (
+            BURSelector("jmi", 5, unique_relevance=kind, max_seconds=seconds).fit(*data) for seconds in (None, 600)
+        )
+        assert free.order_.tolist() == bound.order_.tolist()
+        np.testing.assert_array_equal(free.scores_, bound.scores_)
+
+
+def test_the_pass_for_unique_relevance_looks_at_the_clock():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20_000, 30))
+    begun = time.monotonic()
+    with pytest.warns(UnirelWarning, match="incomplete"):
+        selector = BURSelector("mim", 5, unique_relevance="ksg", max_seconds=1).fit(X, X[:, 0] > 0)
+    assert time.monotonic() - begun < 15  # without a clock: minutes
+    assert selector.order_[0] == 0
+
+
+def test_reading_looks_at_the_clock(late, monkeypatch):
+    X = np.random.default_rng(0).normal(size=(50, 4))
+    monkeypatch.setattr("unirel.coding.DenseColumns._code_numbers", lambda *_: late())
+    with pytest.raises(TimeoutError, match="used up"):
+        selection_path(np.asfortranarray(X).astype(object), X[:, 0], max_seconds=100)
+
+
+def slow_selector(X, y, max_features):
+    time.sleep(30)
+    return [0]
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_comparison_ends_in_time_with_what_is_finished(n_jobs):
+    begun = time.monotonic()
+    evaluation = compare("wine", {"slow": slow_selector}, ["knn"], n_runs=2, max_seconds=2, n_jobs=n_jobs)
+    assert time.monotonic() - begun < 20
+    assert not evaluation.complete
+
+
+def test_nothing_cut_short_is_recorded(tmp_path, late, monkeypatch):
+    best = unirel.search._best
+    monkeypatch.setattr("unirel.search._best", lambda *given: late() or best(*given))
+    journal = tmp_path / "journal.jsonl"
+    evaluation = compare("wine", ["jmi"], ["knn"], n_runs=1, max_features=3, max_seconds=500, journal=journal)
+    assert not evaluation.complete
+    assert not evaluation.outcomes
+    monkeypatch.undo()
+    whole = compare("wine", ["jmi"], ["knn"], n_runs=1, max_features=3)
+    again = compare("wine", ["jmi"], ["knn"], n_runs=1, max_features=3, journal=journal)
+    assert again.outcomes[0].test_curve == whole.outcomes[0].test_curve
+
+
+def test_a_report_without_the_accuracy_that_there_was_no_time_for(data, monkeypatch):
+    monkeypatch.setattr("unirel.report.accuracy._Trial._score", lambda *_: time.sleep(30) or 0.0)
+    begun = time.monotonic()
+    with pytest.warns(UnirelWarning, match=r"max_seconds=3 was used up before the accuracy was measured"):
+        report = Report.from_data(*data, n_features_to_select=2, accuracy="knn", beta=0, max_seconds=3)
+    assert time.monotonic() - begun < 15
+    assert len(report.selection) == 2
+    assert report.accuracy is None

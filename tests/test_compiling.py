@@ -1,0 +1,44 @@
+"""That kernels are being compiled is said once, and not when they come from the disk."""
+
+import os
+import subprocess
+import sys
+
+from unirel.work import Compiling
+
+CODE = """
+from unirel.work import COMPILING, progress_of
+progress_of({"progress": None, "verbose": %s}, "testing")
+from unirel.kernels._jit import zero
+assert zero() == 0
+"""
+
+
+def run(folder, verbose):
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder)}
+    code = CODE % verbose
+    return subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True, env=environment
+    ).stderr
+
+
+def test_it_is_said_where_the_cache_is_cold(tmp_path):
+    assert run(tmp_path / "quiet", False) == ""
+    assert run(tmp_path / "cache", True) == "unirel: compiling, once per installation; this takes some seconds\n"
+    assert run(tmp_path / "cache", True) == ""
+
+
+def test_progress_counts_kernels(capsys, monkeypatch):
+    now = iter(range(0, 100, 2))
+    monkeypatch.setattr("unirel.work.time.monotonic", lambda: float(next(now)))
+    compiling = Compiling()
+    compiling.announce()
+    for _ in range(3):
+        compiling.begin()
+        compiling.begin()  # one that the first one calls
+        compiling.end()
+        compiling.end()
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "unirel: compiling, once per installation; this takes some seconds"
+    assert lines[1] == "unirel: compiling, once per installation: 2 kernels in 4 s"
+    assert len(lines) == 4

@@ -1,0 +1,101 @@
+"""What a notebook shows of a result, and what is one call away from it."""
+
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from unirel import redundancy_analysis, selection_path
+
+HOSTILE = "<script>alert(1)</script>"
+
+
+class Checker(HTMLParser):
+    """Collects tags and texts; every tag must be closed."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.tags, self.texts = [], set(), []
+
+    def handle_starttag(self, tag, attributes):
+        self.open.append(tag)
+        self.tags.add(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.texts.append(data)
+
+
+def read(html):
+    checker = Checker()
+    checker.feed(html)
+    assert checker.open == []
+    assert "script" not in checker.tags
+    return checker.texts
+
+
+@pytest.fixture(scope="module")
+def frame():
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((120, 5))
+    return pandas.DataFrame(X, columns=[HOSTILE, "b", "c & d", "e", "f"]), X[:, 0] + X[:, 1] > 0
+
+
+@pytest.fixture(scope="module")
+def path(frame):
+    return selection_path(*frame, criteria="jmi", betas=[0.3, 0.0], n_features_to_select=3)
+
+
+def test_a_selection_is_a_table_with_bars(path):
+    selection = path.selections[0]
+    html = selection._repr_html_()
+    texts = read(html)
+    assert "3 of 5 features by jmi, beta 0.3" in texts
+    assert HOSTILE in texts
+    widths = [int(width) for width in re.findall(r"width: (\d+)px; background: #3b82c4", html)]
+    relevance = selection.relevance[selection.order]
+    assert np.array(widths) == pytest.approx(110 * relevance / relevance.max(), abs=1)
+    assert "unique relevance" not in read(path.selections[1]._repr_html_())
+
+
+def test_a_path_names_the_first_features_of_each_selection(path):
+    texts = read(path._repr_html_())
+    assert texts[0] == "2 selections"
+    assert texts.count(HOSTILE) == 2
+
+
+def test_a_redundancy_names_roles(frame):
+    result = redundancy_analysis(*frame, order=[0, 1, 2])
+    texts = read(result._repr_html_())
+    assert set(result.roles) <= set(texts)
+    assert f"redundancy rate {result.rate:.0%}" in texts
+
+
+def test_long_selections_are_cut():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 50))
+    selection = selection_path(X, X[:, 0] > 0, criteria="mim", betas=0, n_features_to_select=45).selections[0]
+    assert "and 15 more" in read(selection._repr_html_())
+
+
+def test_plots_are_one_call_away(path, frame):
+    pytest.importorskip("matplotlib").use("agg")
+    assert type(path.plot()).__name__ == "BetaPathDisplay"
+    assert type(path.selections[0].plot()).__name__ == "SelectionDisplay"
+    assert type(redundancy_analysis(*frame, order=[0, 1]).plot()).__name__ == "RedundancyDisplay"
+    from matplotlib import pyplot
+
+    pyplot.close("all")
+
+
+def test_a_report_is_one_call_away(path, frame):
+    selection = path.selections[0]
+    report = selection.report(*frame)
+    assert report.selection.order.tolist() == selection.order.tolist()
+    assert report.selection.settings == selection.settings
+    texts = read(report._repr_html_())
+    assert report.to_dict()["headline"] in texts
