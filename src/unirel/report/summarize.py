@@ -129,12 +129,15 @@ def summarize_data(table: Table, origin: Origin) -> dict[str, Any]:
 
 
 def summarize_features(
-    table: Table, selection: Selection, analysis: Analysis, surroundings: Surroundings
+    table: Table, selection: Selection, analysis: Analysis, surroundings: Surroundings, *, others: bool = True
 ) -> list[dict[str, Any]]:
-    """One row per feature: the selected ones in order, then the others, most relevant first."""
+    """One row per feature: the selected ones in order, then the others if wanted, most relevant first."""
     chosen: list[int] = selection.order.tolist()
     relevance = np.nan_to_num(selection.relevance, nan=-1.0)
-    rest = sorted(set(table.features.tolist()).difference(chosen), key=lambda feature: (-relevance[feature], feature))
+    rest = sorted(
+        set(table.features.tolist() if others else ()).difference(chosen),
+        key=lambda feature: (-relevance[feature], feature),
+    )
     taken = why_taken(selection, analysis)
     rows = []
     for position, feature in enumerate([*chosen, *rest]):
