@@ -27,7 +27,7 @@ from unirel.table import Table
 _MOST_ROWS, _MOST_POINTS = 1000, 500
 _MOST_IGNORED, _MOST_COMPARED = 100, 40
 # Names that are listed where others like them were left out.
-_MOST_NAMED = 30
+_MOST_NAMED = 12
 # Columns of the table of all features: key, title, whether it holds numbers. A column is one line here and one value in
 # every row.
 COLUMNS = (
