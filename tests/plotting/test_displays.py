@@ -19,7 +19,7 @@ from unirel.plotting import (
     SignificanceDisplay,
 )
 from unirel.plotting.base import shorten
-from unirel.results import side_by_side
+from unirel.results import Ending, Selection, SelectionPath, side_by_side
 
 matplotlib.use("agg")
 
@@ -198,3 +198,56 @@ def test_names_are_no_formulas(path):
     draw(SelectionDisplay(selection).plot())
     draw(RelevanceDisplay(selection).plot())
     assert len(shorten("x" * 90)) == 28
+
+
+def overlapping(figure, texts):
+    """Pairs of texts that cover each other."""
+    figure.draw_without_rendering()
+    boxes = [(text.get_text(), text.get_window_extent()) for text in texts if text.get_text()]
+    return [
+        (name, other)
+        for place, (name, box) in enumerate(boxes)
+        for other, other_box in boxes[:place]
+        if box.shrunk(0.98, 0.9).overlaps(other_box.shrunk(0.98, 0.9))
+    ]
+
+
+@pytest.fixture(scope="module", params=[5, 40, 300])
+def long_path(request):
+    """Selections of some size of features with long names, from made-up numbers."""
+    n = request.param
+    rng = np.random.default_rng(n)
+    relevance, names = rng.gamma(1.5, 0.1, n + 20), tuple(f"a rather long name of feature {j}" for j in range(n + 20))
+    unique, selections = rng.normal(0, 0.01, n + 20), []
+    for beta in (0.0, 0.5, 1.0):
+        order = np.argsort(-relevance - beta * unique * 10)[:n]
+        values = (order, np.sort(rng.gamma(1.5, 0.1, n))[::-1], names, relevance, unique)
+        selections.append(Selection("jmim", beta, *values, Ending.ASKED))
+    return SelectionPath(tuple(selections))
+
+
+@pytest.mark.parametrize("kind", ["selection", "relevance", "beta", "heat"])
+def test_no_name_covers_another(long_path, kind):
+    selection = long_path.selections[1]
+    if kind == "selection":
+        display = SelectionDisplay(selection).plot()
+        texts = display.ax_.get_yticklabels()
+    elif kind == "relevance":
+        display = RelevanceDisplay(selection).plot()
+        texts = display.ax_.texts
+        assert all(text.arrow_patch is None for text in texts)  # nothing that could cross
+    elif kind == "beta":
+        display = BetaPathDisplay(long_path).plot()
+        texts = display.ax_.texts
+    else:
+        shared = np.random.default_rng(0).random((len(selection),) * 2)
+        display = HeatmapDisplay((shared + shared.T) / 2, selection.selected_names).plot()
+        texts = display.ax_.get_yticklabels()
+    assert any(text.get_text() for text in texts)
+    assert overlapping(display.figure_, texts) == []
+    width, height = display.figure_.get_size_inches()
+    assert width <= 7.5
+    assert height <= 9.5
+    from matplotlib import pyplot
+
+    pyplot.close(display.figure_)

@@ -163,8 +163,7 @@ def _rows(report: "Report") -> list[dict[str, Any]]:
     """One row per selected feature, with the columns of `COLUMNS`."""
     from unirel.report.summarize import summarize_features
 
-    rows = summarize_features(report.table, report.selection, report.analysis, report.surroundings)
-    rows = rows[: len(report.selection)]
+    rows = summarize_features(report.table, report.selection, report.analysis, report.surroundings, others=False)
     return [{name: row["unique" if name == "unique_relevance" else name] for name in COLUMNS} for row in rows]
 
 

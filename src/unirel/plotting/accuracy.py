@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from unirel.plotting.base import Display
+from unirel.plotting.base import COLORS, WIDTH, Display
 
 if TYPE_CHECKING:
     from unirel.evaluation.results import Evaluation
 
-# Colours of Okabe and Ito, then line styles, so that many curves are told apart.
-_COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000")
+# When all colours are used, other lines, so that many curves are told apart.
 _LINES = ("-", "--", ":", "-.")
 
 
@@ -73,8 +72,8 @@ class AccuracyDisplay(Display):
 
     def plot(self, ax: Any = None) -> Self:
         """Draw one curve per selector on `ax` or on a new figure, and return itself."""
-        ax = self._start(ax, 7, 4.5)
-        styles = cycle((line, color) for line in _LINES for color in _COLORS)
+        ax = self._start(ax, WIDTH, 4.2)
+        styles = cycle((line, color) for line in _LINES for color in COLORS)
         for (name, values), (line, color) in zip(self.curves.items(), styles, strict=False):
             mean = values.mean(axis=0)
             ax.plot(self.sizes, mean, line, color=color, label=name, linewidth=1.8)
@@ -84,6 +83,5 @@ class AccuracyDisplay(Display):
         ax.set_xlabel("number of features")
         ax.set_ylabel("accuracy")
         ax.xaxis.get_major_locator().set_params(integer=True)
-        ax.legend(frameon=False)
-        ax.spines[["top", "right"]].set_visible(False)
+        self._explain()
         return self

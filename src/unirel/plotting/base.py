@@ -1,6 +1,23 @@
-"""What all Displays share: the axes they draw on, and names that fit beside them."""
+"""What all Displays share: the axes they draw on, one style, and names that fit beside them."""
 
+from collections.abc import Sequence
 from typing import Any
+
+# Colours of Okabe and Ito, which people who see few colours tell apart, and greys for what stands back.
+BLUE, ORANGE, GREEN, PINK, SKY, RED, BLACK = COLORS = (
+    "#0072B2",
+    "#E69F00",
+    "#009E73",
+    "#CC79A7",
+    "#56B4E9",
+    "#D55E00",
+    "#000000",
+)
+QUIET, FAINT = "0.62", "0.85"
+# Widths in inches: the text of a page, and the most a figure may take of its height.
+WIDTH, TALLEST = 7.0, 9.5
+# In points: names and numbers, titles of axes, the title of a figure.
+SMALL, NORMAL, TITLE = 8, 9, 10
 
 
 class Display:
@@ -18,16 +35,40 @@ class Display:
     figure_: Any
 
     def _start(self, ax: Any, width: float, height: float) -> Any:
-        """The axes to draw on, those of a new figure of this size in inches if None."""
+        """The axes to draw on, those of a new figure of this size in inches if None, in the style of the house."""
         if ax is None:
             from matplotlib import pyplot
 
-            _, ax = pyplot.subplots(figsize=(width, height), layout="constrained")
+            _, ax = pyplot.subplots(figsize=(width, min(height, TALLEST)), layout="constrained")
         self.ax_, self.figure_ = ax, ax.figure
+        ax.spines[["top", "right"]].set_visible(False)
+        ax.spines[["left", "bottom"]].set_color(QUIET)
+        ax.tick_params(labelsize=SMALL, color=QUIET, length=3)
+        ax.xaxis.label.set_size(NORMAL)
+        ax.yaxis.label.set_size(NORMAL)
         return ax
+
+    def _head(self, text: str, **where: Any) -> None:
+        """The title."""
+        self.ax_.set_title(text, fontsize=TITLE, **where)
+
+    def _explain(self, **where: Any) -> None:
+        """A legend, where there is room unless it is said where."""
+        self.ax_.legend(frameon=False, fontsize=SMALL, **where)
 
 
 def shorten(name: str, longest: int = 28) -> str:
-    """A name that fits beside an axis, with signs that matplotlib would read as formulas kept as they are."""
-    name = name if len(name) <= longest else name[: longest - 1] + "\N{HORIZONTAL ELLIPSIS}"
+    """A name that fits beside an axis: its beginning and its end, which often tells it from others.
+
+    Signs that matplotlib would read as formulas are kept as they are.
+    """
+    if len(name) > longest:
+        end = longest // 3
+        name = f"{name[: longest - end - 1]}\N{HORIZONTAL ELLIPSIS}{name[len(name) - end :]}"
     return name.replace("$", r"\$")
+
+
+def thinned(names: Sequence[str], most: int) -> list[str]:
+    """Names, with empty ones in the place of those for which there is no room."""
+    step = -(-len(names) // most)
+    return [name if place % step == 0 else "" for place, name in enumerate(names)]

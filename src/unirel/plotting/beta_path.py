@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from unirel.plotting.base import Display, shorten
+from unirel.plotting.base import COLORS, QUIET, WIDTH, Display, shorten
 from unirel.results import SelectionPath
 
 
@@ -40,42 +40,54 @@ class BetaPathDisplay(Display):
         if len(self.selections) < 2:
             raise ValueError("the path has one beta only; pass several betas to selection_path")
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw the lines, named where they begin and end, on `ax` or on a new figure, and return itself."""
-        size = max(map(len, self.selections))
-        ax = self._start(ax, 8, min(2 + 0.28 * size, 12))
+    def plot(self, ax: Any = None, *, max_features: int = 40) -> Self:
+        """Draw the lines, named where they begin and end.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure if None.
+        max_features : int
+            How many of the features selected first are drawn; more than 40 are hard to follow.
+
+        Returns
+        -------
+        BetaPathDisplay
+            Itself.
+        """
+        longest = max(map(len, self.selections))
+        size = min(longest, max_features)
+        ax = self._start(ax, WIDTH, 1.5 + 0.2 * size)
         betas = np.array([selection.beta for selection in self.selections])
         names = self.selections[0].names
         colors = self._colors()
-        for feature, ranks in self._ranks().items():
-            ax.plot(betas, ranks, "o-", color=colors.get(feature, "0.75"), markersize=4, linewidth=1.6)
+        for feature, ranks in self._ranks(size).items():
+            ax.plot(betas, ranks, "o-", color=colors.get(feature, QUIET), markersize=3.5, linewidth=1.4)
         for selection, side in ((self.selections[0], "right"), (self.selections[-1], "left")):
             away = -6 if side == "right" else 6
-            for rank, feature in enumerate(selection.order, start=1):
+            for rank, feature in enumerate(selection.order[:size], start=1):
                 ax.annotate(
-                    shorten(names[feature]), (selection.beta, rank), (away, 0), textcoords="offset points",
-                    ha=side, va="center", fontsize=8, color=colors.get(int(feature), "0.4"),
+                    shorten(names[feature], 24), (selection.beta, rank), (away, 0), textcoords="offset points",
+                    ha=side, va="center", fontsize=7.5, color="0.25",
                 )  # fmt: skip
         ax.set_ylim(size + 0.6, 0.4)
         ax.set_yticks([])
         ax.set_xticks(betas, [f"{beta:g}" for beta in betas])
-        ax.margins(x=0.3)
+        ax.margins(x=0.42)
         ax.set_xlabel("weight of unique relevance (beta)")
-        ax.set_title(f"{self.criterion}: rank of every feature, first selected on top", fontsize="medium")
-        ax.spines[["top", "right", "left"]].set_visible(False)
+        few = "" if longest <= size else f" ({size} of {longest})"
+        self._head(f"{self.criterion}: rank of every feature, first selected on top{few}")
+        ax.spines["left"].set_visible(False)
         return self
 
-    def _ranks(self) -> dict[int, list[float]]:
-        """Rank of every feature for every weight; NaN where it is not selected."""
+    def _ranks(self, size: int) -> dict[int, list[float]]:
+        """Rank of every feature for every weight; NaN where it is not among the first."""
         ranks: dict[int, list[float]] = {}
         for position, selection in enumerate(self.selections):
-            for rank, feature in enumerate(selection.order.tolist(), start=1):
+            for rank, feature in enumerate(selection.order[:size].tolist(), start=1):
                 ranks.setdefault(feature, [np.nan] * len(self.selections))[position] = rank
         return ranks
 
     def _colors(self) -> dict[int, Any]:
         """Colours for the features selected at the first weight; later arrivals are grey."""
-        from matplotlib import colormaps
-
-        palette = cycle(colormaps["tab10"](number) for number in range(10) if number != 7)  # 7 is grey
-        return dict(zip(self.selections[0].order.tolist(), palette, strict=False))
+        return dict(zip(self.selections[0].order.tolist(), cycle(COLORS), strict=False))

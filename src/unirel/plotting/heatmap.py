@@ -7,8 +7,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from unirel.plotting.base import Display, shorten
+from unirel.plotting.base import NORMAL, SMALL, WIDTH, Display, shorten, thinned
 from unirel.results import Analysis, side_by_side
+
+# Rows that can have their names.
+_MOST_NAMES = 42
 
 
 class HeatmapDisplay(Display):
@@ -50,19 +53,25 @@ class HeatmapDisplay(Display):
     def plot(self, ax: Any = None) -> Self:
         """Draw one cell per pair on `ax` or on a new figure, and return itself."""
         size = len(self.names)
-        side = min(3 + 0.28 * size, 12)
-        ax = self._start(ax, side + 0.8, side)
+        # Room for names and for the scale, and a square of cells that are as large as they can be.
+        side = min(WIDTH - 2.4, 1.0 + 0.3 * size)
+        ax = self._start(ax, side + 2.8, side + 1.6)
         self.order_ = side_by_side(self.shared)
         cells = self.shared[np.ix_(self.order_, self.order_)].copy()
         np.fill_diagonal(cells, np.nan)  # what a feature shares with itself is no news
         image = ax.imshow(cells, vmin=0, vmax=1, cmap="viridis")
-        names = [shorten(self.names[feature]) for feature in self.order_]
-        ax.set_xticks(range(size), names, rotation=60, ha="right", rotation_mode="anchor")
+        names = thinned([shorten(self.names[feature], 20) for feature in self.order_], _MOST_NAMES)
+        ax.set_xticks(range(size), names, rotation=90)
         ax.set_yticks(range(size), names)
-        if size <= 15:
+        ax.tick_params(length=0, labelsize=SMALL if size <= 20 else 7)
+        ax.spines[["left", "bottom"]].set_visible(False)
+        if size <= 12:
             for (row, column), value in np.ndenumerate(cells):
                 if row != column:
                     color = "white" if value < 0.6 else "black"
                     ax.text(column, row, f"{value:.2f}", ha="center", va="center", color=color, fontsize=7)
-        ax.figure.colorbar(image, ax=ax, label="shared (normalised mutual information)", shrink=0.8)
+        bar = ax.figure.colorbar(image, ax=ax, shrink=0.8, aspect=25)
+        bar.set_label("shared, from 0 to 1", size=NORMAL)
+        bar.ax.tick_params(labelsize=SMALL)
+        bar.outline.set_visible(False)
         return self

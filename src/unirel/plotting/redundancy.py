@@ -6,15 +6,15 @@ from typing import Any, Self
 
 import numpy as np
 
-from unirel.plotting.base import Display
+from unirel.plotting.base import BLUE, FAINT, ORANGE, QUIET, RED, WIDTH, Display
 from unirel.results import Redundancy
 
-# Colour and marker of each role: either is enough to tell them apart. Colours of Okabe and Ito.
+# Colour and marker of each role: either is enough to tell them apart.
 _STYLES: dict[str, dict[str, Any]] = {
-    "unique": {"color": "#0072B2", "marker": "o"},
-    "conditional": {"color": "#E69F00", "marker": "s"},
-    "redundant": {"color": "#D55E00", "marker": "X", "s": 60},
-    "after saturation": {"edgecolors": "0.55", "facecolors": "white", "marker": ".", "s": 45},
+    "unique": {"color": BLUE, "marker": "o"},
+    "conditional": {"color": ORANGE, "marker": "s"},
+    "redundant": {"color": RED, "marker": "X"},
+    "after saturation": {"edgecolors": QUIET, "facecolors": "white", "marker": "."},
 }
 
 
@@ -42,22 +42,24 @@ class RedundancyDisplay(Display):
 
     def plot(self, ax: Any = None) -> Self:
         """Draw the curve on `ax` or on a new figure, and return itself."""
-        ax = self._start(ax, 7, 4.2)
+        ax = self._start(ax, WIDTH, 4.0)
         result = self.result
         sizes = np.arange(1, len(result.order) + 1)
-        ax.plot(sizes, result.curve, color="0.75", linewidth=1, zorder=1)
+        # Many marks must stay apart.
+        area = float(np.clip(2400 / len(sizes), 6, 45))
+        ax.plot(sizes, result.curve, color=FAINT, linewidth=1, zorder=1)
         roles = np.array(result.roles)
         for role, style in _STYLES.items():
             chosen = roles == role
             if chosen.any():
                 label = f"{role} ({np.count_nonzero(chosen)})"
-                ax.scatter(sizes[chosen], result.curve[chosen], label=label, zorder=2, **style)
-        ax.axvline(len(result.saturated), color="0.4", linestyle="--", linewidth=1, zorder=0, label="saturation")
+                ax.scatter(sizes[chosen], result.curve[chosen], label=label, s=area, linewidths=0.8, zorder=2, **style)
+        ax.axvline(len(result.saturated), color=QUIET, linestyle="--", linewidth=1, zorder=0, label="saturation")
         ax.set_xlabel("selected features")
         ax.set_ylabel("joint information I(S; y) (nats)")
         ax.xaxis.get_major_locator().set_params(integer=True)
-        ax.set_title(self._title(), fontsize="medium")
-        ax.legend(frameon=False)
+        self._head(self._title())
+        self._explain()
         return self
 
     def _title(self) -> str:

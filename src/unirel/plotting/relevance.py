@@ -6,9 +6,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from unirel.plotting.base import Display, shorten
+from unirel.plotting.base import BLUE, FAINT, QUIET, SMALL, WIDTH, Display, shorten
 from unirel.plotting.significance import draw_threshold
 from unirel.results import RelevanceTest, Selection
+
+# Where a name can stand beside its point: away from it in points, and how it is aligned there.
+_SIDES = ((6, 0, "left", "center"), (-6, 0, "right", "center"), (0, 6, "center", "bottom"), (0, -6, "center", "top"))
 
 
 class RelevanceDisplay(Display):
@@ -55,29 +58,30 @@ class RelevanceDisplay(Display):
         ax : matplotlib Axes, optional
             Where to draw; a new figure if None.
         max_labels : int
-            How many of the features selected first are named.
+            How many of the features selected first are named, where there is room.
 
         Returns
         -------
         RelevanceDisplay
             Itself.
         """
-        ax = self._start(ax, 7, 5)
+        ax = self._start(ax, WIDTH, 4.6)
         selection = self.selection
         x, y = selection.relevance, np.asarray(selection.unique_relevance)
         chosen = np.zeros(len(x), bool)
         chosen[selection.order] = True
-        ax.axhline(0, color="0.8", linewidth=1, zorder=0)
-        ax.scatter(x[~chosen], y[~chosen], color="0.65", s=22, label=f"others ({np.count_nonzero(~chosen)})")
-        ax.scatter(x[chosen], y[chosen], color="#0072B2", label=f"selected ({np.count_nonzero(chosen)})", zorder=2)
+        area = float(np.clip(4000 / len(x), 10, 34))
+        others = f"others ({np.count_nonzero(~chosen)})"
+        ax.axhline(0, color=FAINT, linewidth=1, zorder=0)
+        ax.scatter(x[~chosen], y[~chosen], color=QUIET, s=area, linewidths=0, alpha=0.7, label=others)
+        ax.scatter(x[chosen], y[chosen], color=BLUE, s=1.3 * area, label=f"selected ({chosen.sum()})", zorder=2)
         if self.test is not None:
             self._mark_chance(ax, self.test, x, y)
-        self._name(ax, selection.order[:max_labels], x, y)
-        ax.margins(x=0.12, y=0.08)
+        ax.margins(x=0.06, y=0.08)
         ax.set_xlabel("relevance (nats)")
         ax.set_ylabel("unique relevance")
-        ax.legend(frameon=False)
-        ax.spines[["top", "right"]].set_visible(False)
+        self._explain(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, borderaxespad=0.2)
+        self._name(selection.order[:max_labels], np.column_stack([x, y]))
         return self
 
     def _mark_chance(self, ax: Any, test: RelevanceTest, x: Any, y: Any) -> None:
@@ -86,21 +90,26 @@ class RelevanceDisplay(Display):
         chance = ~significant & ~np.isnan(test.adjusted)
         label = f"hollow: may be chance ({np.count_nonzero(chance)})"
         ax.scatter(x[chance], y[chance], facecolors="white", edgecolors="none", s=9, zorder=3)
-        ax.scatter([], [], facecolors="none", edgecolors="0.5", label=label)
+        ax.scatter([], [], facecolors="none", edgecolors=QUIET, label=label)
         draw_threshold(ax, x[significant])
 
-    def _name(self, ax: Any, features: Any, x: Any, y: Any) -> None:
-        """Write names beside points, each on the side that has no other name near it."""
-        wide, high = np.nanmax(x) - np.nanmin(x) or 1.0, np.nanmax(y) - np.nanmin(y) or 1.0
-        taken: list[tuple[float, float]] = []
+    def _name(self, features: Any, points: Any) -> None:
+        """Write names beside points, each where it covers no other name and no other selected point, or not at all."""
+        ax = self.ax_
+        ax.figure.draw_without_rendering()  # where things are is known only when they have found their places
+        spots = ax.transData.transform(points[self.selection.order])
+        taken: list[Any] = []
         for feature in features:
-            across, up = (x[feature] - np.nanmin(x)) / wide, (y[feature] - np.nanmin(y)) / high
-            above = 4.0
-            while any(abs(across - a) < 0.22 and abs(up + above / 300 - b) < 0.035 for a, b in taken):
-                above += 11
-            taken.append((across, up + above / 300))
-            name = shorten(self.selection.names[feature], 22)
-            leader = {"arrowstyle": "-", "color": "0.7", "linewidth": 0.7} if above > 4 else None
-            ax.annotate(
-                name, (x[feature], y[feature]), (5, above), textcoords="offset points", fontsize=8, arrowprops=leader
-            )
+            own = ax.transData.transform(points[feature])
+            for across, up, align, stand in _SIDES:
+                text = ax.annotate(
+                    shorten(self.selection.names[feature], 24), points[feature], (across, up),
+                    textcoords="offset points", fontsize=SMALL, ha=align, va=stand,
+                )  # fmt: skip
+                box = text.get_window_extent().padded(2)
+                inside = ax.bbox.x0 <= box.x0 and box.x1 <= ax.bbox.x1 and ax.bbox.y0 <= box.y0 and box.y1 <= ax.bbox.y1
+                covers = any(box.contains(*spot) for spot in spots if not np.allclose(spot, own))
+                if inside and not covers and not any(box.overlaps(other) for other in taken):
+                    taken.append(box)
+                    break
+                text.remove()

@@ -6,8 +6,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from unirel.plotting.base import Display, shorten
+from unirel.plotting.base import BLUE, FAINT, ORANGE, WIDTH, Display, shorten, thinned
 from unirel.results import Selection
+
+# Rows that can have their names; of more, every second one is named, or every third.
+_MOST_NAMES = 45
 
 
 class SelectionDisplay(Display):
@@ -38,18 +41,19 @@ class SelectionDisplay(Display):
     def plot(self, ax: Any = None) -> Self:
         """Draw one line per feature, first selected on top, on `ax` or on a new figure, and return itself."""
         selection = self.selection
-        ax = self._start(ax, 7, min(1.6 + 0.27 * len(selection), 14))
-        steps = np.arange(len(selection))
+        n_rows = len(selection)
+        ax = self._start(ax, WIDTH, 1.3 + 0.2 * n_rows)
+        steps = np.arange(n_rows)
         relevance = selection.relevance[selection.order]
-        ax.hlines(steps, np.minimum(selection.scores, relevance), np.maximum(selection.scores, relevance), color="0.85")
-        ax.scatter(selection.scores, steps, color="#0072B2", label="score when selected", zorder=2)
-        ax.scatter(relevance, steps, color="#E69F00", marker="|", s=90, label="relevance by itself", zorder=2)
-        ax.set_yticks(steps, [f"{shorten(name)}  {step + 1}" for step, name in enumerate(selection.selected_names)])
-        ax.invert_yaxis()
+        size = float(np.clip(1600 / max(1, n_rows), 6, 36))
+        ax.hlines(steps, np.minimum(selection.scores, relevance), np.maximum(selection.scores, relevance), color=FAINT)
+        ax.scatter(selection.scores, steps, color=BLUE, s=size, label="score when selected", zorder=2)
+        ax.scatter(relevance, steps, color=ORANGE, marker="|", s=2 * size, label="relevance by itself", zorder=2)
+        names = [f"{shorten(name)}  {step + 1}" for step, name in enumerate(selection.selected_names)]
+        ax.set_yticks(steps, thinned(names, _MOST_NAMES))
+        ax.set_ylim(n_rows - 0.4, -0.6)
         ax.set_xlabel("nats")
         mark = "" if selection.complete else ", incomplete"
-        ax.set_title(f"{selection.criterion}, beta {selection.beta:g}{mark}", fontsize="medium")
-        below = (0.5, -0.12 if len(selection) > 8 else -0.2)
-        ax.legend(frameon=False, loc="upper center", bbox_to_anchor=below, ncols=2)
-        ax.spines[["top", "right"]].set_visible(False)
+        self._head(f"{selection.criterion}, beta {selection.beta:g}{mark}", loc="right")
+        self._explain(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, borderaxespad=0.2)
         return self

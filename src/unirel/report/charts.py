@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import altair as alt
 
 # Colours that are told apart on light and dark ground, also by people who see few of them.
-_MAIN, _OTHER, _MARK = "#3b82c4", "#d97b1f", "#b03a5b"
+_MAIN, _OTHER, _MARK = "#3b82c4", "#d97b1f", "#d6456f"
 _NEUTRAL = "#8a8f98"
 # The page uses what stands along an axis as keys of objects, where names like "constructor" are taken: a mark keeps
 # them apart, and the labels leave it out.

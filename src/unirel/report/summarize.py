@@ -27,7 +27,7 @@ from unirel.table import Table
 _MOST_ROWS, _MOST_POINTS = 1000, 500
 _MOST_IGNORED, _MOST_COMPARED = 100, 40
 # Names that are listed where others like them were left out.
-_MOST_NAMED = 30
+_MOST_NAMED = 12
 # Columns of the table of all features: key, title, whether it holds numbers. A column is one line here and one value in
 # every row.
 COLUMNS = (
@@ -129,12 +129,15 @@ def summarize_data(table: Table, origin: Origin) -> dict[str, Any]:
 
 
 def summarize_features(
-    table: Table, selection: Selection, analysis: Analysis, surroundings: Surroundings
+    table: Table, selection: Selection, analysis: Analysis, surroundings: Surroundings, *, others: bool = True
 ) -> list[dict[str, Any]]:
-    """One row per feature: the selected ones in order, then the others, most relevant first."""
+    """One row per feature: the selected ones in order, then the others if wanted, most relevant first."""
     chosen: list[int] = selection.order.tolist()
     relevance = np.nan_to_num(selection.relevance, nan=-1.0)
-    rest = sorted(set(table.features.tolist()).difference(chosen), key=lambda feature: (-relevance[feature], feature))
+    rest = sorted(
+        set(table.features.tolist() if others else ()).difference(chosen),
+        key=lambda feature: (-relevance[feature], feature),
+    )
     taken = why_taken(selection, analysis)
     rows = []
     for position, feature in enumerate([*chosen, *rest]):
