@@ -4,6 +4,8 @@ import multiprocessing
 import os
 import shutil
 import signal
+import subprocess
+import sys
 
 import pytest
 from faults.trials import APPLY, SELECT, WORKERS, Faults, Trial
@@ -52,6 +54,23 @@ def test_workers_end_without_a_word(tmp_path):
     for share in (0.1, 0.3, 0.6, 0.9):
         ended, _, found = faults.attempt(WORKERS, signal.SIGINT, share * faults.seconds[WORKERS.name])
         assert not set(found) - {"late"}, ended
+
+
+DEAF_WORKERS = """
+import signal
+from unirel.evaluation import compare
+
+def is_deaf(X, y, max_features):
+    return [0] if signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []) else []
+
+evaluation = compare("iris", {"mine": is_deaf}, ["knn"], n_runs=2, max_features=1, n_jobs=2)
+print(len(evaluation))
+"""
+
+
+def test_workers_do_not_hear_what_a_terminal_sends_to_all():
+    done = subprocess.run([sys.executable, "-c", DEAF_WORKERS], capture_output=True, text=True, check=False)
+    assert done.stdout == "2\n", done.stderr
 
 
 def test_what_does_not_listen_is_ended(faults):
