@@ -28,7 +28,7 @@ from unirel.options import (
 )
 from unirel.parts.table import PartedTable
 from unirel.table import Table
-from unirel.work import Progress, progress_of
+from unirel.work import Progress, call_apart, progress_of
 
 Method = Literal["ksg", "reference", "classifier"]
 
@@ -409,7 +409,9 @@ def find_boost(
         if sample_weight is not None:
             raise ValueError(f"sample_weight does not go with unique_relevance={unique!r}; pass 'both' or beta=0")
         given = (options["n_neighbors"], options["metric"], options["classifier"], options["cv"], options["n_jobs"])
-        found = UniqueFinder(table, unique, *given).find().values
+        finder = UniqueFinder(table, unique, *given)
+        # Training a classifier may take minutes, and looks neither at the clock nor for Ctrl-C.
+        found = (call_apart(finder.find) if unique == "classifier" else finder.find()).values
         return Boost(_for_all_columns(table, np.maximum(found, 0.0) if unique == "ksg" else stretch(found)))
     members = np.array([] if reference is None else list(reference), np.intp)
     sample = Sample(table, np.union1d(columns, members), options, sample_weight)

@@ -4,6 +4,8 @@ import multiprocessing
 import os
 import shutil
 import signal
+import subprocess
+import sys
 
 import pytest
 from faults.trials import APPLY, SELECT, WORKERS, Faults, Trial
@@ -54,6 +56,23 @@ def test_workers_end_without_a_word(tmp_path):
         assert not set(found) - {"late"}, ended
 
 
+DEAF_WORKERS = """
+import signal
+from unirel.evaluation import compare
+
+def is_deaf(X, y, max_features):
+    return [0] if signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []) else []
+
+evaluation = compare("iris", {"mine": is_deaf}, ["knn"], n_runs=2, max_features=1, n_jobs=2)
+print(len(evaluation))
+"""
+
+
+def test_workers_do_not_hear_what_a_terminal_sends_to_all():
+    done = subprocess.run([sys.executable, "-c", DEAF_WORKERS], capture_output=True, text=True, check=False)
+    assert done.stdout == "2\n", done.stderr
+
+
 def test_what_does_not_listen_is_ended(faults):
     """A program whose main thread is in compiled code for a minute ends in seconds."""
     deaf = Trial("deaf", SELECT.arguments, code=DEAF)
@@ -71,13 +90,14 @@ FULL = """
 import os, resource, sys
 from unirel.cli import main
 os.write(int(os.environ["READY"]), b".")
-resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
+resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))
 sys.exit(main())
 """
 
 
 @pytest.mark.parametrize("trial", [SELECT, APPLY], ids=lambda trial: trial.name)
 def test_a_full_disk_leaves_the_old_file(faults, tmp_path, trial):
+    assert len(faults.known[trial.name]) > 3000
     for name in trial.reads:
         shutil.copy(faults.folder / name, tmp_path / name)
     (tmp_path / trial.writes).write_text("old")

@@ -1,5 +1,6 @@
 """The command line: `unirel`. Each command parses, calls the library and prints."""
 
+import os
 import sys
 from collections.abc import Sequence
 
@@ -13,6 +14,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # First of all, because what follows takes a second to import.
         from unirel.cli.interrupts import end_now, interrupts, listening
 
+        if arguments is None:
+            # Processes that look after others for them would complain of those that are ended.
+            os.environ.setdefault("PYTHONWARNINGS", "ignore")
         with listening():
             code = _run(arguments)
             if interrupts.pending:  # swallowed, and too late to keep anything from being printed

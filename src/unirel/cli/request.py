@@ -74,9 +74,9 @@ class Request:
             raise BadInput("--scheduler reads files in parts; pass a pattern in quotes, such as 'data/*.parquet'")
         known = not any(mark in self.data for mark in "/\\.")  # may be the name of a dataset
         if self.data != "-" and known and not Path(self.data).exists():
-            X, y, origin = self._dataset()
+            X, y, origin = call_apart(self._dataset)
         else:
-            X, y, origin = self._file(options.get("kinds"), messages)
+            X, y, origin = call_apart(self._file, options.get("kinds"), messages)
         return Input(X, y, origin, read_options(options, X.column_names))
 
     def _dataset(self) -> tuple[Any, Any, Origin]:
@@ -140,7 +140,7 @@ class Request:
         return DaskParts.of_files(dataset, str(self.target), without=drop)
 
     def _file(self, kinds: list[str] | None, messages: Messages) -> tuple[Any, Any, Origin]:
-        file = call_apart(read_table, self.data, self.text)
+        file = read_table(self.data, self.text)
         for note in file.notes:
             messages.note(note)
         names = file.table.column_names

@@ -1,6 +1,7 @@
 """Does the pieces of work of a plan that are missing, and keeps each of them at once."""
 
 import math
+import multiprocessing
 import signal
 import time
 import warnings
@@ -57,6 +58,8 @@ def _deaf_to_interrupts() -> Iterator[None]:
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
+    # The first lock starts a process that looks after locks, and that lets all signals in again: so it comes first.
+    multiprocessing.get_context("spawn").Lock()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
