@@ -127,6 +127,16 @@ LAYERS = {
         "unirel.selectors",
         "unirel.datasets",
     ],
+    "stability": [
+        "numpy",
+        "sklearn",
+        "unirel.work",
+        "unirel.options",
+        "unirel.results",
+        "unirel.reading",
+        "unirel.table",
+        "unirel.evaluation",
+    ],
     "experiments": [
         "numpy",
         "unirel.errors",
@@ -181,11 +191,17 @@ LAYERS = {
         "unirel.experiments",
         "unirel.report",
         "unirel.BURSelector",
+        "unirel.selection_stability",
     ],
     "__init__": ["unirel._version"],
 }
 # Lists of names, which import nothing: options must know them before anything else is loaded.
-NAMES = {"unirel.criteria.CRITERIA", "unirel.information.ESTIMATORS", "unirel.BURSelector"}
+NAMES = {
+    "unirel.criteria.CRITERIA",
+    "unirel.information.ESTIMATORS",
+    "unirel.BURSelector",
+    "unirel.selection_stability",
+}
 # What is run, not imported.
 PROGRAMS = {"experiments/__main__.py"}
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from unirel.redundancy import redundancy_analysis as redundancy_analysis
     from unirel.selector_cv import BURSelectorCV as BURSelectorCV
     from unirel.selectors import BURSelector as BURSelector
+    from unirel.stability import selection_stability as selection_stability
     from unirel.unique import unique_relevance as unique_relevance
 
 # Where each public name lives. Type checkers read the block above; a test keeps the two equal.
@@ -31,6 +32,7 @@ _HOME = {
     "unique_relevance": "unirel.unique",
     "selection_path": "unirel.path",
     "redundancy_analysis": "unirel.redundancy",
+    "selection_stability": "unirel.stability",
     "BURSelector": "unirel.selectors",
     "BURSelectorCV": "unirel.selector_cv",
     "UnirelWarning": "unirel.errors",

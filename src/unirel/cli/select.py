@@ -1,6 +1,7 @@
 """`unirel select`: which features to keep."""
 
 import time
+import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,12 +13,12 @@ from unirel.cli.options import OUTPUT, flag, takes
 from unirel.cli.output import Printing
 from unirel.cli.request import Input, Request
 from unirel.cli.writing import check_path, write_text
-from unirel.options import CLASSIFIER_NAMES, Option, SelectorOptions, complete
+from unirel.options import CLASSIFIER_NAMES, Option, SelectorOptions, check_whole_number, complete
 from unirel.work import Progress, ProgressBar
 
 if TYPE_CHECKING:
     from unirel.report import Report
-    from unirel.results import Accuracy
+    from unirel.results import Accuracy, Stability
 
 EXAMPLES = """Examples:
 
@@ -28,6 +29,8 @@ unirel select data.parquet -t outcome -k auto --report outcome.html --accuracy k
 zcat big.csv.gz | unirel select - -t outcome --json > selection.json
 """
 
+# Pairs of features that are exchanged for each other, to be named.
+_MOST_PAIRS = 5
 HEADERS = ("step", "name", "kind", "score", "relevance", "unique", "most redundant with", "shared")
 COLUMNS = ("step", "name", "kind", "score", "relevance", "unique_relevance", "partner", "shared")
 
@@ -43,6 +46,16 @@ class SelectOptions(SelectorOptions, total=False):
             "Show in the --report how well this classifier predicts with 1, 2, ... features; knn is quick.",
             flags=("--accuracy",),
             choices=CLASSIFIER_NAMES,
+        ),
+    ]
+    stability: Annotated[
+        int | None,
+        Option(
+            None,
+            "int, optional",
+            "Select again in this many halves of the rows, and say how often each feature comes out.",
+            lambda parameter, value: value is None or check_whole_number(parameter, value, 2),
+            flags=("--stability",),
         ),
     ]
 
@@ -78,7 +91,7 @@ class Files:
 def command(request: Request, printing: Printing, files: Files, **options: Any) -> int:
     """Select the features that tell most about a target, each beside those already selected."""
     started = time.monotonic()
-    messages, accuracy = printing.messages, options.pop("accuracy")
+    messages, accuracy, stability = printing.messages, options.pop("accuracy"), options.pop("stability")
     if options["classifier"] is not None and options["unique_relevance"] != "classifier":
         raise BadInput("--classifier goes with --unique-relevance classifier")
     if accuracy is not None and files.report is None:
@@ -96,9 +109,11 @@ def command(request: Request, printing: Printing, files: Files, **options: Any) 
         chosen["verbose"] = not printing.quiet
         spent = time.monotonic() - started
         report = Report.from_table(table, chosen, given.origin, along=files.report is not None, spent=spent)
+    stable = None if stability is None else _stability(stability, given, report, chosen, printing)
     report = _with_notes(report, messages)
     rows = [list(row.values()) for row in _rows(report)]
-    printing.show("selection", _document(report), COLUMNS, rows, report.words, HEADERS)
+    document = _document(report) if stable is None else {**_document(report), "stability": stable.to_dict()}
+    printing.show("selection", document, COLUMNS, rows, report.words, HEADERS)
     selection, interrupted = report.selection, report.interrupted
     if accuracy is not None and not interrupted:
         try:
@@ -118,6 +133,35 @@ def command(request: Request, printing: Printing, files: Files, **options: Any) 
 
 def _with_notes(report: "Report", messages: Messages) -> "Report":
     return replace(report, origin=replace(report.origin, notes=tuple(messages.notes)))
+
+
+def _stability(
+    n_subsamples: int, given: Input, report: "Report", options: SelectorOptions, printing: Printing
+) -> "Stability | None":
+    """Select in many halves of the rows, and note how often the selected features come out."""
+    from unirel import BURSelector, selection_stability
+
+    messages, selection = printing.messages, report.selection
+    if not selection.complete:
+        messages.note("the stability was not measured, because the selection is incomplete")
+        return None
+    parameters: dict[str, Any] = {**options}
+    selector = BURSelector(**{name: parameters[name] for name in BURSelector().get_params() if name != "verbose"})
+    # What single halves warn of has been said of all rows, or is counted.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        result = selection_stability(
+            selector, given.X, given.y, n_subsamples=n_subsamples, n_jobs=options["n_jobs"], verbose=not printing.quiet
+        )
+    shares = [f"'{selection.names[feature]}' in {result.frequency[feature]:.0%}" for feature in selection.order]
+    messages.note(f"{result.in_numbers}, each half of the rows, with a selection of its own: {', '.join(shares)}")
+    for pair in result.exchangeable[:_MOST_PAIRS]:
+        one, other = selection.names[pair.one], selection.names[pair.other]
+        messages.note(
+            f"'{one}' and '{other}' are exchanged for each other: one of them in {pair.either:.0%}, both in "
+            f"{pair.both:.0%}"
+        )
+    return result
 
 
 def _measure(

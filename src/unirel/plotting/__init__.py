@@ -6,6 +6,7 @@ from unirel.plotting.heatmap import HeatmapDisplay
 from unirel.plotting.redundancy import RedundancyDisplay
 from unirel.plotting.relevance import RelevanceDisplay
 from unirel.plotting.selection import SelectionDisplay
+from unirel.plotting.stability import StabilityDisplay
 
 __all__ = [
     "AccuracyDisplay",
@@ -14,4 +15,5 @@ __all__ = [
     "RedundancyDisplay",
     "RelevanceDisplay",
     "SelectionDisplay",
+    "StabilityDisplay",
 ]
