@@ -362,6 +362,14 @@ class Analysis:
         }
 
 
+class Estimate(NamedTuple):
+    """An estimate with an interval, of one quantity or of many."""
+
+    value: Any  # as without an interval
+    low: Any
+    high: Any
+
+
 class ExchangeablePair(NamedTuple):
     """Two features that stand in for each other."""
 

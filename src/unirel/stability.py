@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import hypergeom
 from sklearn.base import clone
 
 from unirel.evaluation.journal import Journal, Record, Records
@@ -20,8 +21,8 @@ from unirel.table import Table
 from unirel.work import Progress, map_tasks, progress_of
 
 # A pair is exchangeable if one of the two is in at least this share of the subsamples, both in at most this share of
-# those, and each of them, unless they are copies, in at least this share.
-_EITHER, _BOTH, _EACH = 0.5, 0.1, 0.25
+# those, and, unless they are copies, chance would put as few together at most that often.
+_EITHER, _BOTH, _CHANCE = 0.5, 0.1, 0.01
 # Subsamples that are fitted between two looks at the journal.
 _BLOCK = 4
 
@@ -201,23 +202,25 @@ def find_exchangeable(
 
     Of exact copies a selector takes always the same one; they count all the same.
     """
-    often = np.flatnonzero(selected.mean(axis=0) >= _EACH).tolist()
+    n_rows, sizes = len(selected), selected.sum(axis=0)
     pairs = []
-    for one, other in sorted({*combinations(often, 2), *copies}):
+    for one, other in sorted({*combinations(np.flatnonzero(sizes).tolist(), 2), *copies}):
         either = float((selected[:, one] | selected[:, other]).mean())
         both = float((selected[:, one] & selected[:, other]).mean())
-        if either >= _EITHER and both <= _BOTH * either:
+        if either < _EITHER or both > _BOTH * either:
+            continue
+        if (one, other) in copies or hypergeom.cdf(both * n_rows, n_rows, sizes[one], sizes[other]) <= _CHANCE:
             pairs.append(ExchangeablePair(one, other, either, both))
     return tuple(sorted(pairs, key=lambda pair: -pair.either))
 
 
 def _copies(table: Table, frequency: NDArray[np.float64]) -> list[tuple[int, int]]:
-    """Pairs of equal columns of which one is selected now and then, the leftmost of the equal ones with each other."""
+    """Pairs of equal columns of which one is selected now and then."""
     groups: dict[bytes, list[int]] = {}
     for feature in table.features.tolist():
         groups.setdefault(_content(table, feature), []).append(feature)
     pairs = (pair for group in groups.values() for pair in combinations(group, 2))
-    return [(one, other) for one, other in pairs if max(frequency[one], frequency[other]) >= _EACH]
+    return [(one, other) for one, other in pairs if max(frequency[one], frequency[other]) > 0]
 
 
 def _content(table: Table, column: int) -> bytes:

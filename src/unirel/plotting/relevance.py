@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from unirel.plotting.base import Display, shorten
-from unirel.results import Selection
+from unirel.results import Estimate, Selection
 
 
 class RelevanceDisplay(Display):
@@ -17,6 +17,8 @@ class RelevanceDisplay(Display):
     ----------
     selection : Selection
         A boosted one, so that unique relevance is known.
+    interval : Estimate, optional
+        Relevance with its interval, as ``relevance(X, y, interval=0.95)`` gives it, to be drawn as a line.
 
     Examples
     --------
@@ -29,10 +31,10 @@ class RelevanceDisplay(Display):
     ['x2', 'x1']
     """
 
-    def __init__(self, selection: Selection) -> None:
+    def __init__(self, selection: Selection, interval: Estimate | None = None) -> None:
         if selection.unique_relevance is None:
             raise ValueError(f"beta={selection.beta:g} boosts nothing, so unique relevance is not known; pass beta > 0")
-        self.selection = selection
+        self.selection, self.interval = selection, interval
 
     @classmethod
     def from_selector(cls, selector: Any, ax: Any = None) -> Self:
@@ -60,6 +62,8 @@ class RelevanceDisplay(Display):
         chosen = np.zeros(len(x), bool)
         chosen[selection.order] = True
         ax.axhline(0, color="0.8", linewidth=1, zorder=0)
+        if self.interval is not None:
+            ax.hlines(y, self.interval.low, self.interval.high, color="0.8", linewidth=1.2, zorder=0, label="interval")
         ax.scatter(x[~chosen], y[~chosen], color="0.65", s=22, label=f"others ({np.count_nonzero(~chosen)})")
         ax.scatter(x[chosen], y[chosen], color="#0072B2", label=f"selected ({np.count_nonzero(chosen)})", zorder=2)
         self._name(ax, selection.order[:max_labels], x, y)
