@@ -48,7 +48,16 @@ LAYERS = {
         "unirel.table",
         "unirel.parts",
     ],
-    "measures": ["numpy", "unirel.options", "unirel.table", "unirel.parts", "unirel.information"],
+    "intervals": ["numpy", "unirel.work", "unirel.table", "unirel.information"],
+    "measures": [
+        "numpy",
+        "unirel.options",
+        "unirel.results",
+        "unirel.table",
+        "unirel.parts",
+        "unirel.information",
+        "unirel.intervals",
+    ],
     "significance": [
         "numpy",
         "scipy.stats",
@@ -64,6 +73,8 @@ LAYERS = {
     "criteria": ["numpy", "unirel.options"],
     "unique": [
         "numpy",
+        "unirel.results",
+        "unirel.intervals",
         "unirel.errors",
         "unirel.work",
         "unirel.options",
@@ -174,6 +185,17 @@ LAYERS = {
         "unirel.selectors",
         "unirel.datasets",
     ],
+    "stability": [
+        "numpy",
+        "scipy",
+        "sklearn",
+        "unirel.work",
+        "unirel.options",
+        "unirel.results",
+        "unirel.reading",
+        "unirel.table",
+        "unirel.evaluation",
+    ],
     "experiments": [
         "numpy",
         "unirel.errors",
@@ -234,11 +256,17 @@ LAYERS = {
         "unirel.experiments",
         "unirel.report",
         "unirel.BURSelector",
+        "unirel.selection_stability",
     ],
     "__init__": ["unirel._version"],
 }
 # Lists of names, which import nothing: options must know them before anything else is loaded.
-NAMES = {"unirel.criteria.CRITERIA", "unirel.information.ESTIMATORS", "unirel.BURSelector"}
+NAMES = {
+    "unirel.criteria.CRITERIA",
+    "unirel.information.ESTIMATORS",
+    "unirel.BURSelector",
+    "unirel.selection_stability",
+}
 # What is run, not imported.
 PROGRAMS = {"experiments/__main__.py"}
 

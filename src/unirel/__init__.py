@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from unirel.selectors import BURSelector as BURSelector
     from unirel.significance import conditional_test as conditional_test
     from unirel.significance import relevance_test as relevance_test
+    from unirel.stability import selection_stability as selection_stability
     from unirel.unique import unique_relevance as unique_relevance
 
 # Where each public name lives. Type checkers read the block above; a test keeps the two equal.
@@ -36,6 +37,7 @@ _HOME = {
     "unique_relevance": "unirel.unique",
     "selection_path": "unirel.path",
     "redundancy_analysis": "unirel.redundancy",
+    "selection_stability": "unirel.stability",
     "BURSelector": "unirel.selectors",
     "BURSelectorCV": "unirel.selector_cv",
     "Criterion": "unirel.criteria.base",

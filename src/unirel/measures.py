@@ -1,14 +1,38 @@
 """How much columns tell about a target: the public functions."""
 
-from typing import Any, Unpack
+from typing import Any, Unpack, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unirel.information.base import Information, make_information
+from unirel.intervals import all_counted, check_interval, interval_of_counts, interval_of_halves
 from unirel.options import EstimationOptions, MeasureOptions, ReadingOptions, complete, documented, part_of
 from unirel.parts.opening import open_table
+from unirel.results import Estimate
 from unirel.table import Table
+
+
+@overload
+def mutual_information(
+    X: Any,
+    y: Any,
+    *,
+    conditional_on: Any = None,
+    clip: bool = True,
+    interval: None = None,
+    **options: Unpack[MeasureOptions],
+) -> float: ...
+@overload
+def mutual_information(
+    X: Any,
+    y: Any,
+    *,
+    conditional_on: Any = None,
+    clip: bool = True,
+    interval: float,
+    **options: Unpack[MeasureOptions],
+) -> Estimate: ...
 
 
 @documented(MeasureOptions)
@@ -18,8 +42,9 @@ def mutual_information(
     *,
     conditional_on: Any = None,
     clip: bool = True,
+    interval: float | None = None,
     **options: Unpack[MeasureOptions],
-) -> float:
+) -> float | Estimate:
     """Mutual information of a block of columns and a target, I(X; y) or I(X; y | Z), in nats.
 
     Parameters
@@ -32,11 +57,15 @@ def mutual_information(
         The block Z to condition on.
     clip : bool
         Keep the estimate between 0 and the entropy of a discrete target; False gives the raw value.
+    interval : float, optional
+        Level of an interval to give beside the estimate, such as 0.95.
     {options}
 
     Returns
     -------
     float
+        With `interval` an `Estimate` of value, low and high: from counts by a formula, without the bias of counting;
+        from neighbours by 50 halves of the rows.
 
     See Also
     --------
@@ -64,24 +93,46 @@ def mutual_information(
     >>> round(mutual_information(coins, parity), 3)
     0.693
     """
+    check_interval(interval)
     information = _open(X, y, options, "mutual_information", conditional_on)
     table = information.table
-    target = [table.target]
-    if conditional_on is None:
-        value = information.mutual_information(table.features, target)
+    features, given, target = table.features, table.given, [table.target]
+    value = information.conditional(features, target, given)
+    bounded = information.bounded(value, features, target) if clip else value
+    if interval is None:
+        return bounded
+    if all_counted(information, [*features, *given, *target]):
+        ends = interval_of_counts(information, [(features, target)], given, interval)
     else:
-        value = information.conditional(table.features, target, table.given)
-    return information.bounded(value, table.features, target) if clip else value
+        places = np.split(np.arange(len(features) + len(given)), [len(features)])
+
+        def estimate(part: Table) -> NDArray[np.float64]:
+            of_part = make_information(part, information.options)
+            return np.array([of_part.conditional(places[0], [part.target], places[1])])
+
+        columns, n_jobs = np.concatenate([features, given]), information.options["n_jobs"]
+        ends = interval_of_halves(table, columns, estimate, np.array([value]), interval, n_jobs)
+    low, high = (float(end[0]) for end in ends)
+    if clip:
+        low, high = (information.bounded(end, features, target) for end in (low, high))
+    return Estimate(bounded, low, high)
 
 
+@overload
+def relevance(
+    X: Any, y: Any, *, clip: bool = True, interval: None = None, **options: Unpack[MeasureOptions]
+) -> NDArray[np.float64]: ...
+@overload
+def relevance(X: Any, y: Any, *, clip: bool = True, interval: float, **options: Unpack[MeasureOptions]) -> Estimate: ...
 @documented(MeasureOptions)
 def relevance(
     X: Any,
     y: Any,
     *,
     clip: bool = True,
+    interval: float | None = None,
     **options: Unpack[MeasureOptions],
-) -> NDArray[np.float64]:
+) -> NDArray[np.float64] | Estimate:
     """Relevance of every column by itself, I(Xk; y), in nats.
 
     Parameters
@@ -89,12 +140,15 @@ def relevance(
     {data}
     clip : bool
         Keep estimates between 0 and the entropy of a discrete target; False gives the raw value.
+    interval : float, optional
+        Level of intervals to give beside the estimates, such as 0.95; each is of one column, not of all together.
     {options}
 
     Returns
     -------
     ndarray of shape (n_features,)
-        NaN for a column that is ignored.
+        NaN for a column that is ignored. With `interval` an `Estimate` of value, low and high, as in
+        `mutual_information`.
 
     See Also
     --------
@@ -108,10 +162,37 @@ def relevance(
     >>> relevance(*load_iris(return_X_y=True)).round(2)
     array([0.5 , 0.25, 0.99, 0.99])
     """
+    check_interval(interval)
     information = _open(X, y, options, "relevance")
     table = information.table
     values = information.relevance(table.features)
-    return _one_per_feature(table, information.bounded_pairs(values, table.features, table.target) if clip else values)
+
+    def finish(ends: NDArray[np.float64]) -> NDArray[np.float64]:
+        bounded = information.bounded_pairs(ends, table.features, table.target) if clip else ends
+        return _one_per_feature(table, bounded)
+
+    if interval is None:
+        return finish(values)
+    return Estimate(finish(values), *map(finish, _intervals(information, values, interval)))
+
+
+def _intervals(information: Information, values: NDArray[np.float64], level: float) -> list[NDArray[np.float64]]:
+    """Ends of intervals of the relevance of every feature: of those that are counted, and of the others."""
+    table = information.table
+    counted = np.array([all_counted(information, [feature, table.target]) for feature in table.features])
+    low, high = np.empty((2, len(values)))
+    if counted.any():
+        pairs = [([feature], [table.target]) for feature in table.features[counted]]
+        low[counted], high[counted] = interval_of_counts(information, pairs, [], level)
+    if not counted.all():
+        others = table.features[~counted]
+
+        def estimate(part: Table) -> NDArray[np.float64]:
+            return make_information(part, information.options).relevance(np.arange(len(others)))
+
+        n_jobs = information.options["n_jobs"]
+        low[~counted], high[~counted] = interval_of_halves(table, others, estimate, values[~counted], level, n_jobs)
+    return [low, high]
 
 
 @documented(MeasureOptions)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -659,6 +659,110 @@ class Explanation:
                 {"step": step, "name": name, "shared": shared, "together": together, "instead": instead}
                 for step, (name, shared, together, instead) in enumerate(rows, start=1)
             ],
+        }
+
+
+class Estimate(NamedTuple):
+    """An estimate with an interval, of one quantity or of many."""
+
+    value: Any  # as without an interval
+    low: Any
+    high: Any
+
+
+class ExchangeablePair(NamedTuple):
+    """Two features that stand in for each other."""
+
+    one: int
+    other: int
+    either: float  # share of the subsamples that have at least one of them
+    both: float  # share of the subsamples that have both
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Stability:
+    """How often features are selected when the rows change.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Names of all features.
+    selected : ndarray of bool, shape (n_subsamples, n_features)
+        Which features every subsample selects.
+    frequency : ndarray of shape (n_features,)
+        Share of the subsamples that select each feature.
+    mean_rank : ndarray of shape (n_features,)
+        Mean place in the order of selection over the subsamples that select a feature; for a selector without an order
+        the mean of its `ranking_`, and NaN where there is neither.
+    index : float
+        Stability index of Nogueira, Sechidis and Brown: 1 for equal selections, 0 for what chance would give; NaN if
+        all features, or none, are always selected.
+    interval : tuple of float
+        Of the index.
+    level : float
+        Level of the interval.
+    exchangeable : tuple of ExchangeablePair
+        Pairs of which one is often selected but seldom both, most often first.
+    settings : dict
+        What was asked for.
+    """
+
+    names: tuple[str, ...]
+    selected: NDArray[np.bool_]
+    frequency: NDArray[np.float64]
+    mean_rank: NDArray[np.float64]
+    index: float
+    interval: tuple[float, float]
+    level: float
+    exchangeable: tuple[ExchangeablePair, ...]
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"Stability({self.in_numbers}, exchangeable={len(self.exchangeable)})"
+
+    @property
+    def in_numbers(self) -> str:
+        """The index, its interval and the number of subsamples."""
+        low, high = self.interval
+        return f"stability {self.index:.2f} ({low:.2f} to {high:.2f}) in {len(self.selected)} subsamples"
+
+    @property
+    def order(self) -> NDArray[np.intp]:
+        """Positions of all features, most often selected first; then by mean rank, then by position."""
+        return np.lexsort([np.where(np.isnan(self.mean_rank), np.inf, self.mean_rank), -self.frequency])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain lists, numbers and strings, fit for JSON: NaN is None."""
+        columns = self._columns()
+        return {
+            "index": _plain(np.array([self.index]))[0],
+            "interval": _plain(np.array(self.interval)),
+            "level": self.level,
+            "n_subsamples": len(self.selected),
+            "features": [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)],
+            "exchangeable": [
+                {"names": [self.names[pair.one], self.names[pair.other]], "either": pair.either, "both": pair.both}
+                for pair in self.exchangeable
+            ],
+            "settings": dict(self.settings),
+        }
+
+    def to_frame(self) -> Any:
+        """One row per feature, most often selected first: position, name, frequency, mean rank."""
+        return make_frame(self._columns())
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw how often each feature is selected; returns a `StabilityDisplay`."""
+        # Figures know results, not the other way round.
+        return import_module("unirel.plotting").StabilityDisplay(self).plot(ax)
+
+    def _columns(self) -> dict[str, list[Any]]:
+        order = self.order
+        return {
+            "feature": order.tolist(),
+            "name": [self.names[feature] for feature in order],
+            "frequency": self.frequency[order].tolist(),
+            "mean_rank": _plain(self.mean_rank[order]),
         }
 
 

@@ -94,6 +94,15 @@ def test_auto_leaves_noise_out(unirel, table):
     assert "noise" not in names
 
 
+def test_stability_says_how_often_features_come_out(unirel, table):
+    done = unirel("select", table, "-t", "class", "-k", 2, "--stability", 10, "--json")
+    content = json.loads(done.out)
+    assert content["stability"]["n_subsamples"] == 10
+    assert {"a", "copy", "b", "noise"} == {feature["name"] for feature in content["stability"]["features"]}
+    assert any(note.startswith("stability ") and "% " not in note[-2:] for note in content["notes"])
+    assert unirel("select", table, "-t", "class", "--stability", 1).code == 2
+
+
 def test_include_exclude_and_drop(unirel, table):
     options = ["--include", "noise", "--exclude", "a", "--drop", "copy", "-k", 2]
     done = unirel("select", table, "-t", "class", "--json", *options)

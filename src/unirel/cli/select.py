@@ -1,6 +1,7 @@
 """`unirel select`: which features to keep."""
 
 import shlex
+import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,12 +14,12 @@ from unirel.cli.options import FIRST, flag, takes
 from unirel.cli.output import Printing, bar, shorten, width_of_output
 from unirel.cli.request import Input, Request
 from unirel.cli.writing import check_path, write_text
-from unirel.options import CLASSIFIER_NAMES, Option, SelectorOptions, complete
+from unirel.options import CLASSIFIER_NAMES, Option, SelectorOptions, check_whole_number, complete
 from unirel.work import READING_SECONDS, OutOfTime, ProgressBar, end_of, until
 
 if TYPE_CHECKING:
     from unirel.report import Report
-    from unirel.results import Accuracy
+    from unirel.results import Accuracy, Stability
 
 EXAMPLES = """Examples:
 
@@ -33,6 +34,8 @@ zcat big.csv.gz | unirel select - -t outcome --json > selection.json
 
 # Columns of text that the answer takes beside the names.
 _OTHERS = 40
+# Pairs of features that are exchanged for each other, to be named.
+_MOST_PAIRS = 5
 HEADERS = ("step", "name", "relevance", "unique", "shares most with")
 COLUMNS = ("step", "name", "kind", "score", "relevance", "unique_relevance", "partner", "shared")
 
@@ -48,6 +51,16 @@ class SelectOptions(SelectorOptions, total=False):
             "Show in the --report how well this classifier predicts with 1, 2, ... features; knn is quick.",
             flags=("--accuracy",),
             choices=CLASSIFIER_NAMES,
+        ),
+    ]
+    stability: Annotated[
+        int | None,
+        Option(
+            None,
+            "int, optional",
+            "Select again in this many halves of the rows, and say how often each feature comes out.",
+            lambda parameter, value: value is None or check_whole_number(parameter, value, 2),
+            flags=("--stability",),
         ),
     ]
 
@@ -88,7 +101,7 @@ def command(request: Request, printing: Printing, files: Files, **options: Any) 
 def run(request: Request, printing: Printing, files: Files, options: dict[str, Any]) -> int:
     """Select, print and write."""
     ends = end_of(options["max_seconds"])
-    messages, accuracy = printing.messages, options.pop("accuracy")
+    messages, accuracy, stability = printing.messages, options.pop("accuracy"), options.pop("stability")
     if options["classifier"] is not None and options["unique_relevance"] != "classifier":
         raise BadInput("--classifier goes with --unique-relevance classifier")
     if accuracy is not None and files.report is None:
@@ -111,10 +124,12 @@ def run(request: Request, printing: Printing, files: Files, options: dict[str, A
         report = Report.from_table(table, chosen, given.origin, along=files.report is not None)
     if report.interrupted:
         interrupts.answer()
+    stable = None if stability is None else _stability(stability, given, report, chosen, printing)
     report = _with_notes(report, messages)
     rows = [list(row.values()) for row in _rows(report)]
+    document = _document(report) if stable is None else {**_document(report), "stability": stable.to_dict()}
     words, then = _paragraphs(report), _next(request, files)
-    printing.show("selection", _document(report), COLUMNS, rows, words, HEADERS, _shown(report), then)
+    printing.show("selection", document, COLUMNS, rows, words, HEADERS, _shown(report), then)
     selection, interrupted = report.selection, report.interrupted
     if accuracy is not None and not interrupted:
         try:
@@ -136,6 +151,35 @@ def run(request: Request, printing: Printing, files: Files, options: dict[str, A
 
 def _with_notes(report: "Report", messages: Messages) -> "Report":
     return replace(report, origin=replace(report.origin, notes=tuple(messages.notes)))
+
+
+def _stability(
+    n_subsamples: int, given: Input, report: "Report", options: SelectorOptions, printing: Printing
+) -> "Stability | None":
+    """Select in many halves of the rows, and note how often the selected features come out."""
+    from unirel import BURSelector, selection_stability
+
+    messages, selection = printing.messages, report.selection
+    if not selection.complete:
+        messages.note("the stability was not measured, because the selection is incomplete")
+        return None
+    parameters: dict[str, Any] = {**options}
+    selector = BURSelector(**{name: parameters[name] for name in BURSelector().get_params() if name != "verbose"})
+    # What single halves warn of has been said of all rows, or is counted.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        result = selection_stability(
+            selector, given.X, given.y, n_subsamples=n_subsamples, n_jobs=options["n_jobs"], verbose=not printing.quiet
+        )
+    shares = [f"'{selection.names[feature]}' in {result.frequency[feature]:.0%}" for feature in selection.order]
+    messages.note(f"{result.in_numbers}, each half of the rows, with a selection of its own: {', '.join(shares)}")
+    for pair in result.exchangeable[:_MOST_PAIRS]:
+        one, other = selection.names[pair.one], selection.names[pair.other]
+        messages.note(
+            f"'{one}' and '{other}' are exchanged for each other: one of them in {pair.either:.0%}, both in "
+            f"{pair.both:.0%}"
+        )
+    return result
 
 
 def _measure(

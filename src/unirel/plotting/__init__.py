@@ -7,6 +7,7 @@ from unirel.plotting.redundancy import RedundancyDisplay
 from unirel.plotting.relevance import RelevanceDisplay
 from unirel.plotting.selection import SelectionDisplay
 from unirel.plotting.significance import SignificanceDisplay
+from unirel.plotting.stability import StabilityDisplay
 
 __all__ = [
     "AccuracyDisplay",
@@ -16,4 +17,5 @@ __all__ = [
     "RelevanceDisplay",
     "SelectionDisplay",
     "SignificanceDisplay",
+    "StabilityDisplay",
 ]

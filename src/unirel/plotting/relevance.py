@@ -8,7 +8,7 @@ import numpy as np
 
 from unirel.plotting.base import BLUE, FAINT, QUIET, SMALL, WIDTH, Display, shorten
 from unirel.plotting.significance import draw_threshold
-from unirel.results import RelevanceTest, Selection
+from unirel.results import Estimate, RelevanceTest, Selection
 
 # Where a name can stand beside its point: away from it in points, and how it is aligned there.
 _SIDES = ((6, 0, "left", "center"), (-6, 0, "right", "center"), (0, 6, "center", "bottom"), (0, -6, "center", "top"))
@@ -26,6 +26,8 @@ class RelevanceDisplay(Display):
         line stands at the least relevance that is significant.
     alpha : float
         Features with an adjusted value up to this are significant.
+    interval : Estimate, optional
+        Relevance with its interval, as ``relevance(X, y, interval=0.95)`` gives it, to be drawn as a line.
 
     Examples
     --------
@@ -38,12 +40,19 @@ class RelevanceDisplay(Display):
     ['x2', 'x1']
     """
 
-    def __init__(self, selection: Selection, test: RelevanceTest | None = None, *, alpha: float = 0.05) -> None:
+    def __init__(
+        self,
+        selection: Selection,
+        test: RelevanceTest | None = None,
+        *,
+        alpha: float = 0.05,
+        interval: Estimate | None = None,
+    ) -> None:
         if selection.unique_relevance is None:
             raise ValueError(f"beta={selection.beta:g} boosts nothing, so unique relevance is not known; pass beta > 0")
         if test is not None and test.names != selection.names:
             raise ValueError("test is about other features than selection; test the table that was selected from")
-        self.selection, self.test, self.alpha = selection, test, alpha
+        self.selection, self.test, self.alpha, self.interval = selection, test, alpha, interval
 
     @classmethod
     def from_selector(cls, selector: Any, ax: Any = None) -> Self:
@@ -73,6 +82,8 @@ class RelevanceDisplay(Display):
         area = float(np.clip(4000 / len(x), 10, 34))
         others = f"others ({np.count_nonzero(~chosen)})"
         ax.axhline(0, color=FAINT, linewidth=1, zorder=0)
+        if self.interval is not None:
+            ax.hlines(y, self.interval.low, self.interval.high, color=FAINT, linewidth=1.2, zorder=0, label="interval")
         ax.scatter(x[~chosen], y[~chosen], color=QUIET, s=area, linewidths=0, alpha=0.7, label=others)
         ax.scatter(x[chosen], y[chosen], color=BLUE, s=1.3 * area, label=f"selected ({chosen.sum()})", zorder=2)
         if self.test is not None:
