@@ -23,7 +23,9 @@ __all__ = [
     *(
         "as_slice",
         "find_column",
+        "is_dataset",
         "is_frame",
+        "is_parted",
         "kinds_given",
         "no_infinity",
         "open_all",
@@ -192,6 +194,20 @@ def as_slice(positions: Positions) -> slice | None:
     if len(positions) and (np.diff(positions) == 1).all():
         return slice(int(positions[0]), int(positions[-1]) + 1)
     return None
+
+
+def is_parted(data: Any) -> bool:
+    """Whether the rows are read in parts: a Dask collection or a dataset of Arrow; neither library is imported."""
+    if isinstance(data, np.ndarray | list):
+        return False
+    if callable(getattr(data, "__dask_graph__", None)) and hasattr(data, "to_delayed"):
+        return True
+    return getattr(data, "is_parted", False) is True or is_dataset(data)
+
+
+def is_dataset(data: Any) -> bool:
+    """Whether `data` is a dataset of Arrow."""
+    return any(one.__module__.startswith("pyarrow") and one.__name__ == "Dataset" for one in type(data).__mro__)
 
 
 def is_frame(data: Any) -> bool:

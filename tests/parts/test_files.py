@@ -97,7 +97,7 @@ from unirel.criteria.jmi import JMI
 class Slow(JMI, name="slow"):
     def term(self, info, candidates, selected):
         print("step", flush=True)
-        time.sleep(0.5)
+        time.sleep(5)
         return super().term(info, candidates, selected)
 
 selector = BURSelector(Slow(), 3, beta=0, scratch=sys.argv[2])

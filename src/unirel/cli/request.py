@@ -133,7 +133,7 @@ class Request:
         from unirel.parts.cluster import DaskParts, connect
 
         try:
-            connect(self.scheduler)
+            connect(str(self.scheduler))
         except (OSError, ValueError, ImportError) as error:
             raise Failed(f"--scheduler {self.scheduler} cannot be reached: {error}") from None
         return DaskParts.of_files(dataset, str(self.target), without=drop)
