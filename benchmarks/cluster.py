@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -66,8 +67,15 @@ def peak_mebibytes() -> int:
     return int(next(line.split()[1] for line in lines if line.startswith("VmHWM"))) >> 10
 
 
-def timed_search(X: Any, y: Any, n_wanted: int, n_jobs: int | None, scratch: str | None = None) -> dict[str, Any]:
-    """Seconds of the first look, of coding and of the search."""
+def timed_search(
+    X: Any,
+    y: Any,
+    n_wanted: int,
+    n_jobs: int | None,
+    scratch: str | None = None,
+    processor: Callable[[], float] = time.process_time,
+) -> dict[str, Any]:
+    """Seconds of the first look, of coding and of the search, and processor seconds of the search."""
     from unirel.information.base import make_information
     from unirel.options import EstimationOptions, ReadingOptions, SelectionOptions, complete, for_search, part_of
     from unirel.parts.opening import open_table
@@ -81,10 +89,17 @@ def timed_search(X: Any, y: Any, n_wanted: int, n_jobs: int | None, scratch: str
     information = make_information(table, part_of(EstimationOptions, options))
     information.entropy(table.target)  # Dask codes when it is asked
     marks.append(time.perf_counter())
+    started = processor()
     (selection,) = select(table, ["jmi"], [0.0], options)
     marks.append(time.perf_counter())
     look, code, search = np.diff(marks).tolist()
-    return {"look": look, "code": code, "search": search, "order": selection.order.tolist(), "n_rows": table.n_samples}
+    return {
+        "look": look,
+        "code": code,
+        "search": search,
+        "processor": processor() - started,
+        "order": selection.order.tolist(),
+    }
 
 
 def run_streamed(folder: Path, n_wanted: int, n_jobs: int) -> dict[str, Any]:
@@ -112,7 +127,8 @@ def run_on_cluster(folder: Path, n_wanted: int, n_workers: int) -> dict[str, Any
     with LocalCluster(n_workers=n_workers, memory_limit="2GiB", **settings) as cluster, Client(cluster) as client:
         client.run(_warm_up)
         parts = DaskParts.of_files(ds.dataset(folder, format="parquet"), "y")
-        found = timed_search(parts, "y", n_wanted, 1)
+        processor = lambda: sum(client.run(time.process_time).values())  # noqa: E731
+        found = timed_search(parts, "y", n_wanted, 1, processor=processor)
         peaks = [peak_mebibytes(), *client.run(peak_mebibytes).values()]
     return {**found, "peak": peaks, "n_parts": len(parts._parts)}
 
@@ -184,7 +200,7 @@ def measure(size: str, folder: Path, n_wanted: int, workers: list[int], part: in
     write(data, n_rows, n_columns, part)
     cells, runs, orders = cells_of(n_rows, n_columns, n_wanted), [], []
     print(f"\n{n_rows:,} x {n_columns}, jmi, k = {n_wanted}, files of {part:,} rows", flush=True)
-    print(f"{'way':<22}{'look':>9}{'code':>9}{'search':>10}{'ns/cell/core':>14}   peak MiB of each process")
+    print(f"{'way':<22}{'look':>9}{'code':>9}{'search':>10}{'ns/cell/core':>14}{'of processor':>14}   peak MiB of each")
     kinds = [("streamed", 1), *(("dask", n) for n in workers)]
     kinds += [("memory", 1), ("memory", 2)] if memory else []
     seconds = {}
@@ -194,9 +210,9 @@ def measure(size: str, folder: Path, n_wanted: int, workers: list[int], part: in
         seconds[kind, n] = found["search"]
         words = {"dask": f"dask, {n} processes", "streamed": f"streamed, {n} thread"}.get(kind, f"memory, {n} threads")
         times = "".join(f"{found[name]:>7.2f} s" for name in ("look", "code"))
-        per_cell = found["search"] * n / cells * 1e9
+        per_cell = "".join(f"{took / cells * 1e9:>14.3f}" for took in (found["search"] * n, found["processor"]))
         peaks = ", ".join(map(str, found["peak"]))
-        print(f"{words:<22}{times}{found['search']:>8.2f} s{per_cell:>14.3f}   {peaks}", flush=True)
+        print(f"{words:<22}{times}{found['search']:>8.2f} s{per_cell}   {peaks}", flush=True)
         if kind == "dask":
             cost = costs(n_rows, n_columns, n_wanted, found["n_parts"], n)
             runs.append((f"{size}, {found['n_parts']} parts, {n} processes", np.array(cost), found["search"]))

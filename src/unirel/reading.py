@@ -318,6 +318,10 @@ def _narwhals(data: Any, parameter: str) -> Any:
     """A frame or series as narwhals sees it; anything else as it is."""
     if hasattr(data, "collect"):
         raise TypeError(f"{parameter} is lazy ({type(data).__name__}); pass {parameter}.collect()")
+    if is_parted(data):
+        raise TypeError(
+            f"{parameter} is read in parts ({type(data).__name__}), but this takes rows in memory; pass a sample"
+        )
     if isinstance(data, np.ndarray):  # narwhals would search plugins, longer than it takes to read.
         return data
     try:
