@@ -20,8 +20,8 @@ from unirel.options import Kind, Kinds, check_choice
 
 __all__ = [
     *("CONTINUOUS", "DISCRETE", "IGNORED", "KINDS", "UNKNOWN", "Names", "Numbers", "Positions", "Raw", "Source"),
-    *("as_slice", "collected", "find_column", "is_frame", "is_lazy", "kinds_given", "no_infinity", "open_all"),
-    *("open_source", "take_columns", "take_named", "take_rows"),
+    *("as_slice", "collected", "find_column", "is_dataset", "is_frame", "is_lazy", "is_parted", "kinds_given"),
+    *("no_infinity", "open_all", "open_source", "take_columns", "take_named", "take_rows"),
 ]
 
 Family = Literal["number", "boolean", "text", "category"]
@@ -186,6 +186,20 @@ def as_slice(positions: Positions) -> slice | None:
     return None
 
 
+def is_parted(data: Any) -> bool:
+    """Whether the rows are read in parts: a Dask collection or a dataset of Arrow; neither library is imported."""
+    if isinstance(data, np.ndarray | list):
+        return False
+    if callable(getattr(data, "__dask_graph__", None)) and hasattr(data, "to_delayed"):
+        return True
+    return getattr(data, "is_parted", False) is True or is_dataset(data)
+
+
+def is_dataset(data: Any) -> bool:
+    """Whether `data` is a dataset of Arrow."""
+    return any(one.__module__.startswith("pyarrow") and one.__name__ == "Dataset" for one in type(data).__mro__)
+
+
 def is_frame(data: Any) -> bool:
     """Whether `data` is a frame of some library, not an array, a list or a single column."""
     return isinstance(_narwhals(data, "X"), nw.DataFrame)
@@ -319,6 +333,10 @@ def _narwhals(data: Any, parameter: str) -> Any:
     data = collected(data)
     if hasattr(data, "collect"):
         raise TypeError(f"{parameter} is lazy ({type(data).__name__}); pass {parameter}.collect()")
+    if is_parted(data):
+        raise TypeError(
+            f"{parameter} is read in parts ({type(data).__name__}), but this takes rows in memory; pass a sample"
+        )
     if isinstance(data, np.ndarray):  # narwhals would search plugins, longer than it takes to read.
         return data
     try:

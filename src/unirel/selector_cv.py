@@ -144,8 +144,6 @@ class BURSelectorCV(BaseSelector):
         X = self._check_table(X, reset=True)
         options = self._searcher().options()
         table, _ = self._read(X, y, options)
-        if table.is_parted:
-            raise ValueError("cross-validation takes rows in memory; pass a sample, or select with BURSelector")
         betas, sizes = _check_betas(self.betas), self._sizes(table, options)
         trial = _Trial(
             estimator=self.estimator,

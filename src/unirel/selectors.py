@@ -28,8 +28,8 @@ from unirel.options import (
     options_of,
     part_of,
 )
-from unirel.parts.opening import column_names, is_parted, open_table, take_parted, taken_names
-from unirel.reading import collected, is_frame, is_lazy, take_columns, take_named
+from unirel.parts.opening import column_names, open_table, take_parted, taken_names
+from unirel.reading import collected, is_frame, is_lazy, is_parted, take_columns, take_named
 from unirel.results import Ending, Selection
 from unirel.search import select
 from unirel.table import Table
@@ -129,16 +129,17 @@ class BaseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     def _wanted_library(self) -> str:
         return str(getattr(self, "_output_library", None) or get_config()["transform_output"])
 
-    def _check_table(self, X: Any, *, reset: bool, taken: Collection[str] = ()) -> Any:
+    def _note_columns(self, X: Any, taken: Collection[str]) -> None:
+        """Set what scikit-learn sets, for a table in parts; `taken` are columns that are no features."""
+        names = [name for name in column_names(X) if name not in taken]
+        self.n_features_in_ = len(names)
+        if hasattr(X, "columns") or hasattr(X, "schema"):
+            self.feature_names_in_ = np.array(names, object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    def _check_table(self, X: Any, *, reset: bool) -> Any:
         """Check shape and names the way scikit-learn does; what the columns hold is looked at when they are read."""
-        if is_parted(X):
-            names = [name for name in column_names(X) if name not in taken]
-            self.n_features_in_ = len(names)
-            if hasattr(X, "columns") or hasattr(X, "schema"):
-                self.feature_names_in_ = np.array(names, object)
-            elif hasattr(self, "feature_names_in_"):
-                del self.feature_names_in_
-            return X
         if is_frame(X):
             return validate_data(self, X, reset=reset, skip_check_array=True)
         if issparse(X):
@@ -161,7 +162,10 @@ class BaseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
                 DataConversionWarning,
                 stacklevel=3,
             )
-        return open_table(X, y, part_of(ReadingOptions, options), sample_weight)
+        reading = part_of(ReadingOptions, options)
+        if is_parted(X):
+            return open_table(X, y, reading, sample_weight)
+        return Table.from_data(X, y, **reading), sample_weight
 
     def _searcher(self) -> "BURSelector":
         """The selector whose options count."""
@@ -340,7 +344,10 @@ class BURSelector(BaseSelector):
         -------
         self
         """
-        X = self._check_table(collected(X), reset=True, taken=taken_names(X, y, sample_weight))
+        if is_parted(X):
+            self._note_columns(X, taken_names(X, y, sample_weight))
+        else:
+            X = self._check_table(collected(X), reset=True)
         options = self.options()
         ends = end_of(options["max_seconds"])
         with until(ends + READING_SECONDS):

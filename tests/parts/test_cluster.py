@@ -122,7 +122,7 @@ from tests.parts.test_cluster import make_frame
 class Slow(JMI, name="slow"):
     def term(self, info, candidates, selected):
         print("step", flush=True)
-        time.sleep(1)
+        time.sleep(5)
         return super().term(info, candidates, selected)
 
 if __name__ == "__main__":

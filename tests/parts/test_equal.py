@@ -130,6 +130,19 @@ def test_a_boost_of_a_continuous_target_takes_the_same_rows(tmp_path):
     assert_same([found.selection_], [expected.selection_])
 
 
+def test_include_exclude_progress_and_time_are_as_in_memory(tmp_path):
+    frame, steps = make_frame().drop(columns="weight"), []
+    options = {"criteria": "jmi", "betas": 0, "n_features_to_select": 4, "include": ["flag"], "exclude": ["few", "c"]}
+    expected = selection_path(frame.drop(columns="y"), frame["y"], **options)
+    dataset = dataset_of(frame, CUTS["uneven"], tmp_path)
+    found = selection_path(dataset, "y", **options, progress=lambda *step: steps.append(step))
+    assert_same(found, expected)
+    assert steps[:4] == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    stopped = selection_path(dask_of(frame, CUTS["seven"]), "y", **options, max_seconds=0)
+    assert [len(one) for one in stopped] == [0]
+    assert not stopped.selections[0].complete
+
+
 def test_a_dask_array(tmp_path):
     import dask.array as da
 

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import unirel
 from unirel import BURSelector, relevance
 from unirel.cli import main
 from unirel.parts import files as module
@@ -97,7 +98,7 @@ from unirel.criteria.jmi import JMI
 class Slow(JMI, name="slow"):
     def term(self, info, candidates, selected):
         print("step", flush=True)
-        time.sleep(0.5)
+        time.sleep(5)
         return super().term(info, candidates, selected)
 
 selector = BURSelector(Slow(), 3, beta=0, scratch=sys.argv[2])
@@ -185,6 +186,12 @@ def test_what_parts_cannot_do_is_said(data, options, message):
     gaps = [np.nan] * 10 + [1.5] * 40
     with pytest.raises(ValueError, match=message):
         BURSelector(**options).fit(write(data, d=gaps), "y")
+
+
+@pytest.mark.parametrize("function", [unirel.unique_relevance, unirel.redundancy_analysis])
+def test_what_takes_rows_in_memory_refuses_parts(data, function):
+    with pytest.raises(TypeError, match=r"X is read in parts .*, but this takes rows in memory; pass a sample"):
+        function(write(data), np.arange(150) % 2)
 
 
 @pytest.mark.parametrize(

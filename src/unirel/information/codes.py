@@ -27,6 +27,8 @@ MOST_LEVELS = 6
 MOST_PAIRS = 64
 # Packing the fixed side costs as much as counting a few candidates directly.
 _FEWEST_CANDIDATES = 8
+# Rows times candidates that are worth a task of their own.
+_WORK = 2**20
 # Numbers of a block of columns that are coded at a time.
 _BLOCK = 2**20
 
@@ -97,7 +99,9 @@ class CodeSource(Protocol):
     n_levels: NDArray[np.int64]
     n_samples: int
     cells_at_once: int  # of tables that are asked for together
-    columns_at_once: int  # likewise
+
+    def columns_at_once(self, n_candidates: int) -> int:
+        """How many of some candidates are counted together, in a thread or in a step."""
 
     def prepare(self, columns: Columns, rest: Rest | None = None) -> None:
         """Make what counting some columns against the rest needs; called first by whoever counts in threads."""
@@ -131,7 +135,6 @@ class CodeMatrix:
     """
 
     cells_at_once = 2**18  # few enough to stay in the cache of a thread
-    columns_at_once = 2**62
 
     def __init__(self, table: Table, bins: Bins | None, weights: Values | None, n_jobs: int | None) -> None:
         n_levels = table.n_levels.copy()
@@ -206,6 +209,10 @@ class CodeMatrix:
         self._count(candidates, rest, rows, starts, tables)
         return tables, starts
 
+    def columns_at_once(self, n_candidates: int) -> int:
+        """How many of some candidates are counted together, in a thread."""
+        return tasks_of(self.n_samples, n_candidates)
+
     def counts(self, joint: Joint) -> Counts:
         """How many rows, or which weight, each joint level has."""
         return np.bincount(joint.codes, self._weights)
@@ -265,6 +272,11 @@ class CodeMatrix:
                 matrix[self._places[levels]] = self._table.code_block(levels)[0]
             if len(numbers) and self._bins is not None:
                 matrix[self._places[numbers]] = self._bins.codes(numbers, matrix.dtype)
+
+
+def tasks_of(n_samples: int, n_candidates: int) -> int:
+    """How many candidates make a task: an eighth of them, or as many as are worth it."""
+    return max(_WORK // n_samples, -(-n_candidates // 8))
 
 
 def on_grid(weights: Values, largest: float, n_samples: int) -> Values:

@@ -50,8 +50,10 @@ class DiskCodes(CodeMatrix):
         self._hold(*kept.local, n_jobs)
         self._ready[:] = True
         self._kept = kept
-        # About as many columns as have a quarter of a gigabyte of codes.
-        self.columns_at_once = max(1, 2**28 // self.n_samples)
+
+    def columns_at_once(self, n_candidates: int) -> int:
+        """How many of some candidates are counted together: a quarter of a gigabyte of codes at most."""
+        return min(super().columns_at_once(n_candidates), 2**28 // self.n_samples)
 
     def tables(self, candidates: Columns, rest: Rest) -> tuple[Counts, Columns]:
         """Tables of some candidates against the rest, one after the other, and where each of them begins."""
@@ -78,11 +80,14 @@ class PartCodes:
     """
 
     cells_at_once = 2**24  # of tables that travel together
-    columns_at_once = 2**62
 
     def __init__(self, n_levels: NDArray[np.int64], kept: Kept, n_samples: int) -> None:
         self.n_levels, self.n_samples, self._kept = n_levels, n_samples, kept
         self._known: dict[tuple[int, ...], Counts] = {}
+
+    def columns_at_once(self, n_candidates: int) -> int:
+        """All of them: a step is one question to the cluster."""
+        return n_candidates
 
     def prepare(self, columns: Columns, rest: Rest | None = None) -> None:
         """Nothing: the codes were made when they were kept."""

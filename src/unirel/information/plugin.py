@@ -18,8 +18,6 @@ from unirel.parts.table import PartedTable
 from unirel.table import Table
 from unirel.work import map_tasks
 
-# Rows times candidates that are worth a task of their own.
-_WORK = 2**20
 # Cells of a table beyond which it is not counted directly, however many rows there are: it may have to travel.
 _MOST_CELLS = 2**22
 # Whole numbers whose n log n is kept.
@@ -185,8 +183,7 @@ class Plugin(Information):
             sum_tables(tables, starts, n_levels, rest.n_fixed, rest.n_other, self._known, sums[part], used[part])
 
         most = int(self._codes.n_levels[candidates].max(initial=1)) * rest.n_levels
-        size = min(max(_WORK // self.table.n_samples, -(-len(candidates) // 8)), self._codes.columns_at_once)
-        size = max(1, min(size, self._codes.cells_at_once // most))
+        size = max(1, min(self._codes.columns_at_once(len(candidates)), self._codes.cells_at_once // most))
         map_tasks(count, _slices(len(candidates), size), self.options["n_jobs"])
         return sums, used
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unirel.information.bins import Bins
-from unirel.information.codes import CodeMatrix, Joint, Rest
+from unirel.information.codes import CodeMatrix, Joint, Rest, tasks_of
 from unirel.kernels.sparse import count_sparse_tables
 from unirel.reading import Positions
 from unirel.sparse import SparseBlock
@@ -36,7 +36,6 @@ class SparseCodes:
     """
 
     cells_at_once = CodeMatrix.cells_at_once
-    columns_at_once = CodeMatrix.columns_at_once
 
     def __init__(self, table: Table, bins: Bins | None, weights: NDArray[np.float64] | None) -> None:
         self._table, self._bins, self._given_weights = table, bins, weights
@@ -64,6 +63,10 @@ class SparseCodes:
     def tables(self, candidates: Positions, rest: Rest) -> tuple[NDArray[Any], Positions]:
         """Tables of some candidates against the rest, one after the other, and where each of them begins."""
         return self.tables_of_part(candidates, rest, (0, self._table.n_samples))
+
+    def columns_at_once(self, n_candidates: int) -> int:
+        """How many of some candidates are counted together, in a thread."""
+        return tasks_of(self.n_samples, n_candidates)
 
     def counts(self, joint: Joint) -> NDArray[Any]:
         """How many rows, or which weight, each joint level has."""

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
-import numpy as np
-
 from unirel.options import ReadingOptions
 from unirel.parts.table import PartedTable, Parts
-from unirel.reading import Names
+from unirel.reading import Names, is_dataset, is_parted
 from unirel.table import Table
 
-__all__ = ["column_names", "is_parted", "open_table", "take_parted", "taken_names"]
+__all__ = ["column_names", "open_table", "take_parted", "taken_names"]
 
 
 def open_table(X: Any, y: Any, options: ReadingOptions, sample_weight: Any = None) -> tuple[Table, Any]:
@@ -22,16 +20,11 @@ def open_table(X: Any, y: Any, options: ReadingOptions, sample_weight: Any = Non
     return PartedTable.read(_parts_of(X, y, sample_weight), options), None
 
 
-def is_parted(data: Any) -> bool:
-    """Whether the rows are read in parts; neither library is imported for that."""
-    return isinstance(data, Parts) or _is_dask(data) or _is_dataset(data)
-
-
 def column_names(data: Any) -> Sequence[str]:
     """Names of the columns of what is read in parts."""
     if isinstance(data, Parts):
         return data.names[:-1]
-    if _is_dataset(data):
+    if is_dataset(data):
         return list(data.schema.names)
     if hasattr(data, "columns"):
         return list(map(str, data.columns))
@@ -45,14 +38,14 @@ def taken_names(X: Any, *given: Any) -> Collection[str]:
     if not is_parted(X) or isinstance(X, Parts):
         return ()
     names = [one if isinstance(one, str) else getattr(one, "name", None) for one in given]
-    has_names = _is_dataset(X) or hasattr(X, "columns")
+    has_names = is_dataset(X) or hasattr(X, "columns")
     return {name for name in names if isinstance(name, str) and has_names}
 
 
 def take_parted(X: Any, selector: Any) -> Any:
     """The selected columns of what is read in parts, not computed yet: of a dataset a scanner."""
     chosen = selector.get_support(indices=True)
-    if not (_is_dataset(X) or hasattr(X, "columns")):
+    if not (is_dataset(X) or hasattr(X, "columns")):
         if X.shape[1] != selector.n_features_in_:
             raise ValueError(f"X has {X.shape[1]} features, but {selector.n_features_in_} were seen in fit")
         return X[:, chosen]
@@ -63,7 +56,7 @@ def take_parted(X: Any, selector: Any) -> Any:
     missing = [name for name in selected if name not in names]
     if missing:
         raise ValueError(f"X has no column {missing[0]!r}, which was selected in fit")
-    return X.scanner(columns=selected) if _is_dataset(X) else X[selected]
+    return X.scanner(columns=selected) if is_dataset(X) else X[selected]
 
 
 def _parts_of(X: Any, y: Any, sample_weight: Any) -> Parts:
@@ -71,18 +64,10 @@ def _parts_of(X: Any, y: Any, sample_weight: Any) -> Parts:
         return X
     if y is None:
         raise ValueError("unirel requires y to be passed, but the target y is None")
-    if _is_dataset(X):
+    if is_dataset(X):
         from unirel.parts.files import FileParts
 
         return FileParts(X, y, sample_weight)
     from unirel.parts.cluster import DaskParts
 
     return DaskParts.of_collection(X, y, sample_weight, taken_names(X, y, sample_weight))
-
-
-def _is_dask(data: Any) -> bool:
-    return callable(getattr(data, "__dask_graph__", None)) and hasattr(data, "to_delayed") and np.ndim(data) != 0
-
-
-def _is_dataset(data: Any) -> bool:
-    return any(one.__module__.startswith("pyarrow") and one.__name__ == "Dataset" for one in type(data).__mro__)

@@ -56,6 +56,7 @@ class Parts(ABC):
         Whether rows have weights.
     """
 
+    is_parted = True
     names: tuple[str, ...]
     weighted: bool
 

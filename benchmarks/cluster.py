@@ -1,0 +1,254 @@
+"""Selections of tables in parts: streamed from files and on a cluster of processes, and a model of what they cost.
+
+Full sizes: ``python -m benchmarks.cluster --sizes 20000000x100 6400000x631 --folder DIR`` and, for the efficiency of
+processes beside threads, ``python -m benchmarks.cluster --sizes 5000000x100 --memory --folder DIR``.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.optimize import nnls
+
+ROOT = Path(__file__).parents[1]
+N_LEVELS, N_CLASSES = 8, 2
+# Bytes of the cells of one table as it travels.
+TABLE = 8 * N_LEVELS**2 * N_CLASSES
+# What others report, in ns per cell and core: seconds times cores for rows times columns times selected features.
+ANCHORS = {
+    "Spark framework of Ramirez-Gallego et al.: 60 s for a feature of 64 million x 631, 400 cores": 60e9
+    * 400
+    / 64e6
+    / 631,
+    "fast-mRMR-MPI: 60 s for 200 features of 16,000 x 4 million, 768 cores": 60e9 * 768 / 16e3 / 4e6 / 200,
+}
+# Rows, columns, features, partitions, cores: what nobody can run here.
+BEYOND = [
+    ("ECBDL14, 400 cores", 64_000_000, 631, 20, 400, 400),
+    ("10^9 x 1,000, 100 workers of 8 cores", 10**9, 1_000, 20, 800, 800),
+    ("16,000 x 4 million, 768 cores", 16_000, 4_000_000, 200, 16, 768),
+]
+
+
+def write(folder: Path, n_rows: int, n_columns: int, part: int) -> None:
+    """A binned table as Parquet files, unless it is there."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, start in enumerate(range(0, n_rows, part)):
+        path = folder / f"{number:05}.parquet"
+        if path.exists():
+            continue
+        rng = np.random.default_rng(number)
+        size = min(part, n_rows - start)
+        codes = rng.integers(0, N_LEVELS, (n_columns, size), np.int8)
+        y = ((codes[0] + codes[1] >= N_LEVELS) ^ (rng.random(size) < 0.2)).astype(np.int8)
+        table = pa.table({**{f"c{place}": own for place, own in enumerate(codes)}, "y": y})
+        pq.write_table(table, path.with_suffix(".new"), row_group_size=part)
+        path.with_suffix(".new").rename(path)
+
+
+def cells_of(n_rows: int, n_columns: int, n_wanted: int) -> int:
+    """Cells that a search counts: relevance, and in every step all candidates that are left."""
+    return n_rows * (n_columns + sum(n_columns - step for step in range(1, n_wanted)))
+
+
+def peak_mebibytes() -> int:
+    """Largest memory of this process."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return int(next(line.split()[1] for line in lines if line.startswith("VmHWM"))) >> 10
+
+
+def timed_search(
+    X: Any,
+    y: Any,
+    n_wanted: int,
+    n_jobs: int | None,
+    scratch: str | None = None,
+    processor: Callable[[], float] = time.process_time,
+) -> dict[str, Any]:
+    """Seconds of the first look, of coding and of the search, and processor seconds of the search."""
+    from unirel.information.base import make_information
+    from unirel.options import EstimationOptions, ReadingOptions, SelectionOptions, complete, for_search, part_of
+    from unirel.parts.opening import open_table
+    from unirel.search import select
+
+    given = {"n_features_to_select": n_wanted, "n_jobs": n_jobs, "scratch": scratch}
+    options = for_search(complete(SelectionOptions, given, "select"))
+    marks = [time.perf_counter()]
+    table, _ = open_table(X, y, part_of(ReadingOptions, options))
+    marks.append(time.perf_counter())
+    information = make_information(table, part_of(EstimationOptions, options))
+    information.entropy(table.target)  # Dask codes when it is asked
+    marks.append(time.perf_counter())
+    started = processor()
+    (selection,) = select(table, ["jmi"], [0.0], options)
+    marks.append(time.perf_counter())
+    look, code, search = np.diff(marks).tolist()
+    return {
+        "look": look,
+        "code": code,
+        "search": search,
+        "processor": processor() - started,
+        "order": selection.order.tolist(),
+    }
+
+
+def run_streamed(folder: Path, n_wanted: int, n_jobs: int) -> dict[str, Any]:
+    import pyarrow.dataset as ds
+
+    found = timed_search(ds.dataset(folder, format="parquet"), "y", n_wanted, n_jobs, str(folder.parent))
+    return {**found, "peak": [peak_mebibytes()]}
+
+
+def run_in_memory(folder: Path, n_wanted: int, n_jobs: int) -> dict[str, Any]:
+    import pyarrow.dataset as ds
+
+    table = ds.dataset(folder, format="parquet").to_table()
+    found = timed_search(table.drop_columns(["y"]), table.column("y"), n_wanted, n_jobs)
+    return {**found, "peak": [peak_mebibytes()]}
+
+
+def run_on_cluster(folder: Path, n_wanted: int, n_workers: int) -> dict[str, Any]:
+    import pyarrow.dataset as ds
+    from distributed import Client, LocalCluster
+
+    from unirel.parts.cluster import DaskParts
+
+    settings = {"threads_per_worker": 1, "host": "127.0.0.1", "dashboard_address": "127.0.0.1:0"}
+    with LocalCluster(n_workers=n_workers, memory_limit="2GiB", **settings) as cluster, Client(cluster) as client:
+        client.run(_warm_up)
+        parts = DaskParts.of_files(ds.dataset(folder, format="parquet"), "y")
+        processor = lambda: sum(client.run(time.process_time).values())  # noqa: E731
+        found = timed_search(parts, "y", n_wanted, 1, processor=processor)
+        peaks = [peak_mebibytes(), *client.run(peak_mebibytes).values()]
+    return {**found, "peak": peaks, "n_parts": len(parts._parts)}
+
+
+def _warm_up() -> None:
+    """Load what a worker needs, compiled kernels too."""
+    from unirel import BURSelector
+
+    X = np.random.default_rng(0).integers(0, 8, (300, 12))
+    BURSelector("jmi", 2, beta=0, kinds="discrete").fit(X, X[:, 0] > 3)
+
+
+RUNS = {"memory": run_in_memory, "streamed": run_streamed, "dask": run_on_cluster}
+
+
+def in_own_process(kind: str, folder: Path, n_wanted: int, n_workers: int) -> dict[str, Any]:
+    """One run in a process of its own, so that its peak memory is its own."""
+    command = [sys.executable, "-m", "benchmarks.cluster", "--only", kind, "--folder", str(folder)]
+    command += ["-k", str(n_wanted), "--workers", str(n_workers)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"{' '.join(command)} failed:\n{done.stderr[-3000:]}")
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def n_tasks(n_parts: int) -> int:
+    """Tasks of a step: one for each part, and those that add up, eight at a time."""
+    tasks, left = n_parts, n_parts
+    while left > 1:
+        left = -(-left // 8)
+        tasks += left
+    return tasks + 1
+
+
+def costs(n_rows: int, n_columns: int, n_wanted: int, n_parts: int, n_cores: int) -> list[float]:
+    """What a search costs on a cluster, in the units of the model: cells for each core, tasks, bytes that travel."""
+    n_rounds = n_wanted + 3  # relevance, entropies of all columns and of the target, and the steps
+    cells = cells_of(n_rows, n_columns, n_wanted) / min(n_cores, n_parts)
+    return [cells, n_rounds * n_tasks(n_parts), n_rounds * n_parts * n_columns * TABLE / min(n_cores, n_parts)]
+
+
+def report(runs: list[tuple[str, list[float], float]]) -> None:
+    """Fit the model to what was measured on a cluster, and print prediction beside measurement."""
+    units, seconds = np.array([cost for _, cost, _ in runs]), np.array([took for *_, took in runs])
+    # Relative errors count, or the largest run would decide alone.
+    found, _ = nnls(units / seconds[:, None], np.ones(len(seconds)))
+    print("\na model of the search on a cluster: ", end="")
+    print(
+        f"{found[0] * 1e9:.2f} ns per cell and core, {found[1] * 1e3:.2f} ms per task, {found[2] * 1e9:.2f} ns per byte"
+    )
+    print(f"{'case':<48}{'measured':>12}{'predicted':>12}")
+    for case, cost, took in runs:
+        print(f"{case:<48}{took:>10.2f} s{float(cost @ found):>10.2f} s")
+    for case, *size in BEYOND:
+        cost = np.array(costs(*size))
+        dearest = ("counting", "the scheduler", "tables that travel")[int(np.argmax(cost * found))]
+        total = float(cost @ found)
+        print(f"{case:<48}{'-':>12}{total:>10.1f} s, {total / size[2]:.2f} s for a feature; most of it {dearest}")
+    for words, nanoseconds in ANCHORS.items():
+        print(f"{words}: {nanoseconds:.1f} ns per cell and core")
+
+
+def measure(size: str, folder: Path, n_wanted: int, workers: list[int], part: int, memory: bool) -> list[Any]:
+    """Run one size every way, and print it; returns what the model is fitted to."""
+    n_rows, n_columns = map(int, size.split("x"))
+    n_wanted = min(n_wanted, n_columns)
+    data = folder / f"{size}-{part}"
+    write(data, n_rows, n_columns, part)
+    cells, runs, orders = cells_of(n_rows, n_columns, n_wanted), [], []
+    print(f"\n{n_rows:,} x {n_columns}, jmi, k = {n_wanted}, files of {part:,} rows", flush=True)
+    print(f"{'way':<22}{'look':>9}{'code':>9}{'search':>10}{'ns/cell/core':>14}{'of processor':>14}   peak MiB of each")
+    kinds = [("streamed", 1), *(("dask", n) for n in workers)]
+    kinds += [("memory", 1), ("memory", 2)] if memory else []
+    seconds = {}
+    for kind, n in kinds:
+        found = in_own_process(kind, data, n_wanted, n)
+        orders.append(found["order"])
+        seconds[kind, n] = found["search"]
+        words = {"dask": f"dask, {n} processes", "streamed": f"streamed, {n} thread"}.get(kind, f"memory, {n} threads")
+        times = "".join(f"{found[name]:>7.2f} s" for name in ("look", "code"))
+        per_cell = "".join(f"{took / cells * 1e9:>14.3f}" for took in (found["search"] * n, found["processor"]))
+        peaks = ", ".join(map(str, found["peak"]))
+        print(f"{words:<22}{times}{found['search']:>8.2f} s{per_cell}   {peaks}", flush=True)
+        if kind == "dask":
+            cost = costs(n_rows, n_columns, n_wanted, found["n_parts"], n)
+            runs.append((f"{size}, {found['n_parts']} parts, {n} processes", np.array(cost), found["search"]))
+    print("the same features in the same order" if all(one == orders[0] for one in orders) else "THE ORDERS DIFFER")
+    if ("memory", 2) in seconds and ("dask", 2) in seconds:
+        print(f"2 processes reach {seconds['memory', 2] / seconds['dask', 2]:.0%} of the speed of 2 threads in memory")
+    return runs
+
+
+def main(quick: bool = False, arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.cluster", description=__doc__)
+    parser.add_argument("--sizes", nargs="+", default=["200000x50", "1000000x50"], metavar="ROWSxCOLUMNS")
+    parser.add_argument("--folder", type=Path, help="where files are written and kept; a temporary one if not given")
+    parser.add_argument("--workers", nargs="+", type=int, default=[1, 2, 4])
+    parser.add_argument("-k", type=int, default=20, help="features to select")
+    parser.add_argument("--part", type=int, default=500_000, help="rows of a file")
+    parser.add_argument("--memory", action="store_true", help="in memory as well, with 1 and 2 threads")
+    parser.add_argument("--only", choices=RUNS, help=argparse.SUPPRESS)
+    given = parser.parse_args(arguments if arguments is not None else [])
+    if given.only:
+        print(json.dumps(RUNS[given.only](given.folder, given.k, given.workers[0])))
+        return
+    if quick:
+        given.sizes, given.workers, given.k, given.part = ["4000x12"], [1], 4, 1000
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = given.folder or Path(temporary)
+        runs = [
+            run
+            for size in given.sizes
+            for run in measure(size, folder, given.k, given.workers, given.part, given.memory)
+        ]
+        if not quick:
+            # Tables so small that nothing but tasks counts.
+            runs += measure("6400x20", folder, given.k, given.workers[:1], 200, False)
+    report(runs)
+
+
+if __name__ == "__main__":
+    main(arguments=sys.argv[1:])
