@@ -17,7 +17,7 @@ def test_a_copy_could_replace_what_it_repeats(unirel, table):
 
 def test_noise_adds_nothing_and_stands_for_nobody(unirel, table):
     words = " ".join(unirel("explain", table, "noise", "-t", "class", "-k", 2).out.split())
-    assert "It is not seen to add to what the 2 selected features beside it tell" in words
+    assert "It is not seen to add to what the 2 selected features tell" in words
     assert "there is none that it could stand for" in words
 
 

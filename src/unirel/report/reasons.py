@@ -259,7 +259,8 @@ def explanation_in_words(found: Explanation, selection: Selection, table: Table,
     said = [f"{name} tells {found.relevance:.2f}{of} about '{target}' by itself ({place}); it {chosen}."]
     if not found.names:
         return said
-    who = f"the {len(found.names)} selected features beside it" if len(found.names) > 1 else quoted(found.names[0])
+    other = "" if found.step is None else "other "
+    who = f"the {len(found.names)} {other}selected features" if len(found.names) > 1 else quoted(found.names[0])
     gain = found.with_all - found.alone
     if gain >= max(_LEAST_GAIN, LITTLE * found.alone):
         said.append(f"Beside {who} it adds {gain:.2f} nats: {found.with_all:.2f} instead of {found.alone:.2f}.")
