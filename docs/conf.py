@@ -82,6 +82,11 @@ GROUPS = {
         "irrelevance": "what is left uncertain in each column once the target is known",
         "redundancy_analysis": "which of the selected features could go without loss",
     },
+    "How sure": {
+        "relevance_test": "whether a column tells more than chance would",
+        "conditional_test": "whether it tells anything once others are known",
+        "selection_stability": "how often features are selected from other rows",
+    },
     "Look and share": {
         "report.Report": "a selection as one page to look at and to send",
         "report.Origin": "where the data of a report come from",
