@@ -13,12 +13,6 @@ from unirel.table import Table
 LINE = "interrupted before there was anything to print"
 
 
-@pytest.fixture(autouse=True)
-def patient(monkeypatch):
-    """A busy machine must not end the tests."""
-    monkeypatch.setattr("unirel.cli.interrupts._PATIENCE", 600)
-
-
 def interrupt_and_swallow():
     """What compiled code does that imports something, such as a conversion to numpy."""
     try:

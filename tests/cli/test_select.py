@@ -222,12 +222,12 @@ def test_an_unknown_accuracy_is_refused(unirel):
 
 
 def test_no_time_left_for_accuracy(unirel, table, tmp_path, monkeypatch):
-    from unirel.cli import select
+    from unirel.work import OutOfTime
 
-    def out_of_time(done, total):
-        raise TimeoutError
+    def out_of_time(*_):
+        raise OutOfTime
 
-    monkeypatch.setattr(select, "_until", lambda *_: out_of_time)
+    monkeypatch.setattr("unirel.report.accuracy.measure_accuracy", out_of_time)
     options = ["-k", 2, "--max-seconds", 1000, "--report", tmp_path / "page.html", "--accuracy", "knn"]
     done = unirel("select", table, "-t", "class", *options)
     assert done.code == 0

@@ -53,7 +53,7 @@ class DiskCodes(CodeMatrix):
 
     def columns_at_once(self, n_candidates: int) -> int:
         """How many of some candidates are counted together: a quarter of a gigabyte of codes at most."""
-        return min(super().columns_at_once(n_candidates), 2**28 // self.n_samples)
+        return int(min(super().columns_at_once(n_candidates), 2**28 // self.n_samples))
 
     def tables(self, candidates: Columns, rest: Rest) -> tuple[Counts, Columns]:
         """Tables of some candidates against the rest, one after the other, and where each of them begins."""
