@@ -9,7 +9,7 @@ import matplotlib
 from matplotlib import pyplot
 from sklearn.datasets import load_iris
 
-from unirel import relevance_test, selection_path
+from unirel import relevance, relevance_test, selection_path
 from unirel.plotting import (
     AccuracyDisplay,
     BetaPathDisplay,
@@ -251,3 +251,14 @@ def test_no_name_covers_another(long_path, kind):
     from matplotlib import pyplot
 
     pyplot.close(display.figure_)
+
+
+def test_relevance_is_drawn_with_its_interval():
+    X, y = load_iris(return_X_y=True)
+    selection = selection_path(X, y, criteria="jmi", betas=0.1, n_features_to_select=2).selection("jmi", 0.1)
+    estimate = relevance(X, y, estimator="binned", interval=0.95)
+    display = RelevanceDisplay(selection, interval=estimate).plot()
+    draw(display)
+    lines = display.ax_.collections[0]
+    ends = np.array([segment[:, 0] for segment in lines.get_segments()])
+    np.testing.assert_array_equal(ends, np.column_stack([estimate.low, estimate.high]))
