@@ -45,6 +45,10 @@ for title, chosen in [("F ranking", by_rank), ("BURSelector", selected)]:
 # Each row is a gene, each column a patient. On the left, one story is told again and
 # again. On the right it has three parts. A gene of noise is among them as well: of
 # 5,000 some look useful on 72 patients, whatever one does.
+#
+# This draw is a clear one. Of ten that were tried, with these effects and weaker ones,
+# the ranking mixed pathways in some, and the selection took one or more genes of noise
+# among its first eight in all of them.
 
 LETTERS = {-1: "noise", 0: "A", 1: "B", 2: "C", 3: "D", 4: "E", 5: "F"}
 patients = np.lexsort((genes[:, by_rank[0]], disease))
