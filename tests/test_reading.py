@@ -67,10 +67,14 @@ def scale_slowly(values):
         return np.where(np.isnan(numbers), numbers, 0.0)
     largest = np.abs(present).max()
     if largest < 1e-100:
-        numbers, present = numbers / largest, present / largest
-    centred = present - present.sum() / len(present)
+        power = 2.0 ** math.frexp(largest)[1]
+        numbers, present = numbers / power, present / power
+    present = np.sort(present)
+    middle = present[(len(present) - 1) // 2]
+    centred = present - middle
+    centred = centred - centred.sum() / len(present)
     deviation = np.sqrt((centred * centred).sum() / len(present))
-    return (numbers - present.sum() / len(present)) / (deviation if deviation > 0 else 1)
+    return (numbers - middle) / (deviation if deviation > 0 else 1)
 
 
 def assert_as_slowly(table, columns):

@@ -227,7 +227,8 @@ def _told(information: KNN, columns: Columns) -> Values:
 
 def _numbers_rows(table: Table, feature: int) -> bool:
     """Whether a column holds whole numbers, all different, as an identifier does."""
-    if not table.continuous[feature] or table.has_missing[feature] or table.n_samples < 50 or table.is_sparse:
+    elsewhere = table.is_sparse or table.is_parted
+    if elsewhere or not table.continuous[feature] or table.has_missing[feature] or table.n_samples < 50:
         return False
     values = table.continuous_block([feature])[0]
     return bool((values == np.round(values)).all()) and len(np.unique(values)) == table.n_samples

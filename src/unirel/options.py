@@ -49,7 +49,7 @@ def check_whole_number(
     """Refuse what is not a whole number from `lowest` on."""
     if not isinstance(value, Integral) or isinstance(value, bool) or not lowest <= int(value) <= highest:
         other = f"{or_name!r} or " if or_name else ""
-        until = "on" if highest == float("inf") else f"to {highest:,}"
+        until = f"to {highest:,}" if isinstance(value, Integral) and int(value) > highest else "on"
         raise ValueError(f"{parameter}={value!r} must be {other}a whole number from {lowest} {until}")
     return int(value)
 

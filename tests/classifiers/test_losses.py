@@ -213,7 +213,7 @@ def test_design_matrix(rng):
     assert [own.tolist() for own in places] == [[0, 1], [2, 3, 4, 5], [6], [7], [8], [], []]
     missing = frame["size"].isna().to_numpy()
     assert_array_equal(matrix[:, 1], missing)
-    assert_allclose(matrix[missing, 0], 0, atol=1e-12)
+    assert_allclose(matrix[missing, 0], matrix[~missing, 0].mean(), atol=1e-12)
     assert_allclose(matrix[~missing, 0], table.values[0, ~missing])
     assert_array_equal(matrix[:, 2:6].sum(axis=1), 1)
     assert_array_equal(matrix[:, 5], frame["colour"].isna())

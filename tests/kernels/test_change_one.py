@@ -6,8 +6,8 @@ from numpy.testing import assert_allclose
 from reference import FAR, MISMATCH, encoded_columns, encoded_distances, ksg_terms, ross_terms
 from scipy.special import digamma
 
-from unirel.information.geometry import line_of
-from unirel.kernels.change_one import add_one_to_line, change_one_in_classes, make_room, side_by_side
+from unirel.information.geometry import line_of, make_room, side_by_side
+from unirel.kernels.change_one import add_one_to_line, change_one_in_classes
 
 BLOCKS = {"line": [0], "ties": [1, 5], "levels": [3], "gaps": [4, 3, 4], "equal": [2, 2], "all": list(range(7))}
 

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from reference import from_python
 
+from unirel.information.base import known_n_log_n
 from unirel.kernels import counts
 from unirel.kernels.bitsets import Sets, count_tables_by_bits, pack_sets
 from unirel.kernels.counts import (
     count_tables,
     count_weighted_tables,
-    known_n_log_n,
     sum_groups,
     sum_n_log_n,
     sum_tables,

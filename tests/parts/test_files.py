@@ -176,7 +176,7 @@ def test_a_level_that_only_one_file_has_is_known(data):
         ({"estimator": "knn"}, "X is in parts, on disk or on a cluster"),
         ({"unique_relevance": "ksg"}, "X is in parts, on disk or on a cluster"),
         ({"binning": "mdl"}, "binning='mdl' looks at all values in order"),
-        ({"n_features_to_select": "auto"}, "shuffles columns across all rows"),
+        ({"n_features_to_select": "auto"}, "permutes the target across all rows"),
         ({"kinds": {"nothing": "discrete"}}, "there is no column 'nothing'"),
         ({"missing": "error"}, "missing='error', but there are missing values"),
     ],

@@ -30,7 +30,7 @@ MaxFeatures = Annotated[int, typer.Option("--max-features", min=1, help="Feature
 Tolerance = Annotated[float, typer.Option("--tolerance", min=0.0, help="What counts as no loss, in nats.")]
 
 
-@takes(SelectorOptions, without=["n_features_to_select", "max_seconds", "random_state"], criterion="gsa")
+@takes(SelectorOptions, without=["n_features_to_select", "alpha", "max_seconds", "random_state"], criterion="gsa")
 def command(
     request: Request,
     order: Order = None,

@@ -113,6 +113,7 @@ def run(request: Request, printing: Printing, files: Files, options: dict[str, A
     with messages.catching_warnings(), until(ends):
         with until(ends + READING_SECONDS):
             table = given.read()
+        interrupts.stop_if_pending()
         if table.is_parted and accuracy is not None:
             raise BadInput("--accuracy needs all rows in memory; measure it on a sample, in a file of its own")
         if accuracy is not None:

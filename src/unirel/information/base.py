@@ -45,6 +45,12 @@ def n_log_n(counts: NDArray[np.integer]) -> Values:
     return np.asarray(counts * np.log(np.maximum(counts, 1)))
 
 
+def known_n_log_n(size: int) -> Values:
+    """N log n of the whole numbers below `size`, to be looked up."""
+    numbers = np.arange(size)
+    return np.asarray(numbers * np.log(np.maximum(numbers, 1)))
+
+
 def entropy_of(counts: NDArray[np.integer]) -> float:
     """Plug-in entropy of the levels of a column, from how often each occurs."""
     n_samples = counts.sum()

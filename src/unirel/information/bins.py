@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unirel.information.base import Columns, Values
+from unirel.information.base import Columns, Values, known_n_log_n
 from unirel.kernels.bins import description_edges, find_bins, frequency_edges, width_edges
-from unirel.kernels.counts import known_n_log_n
 from unirel.options import BINNINGS, Binning, check_choice, check_whole_number
 from unirel.table import Table
 from unirel.work import map_tasks

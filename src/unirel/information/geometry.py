@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import digamma
 
 from unirel.information.base import Block, Changes, Values
+from unirel.kernels.change_one import LANES, N_BUCKETS, Lanes, Order, Room
 from unirel.kernels.line import Line
 from unirel.kernels.metric import CHEBYSHEV, EUCLIDEAN, MANHATTAN, Ball
 from unirel.kernels.plane import Strips, cut_strips
@@ -135,6 +136,26 @@ def make_strips(fixed: Columns, labels: NDArray[np.int32], n_groups: int, n_neig
     strip_of = np.empty(len(fixed), np.int32)
     strip_of[order] = np.repeat(np.arange(len(starts) - 1, dtype=np.int32), np.diff(starts))
     return Strips(strip_of, starts, values[starts[:-1]], values[starts[1:] - 1], firsts)
+
+
+def make_room(n_samples: int, n_neighbors: int) -> Room:
+    """Room for one thread."""
+    least, extra, *ordered = np.empty((5, n_samples))
+    order = Order(np.empty(n_samples, np.int32), *ordered)
+    pairs = np.empty((3, 2, LANES))
+    lanes = Lanes(np.empty((n_neighbors + 1, LANES)), *pairs, *np.empty((2, LANES)))
+    return Room(least, extra, order, np.empty(2 * N_BUCKETS + 1, np.int64), lanes)
+
+
+def side_by_side(columns: Columns) -> Columns:
+    """Columns of an array with a row for every row of the data: a group of zeros, which changes nothing, and then them.
+
+    Zeros fill up the last group too.
+    """
+    n_columns, n_samples = columns.shape
+    result = np.zeros((n_samples, LANES - (-n_columns // LANES) * LANES), columns.dtype)
+    result[:, LANES : LANES + n_columns] = columns.T
+    return result
 
 
 def _standard_error(change: Values, square: Values, n_rows: int) -> Values:

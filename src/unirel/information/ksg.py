@@ -4,8 +4,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unirel.information.base import Block, Changes, Values
-from unirel.information.geometry import Columns, Geometry, Rows, line_of, make_strips, sorted_by
-from unirel.kernels.change_one import add_one_to_line, make_room, side_by_side
+from unirel.information.geometry import (
+    Columns,
+    Geometry,
+    Rows,
+    line_of,
+    make_room,
+    make_strips,
+    side_by_side,
+    sorted_by,
+)
+from unirel.kernels.change_one import add_one_to_line
 from unirel.kernels.drop_one import drop_one_from_line
 from unirel.kernels.line import Line
 from unirel.kernels.plane import ksg_in_plane

@@ -7,12 +7,12 @@ from typing import NamedTuple, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unirel.information.base import Block, Columns, Information, Values
+from unirel.information.base import Block, Columns, Information, Values, known_n_log_n
 from unirel.information.bins import Bins
 from unirel.information.codes import CodeMatrix, Codes, CodeSource, Joint, Rest, on_grid
 from unirel.information.part_codes import Cuts, open_parts
 from unirel.information.sparse_codes import SparseCodes
-from unirel.kernels.counts import known_n_log_n, sum_groups, sum_n_log_n, sum_tables
+from unirel.kernels.counts import sum_groups, sum_n_log_n, sum_tables
 from unirel.options import EstimationOptions
 from unirel.parts.table import PartedTable
 from unirel.table import Table

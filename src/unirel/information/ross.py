@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unirel.information.base import Block, Changes, Values
-from unirel.information.geometry import Columns, Geometry, Rows, make_strips, sorted_by
-from unirel.kernels.change_one import change_one_in_classes, make_room, side_by_side
+from unirel.information.geometry import Columns, Geometry, Rows, make_room, make_strips, side_by_side, sorted_by
+from unirel.kernels.change_one import change_one_in_classes
 from unirel.kernels.drop_one import drop_one_from_classes
 from unirel.kernels.line import Classes, ross_on_line
 from unirel.kernels.permutations import MARGIN, ross_of_labellings

@@ -20,7 +20,7 @@ LANES = 64
 # Buckets are steps of the leading bits of a distance, 64 to an octave: as fine for a few near points as for many far
 # ones. There are enough for 32 octaves below the largest distance; what is nearer still shares the first bucket.
 _SHIFT = 46
-_N_BUCKETS = 2048
+N_BUCKETS = 2048
 
 
 class Order(NamedTuple):
@@ -61,26 +61,6 @@ class Room(NamedTuple):
     lanes: Lanes
 
 
-def make_room(n_samples: int, n_neighbors: int) -> Room:
-    """Room for one thread."""
-    least, extra, *ordered = np.empty((5, n_samples))
-    order = Order(np.empty(n_samples, np.int32), *ordered)
-    pairs = np.empty((3, 2, LANES))
-    lanes = Lanes(np.empty((n_neighbors + 1, LANES)), *pairs, *np.empty((2, LANES)))
-    return Room(least, extra, order, np.empty(2 * _N_BUCKETS + 1, np.int64), lanes)
-
-
-def side_by_side(columns: NDArray[Any]) -> NDArray[Any]:
-    """Columns of an array with a row for every row of the data: a group of zeros, which changes nothing, and then them.
-
-    Zeros fill up the last group too.
-    """
-    n_columns, n_samples = columns.shape
-    result = np.zeros((n_samples, LANES - (-n_columns // LANES) * LANES), columns.dtype)
-    result[:, LANES : LANES + n_columns] = columns.T
-    return result
-
-
 @inner
 def _measure_least(block: Floats, row: int, leaving: bool, ball: Ball, room: Room) -> None:
     """Distances from `row`, and if a column is to leave them, what its farthest column adds to each."""
@@ -109,22 +89,22 @@ def _put_in_order(begin: int, end: int, row: int, room: Room) -> None:
     bits = room.least.view(np.int64)  # the bits of positive numbers are in the order of the numbers
     floor_bits = room.order.floors.view(np.int64)
     starts = room.starts
-    highest = _N_BUCKETS - 1
+    highest = N_BUCKETS - 1
     for point in range(bits.shape[0]):
         highest = max(highest, bits[point] >> _SHIFT)
-    base = highest - _N_BUCKETS + 1
+    base = highest - N_BUCKETS + 1
     for bucket in range(starts.shape[0]):
         starts[bucket] = 0
     # Twice over all points: first how many are in each bucket, then, where each bucket begins, who.
     for point in range(bits.shape[0]):
-        bucket = max(0, (bits[point] >> _SHIFT) - base) + (0 if begin <= point < end else _N_BUCKETS)
+        bucket = max(0, (bits[point] >> _SHIFT) - base) + (0 if begin <= point < end else N_BUCKETS)
         starts[bucket + 1] += point != row
-    for bucket in range(2 * _N_BUCKETS):
+    for bucket in range(2 * N_BUCKETS):
         starts[bucket + 1] += starts[bucket]
     for point in range(bits.shape[0]):
         if point != row:
             step = max(0, (bits[point] >> _SHIFT) - base)
-            bucket = step + (0 if begin <= point < end else _N_BUCKETS)
+            bucket = step + (0 if begin <= point < end else N_BUCKETS)
             slot = starts[bucket]
             starts[bucket] = slot + 1
             room.order.points[slot] = point

@@ -59,12 +59,6 @@ def count_weighted_tables(
             table[np.uint64(column[row]) * n_cells + np.uint64(cells[row])] += own[row]
 
 
-def known_n_log_n(size: int) -> Floats:
-    """N log n of the whole numbers below `size`, to be looked up."""
-    numbers = np.arange(size)
-    return numbers * np.log(np.maximum(numbers, 1))
-
-
 @inner
 def n_log_n(number: float, known: Floats) -> float:
     """N log n, 0 for 0: looked up where it is known, so that a whole weight and a count give the same bits."""
