@@ -1,6 +1,7 @@
 """Fixtures every test may use."""
 
 import os
+import signal
 from pathlib import Path
 
 import hypothesis
@@ -10,6 +11,10 @@ import pytest
 hypothesis.settings.register_profile("quick", deadline=None, derandomize=True, max_examples=40)
 hypothesis.settings.register_profile("thorough", deadline=None, max_examples=1000)
 hypothesis.settings.load_profile(os.environ.get("UNIREL_HYPOTHESIS", "quick"))
+
+# What a shell starts in the background ignores Ctrl-C, and hands that down. Tests send it all the same.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _numpy_frame(columns):

@@ -90,7 +90,9 @@ def test_equals_refitting_from_scratch(rng, name):
     assert_allclose(losses_without_each(table, name), refit_each(table, CLASSIFIERS[name]), **CLOSE)
 
 
-@pytest.mark.parametrize("name", CLASSIFIERS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] if name in ("svm", "rf") else []) for name in CLASSIFIERS]
+)
 def test_order_of_all_sonar_features_is_that_of_refitting(name, data_home):
     # A forest of fewer trees, because two times 300 of them are grown.
     estimator = clone(CLASSIFIERS[name]).set_params(n_estimators=10) if name == "rf" else CLASSIFIERS[name]

@@ -125,7 +125,7 @@ def _can_go(pair: tuple[int, int], selection: Selection, analysis: Analysis) -> 
     joint = np.nan if analysis.together is None else analysis.together[1]
     if np.isnan(analysis.lost[less]) or np.isnan(joint) or not is_credible(selection, joint):
         return ""
-    lost = max(0.0, float(analysis.lost[less]))
+    lost = min(max(0.0, float(analysis.lost[less])), float(joint))
     left = f"{joint - lost:.2f} of {joint:.2f} nats about the target"
     others, tell = ("the other", "tells") if len(selection) == 2 else ("the others", "tell")
     if lost <= LITTLE * joint:
