@@ -169,7 +169,7 @@ def relevance(
 
     def finish(ends: NDArray[np.float64]) -> NDArray[np.float64]:
         bounded = information.bounded_pairs(ends, table.features, table.target) if clip else ends
-        return _one_per_feature(table, bounded)
+        return one_per_feature(table, bounded)
 
     if interval is None:
         return finish(values)
@@ -231,15 +231,15 @@ def conditional_relevance(
     >>> conditional_relevance(*load_iris(return_X_y=True), given=[2]).round(2)
     array([0.01, 0.  , 0.  , 0.04])
     """
-    named = _names_columns(given)
+    named = names_columns(given)
     information = _open(X, y, options, "conditional_relevance", None if named else given)
     table = information.table
-    known = _known_columns(table, given) if named else table.given.tolist()
+    known = known_columns(table, given) if named else table.given.tolist()
     values = np.zeros(len(table.features))
     for position, feature in enumerate(table.features):
         if feature not in known:
             values[position] = information.conditional([feature], [table.target], known)
-    return _one_per_feature(table, information.bounded_pairs(values, table.features, table.target) if clip else values)
+    return one_per_feature(table, information.bounded_pairs(values, table.features, table.target) if clip else values)
 
 
 @documented(MeasureOptions)
@@ -278,7 +278,7 @@ def irrelevance(
     table = information.table
     values = information.bounded_pairs(information.relevance(table.features), table.features, table.target)
     entropies = [information.entropy(feature) for feature in table.features]
-    return _one_per_feature(table, np.array(entropies) - values)
+    return one_per_feature(table, np.array(entropies) - values)
 
 
 def _open(X: Any, y: Any, options: MeasureOptions, owner: str, conditional_on: Any = None) -> Information:
@@ -292,20 +292,20 @@ def _open(X: Any, y: Any, options: MeasureOptions, owner: str, conditional_on: A
     return make_information(table, part_of(EstimationOptions, chosen))
 
 
-def _one_per_feature(table: Table, values: NDArray[np.float64]) -> NDArray[np.float64]:
+def one_per_feature(table: Table, values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Spread values of the features in use over all features; ignored ones get NaN."""
     result = np.full(table.n_features, np.nan)
     result[table.features] = values
     return result
 
 
-def _names_columns(given: Any) -> bool:
+def names_columns(given: Any) -> bool:
     """Whether `given` names columns of X: a name, a position, or a list of them. An array is a column itself."""
     if isinstance(given, str | int | np.integer):
         return True
     return isinstance(given, list | tuple) and all(isinstance(one, str | int | np.integer) for one in given)
 
 
-def _known_columns(table: Table, given: Any) -> list[int]:
+def known_columns(table: Table, given: Any) -> list[int]:
     """Positions of the named columns, each once; ignored ones say nothing."""
     return [position for position in dict.fromkeys(table.positions(given)) if position in table.features]

@@ -191,6 +191,7 @@ class Selection:
 
 
 def _plotting(name: str) -> Any:
+    # Figures read results, so results only name them when somebody asks.
     return getattr(import_module("unirel.plotting"), name)
 
 
@@ -474,8 +475,7 @@ class RelevanceTest:
 
     def plot(self, ax: Any = None, **options: Any) -> Any:
         """Draw the features by how much they tell, see `unirel.plotting.SignificanceDisplay`."""
-        # Figures read results, so that results can name figures only.
-        return import_module("unirel.plotting").SignificanceDisplay(self).plot(ax, **options)
+        return _plotting("SignificanceDisplay")(self).plot(ax, **options)
 
     def _columns(self) -> dict[str, list[Any]]:
         return {
@@ -753,8 +753,7 @@ class Stability:
 
     def plot(self, ax: Any = None) -> Any:
         """Draw how often each feature is selected; returns a `StabilityDisplay`."""
-        # Figures know results, not the other way round.
-        return import_module("unirel.plotting").StabilityDisplay(self).plot(ax)
+        return _plotting("StabilityDisplay")(self).plot(ax)
 
     def _columns(self) -> dict[str, list[Any]]:
         order = self.order

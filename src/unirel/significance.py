@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from unirel.errors import UnirelWarning
 from unirel.information.base import Block, Columns, Information, Values, make_information
-from unirel.measures import _known_columns, _names_columns, _one_per_feature
+from unirel.measures import known_columns, names_columns, one_per_feature
 from unirel.options import (
     EstimationOptions,
     ReadingOptions,
@@ -151,10 +151,10 @@ def conditional_test(
     """
     chosen = complete(SignificanceOptions, options, "conditional_test")
     check_whole_number("group_size", group_size, 2)
-    named = _names_columns(given)
+    named = names_columns(given)
     table = Table.from_data(X, y, conditional_on=None if named else given, **part_of(ReadingOptions, chosen))
     information = make_information(table, part_of(EstimationOptions, chosen))
-    known = np.array(_known_columns(table, given), np.intp) if named else table.given
+    known = np.array(known_columns(table, given), np.intp) if named else table.given
     groups = _neighborhoods(table, known, group_size)
     if groups.max() + 1 == table.n_samples:
         raise ValueError("given has different levels in every row, so nothing can be shuffled; give fewer columns")
@@ -191,7 +191,7 @@ def _test(
         _warn_of_few(tally, adjusted[permuted], len(columns), finished)
 
     def spread(values: Any, fill: float = np.nan) -> Any:
-        return _one_per_feature(table, _fill(table.features, columns, values, fill))
+        return one_per_feature(table, _fill(table.features, columns, values, fill))
 
     return RelevanceTest(
         spread(information.bounded_pairs(observed, columns, table.target), 0.0),
