@@ -70,6 +70,13 @@ MADE: dict[str, tuple[str, Callable[[], Table]]] = {
         "numbers",
         lambda: sklearn_datasets.make_regression(300, 100, n_informative=10, noise=30.0, random_state=5),
     ),
+    "friedman 1, 200 x 200": ("numbers", lambda: sklearn_datasets.make_friedman1(200, 200, noise=1.0, random_state=6)),
+    "low rank, 400 x 80": (
+        "numbers",
+        lambda: sklearn_datasets.make_regression(
+            400, 80, n_informative=8, effective_rank=15, noise=2, random_state=7
+        ),
+    ),
 }
 BUILT_IN = {"breast_cancer": "classes", "wine": "classes", "digits": "classes", "diabetes": "numbers"}
 
@@ -163,7 +170,9 @@ def groups_of(names: list[str]) -> dict[str, list[str]]:
     paper = [name for name in names if name in PAPER]
     built_in = [name for name in names if name in BUILT_IN]
     made = [name for name in names if name in MADE]
+    numbers = [name for name in names if MADE.get(name, ("",))[0] == "numbers" or BUILT_IN.get(name) == "numbers"]
     groups = {"the paper's (had a part in the choice)": paper, "scikit-learn's": built_in, "made (no part)": made}
+    groups["continuous targets (of the two above)"] = numbers
     return {title: group for title, group in (groups | {"all": names}).items() if group}
 
 

@@ -48,7 +48,6 @@ def ours(**parameters: Any) -> Order:
     return order
 
 
-@only("classes", "numbers", most_columns=130)
 def ours_by_validation(X: np.ndarray, y: np.ndarray, n_features: int, kind: str) -> Any:
     """The default with its weight chosen by cross-validation of nearest neighbours."""
     model = KNeighborsClassifier(5) if kind == "classes" else KNeighborsRegressor(5)
@@ -93,7 +92,6 @@ def lasso(X: np.ndarray, y: np.ndarray, n_features: int, kind: str) -> Any:
     return np.lexsort((-weight, entered))[:n_features]
 
 
-@only("classes", "numbers", most_columns=700)
 def mrmr_selection(X: np.ndarray, y: np.ndarray, n_features: int, kind: str) -> Any:
     """F statistic over correlation, by the package mrmr-selection."""
     import mrmr
@@ -104,7 +102,7 @@ def mrmr_selection(X: np.ndarray, y: np.ndarray, n_features: int, kind: str) -> 
     return select(frame, pd.Series(y), K=n_features, show_progress=False, n_jobs=1)
 
 
-@only("classes", "numbers", most_columns=40)
+@only("classes", "numbers", most_columns=130)
 def feature_engine(X: np.ndarray, y: np.ndarray, n_features: int, kind: str) -> Any:
     """F statistic over correlation, by the package feature-engine, which tells sets, so one fit for each size."""
     import pandas as pd
@@ -118,7 +116,7 @@ def feature_engine(X: np.ndarray, y: np.ndarray, n_features: int, kind: str) -> 
     return order
 
 
-@only("classes", most_columns=40)
+@only("classes")
 def boruta(X: np.ndarray, y: np.ndarray, n_features: int, kind: str) -> Any:
     """By the ranks of the package Boruta, then by importance."""
     from boruta import BorutaPy
@@ -157,9 +155,7 @@ OURS: dict[str, Order] = {
     "the paper's (UR given all others, 0.1)": ours(**PAPERS),
 }
 PEERS: dict[str, Order] = {
-    "scikit-learn: MI ranking": only("classes", "numbers", most_columns=700)(
-        ranked(_seeded(mutual_info_classif), _seeded(mutual_info_regression))
-    ),
+    "scikit-learn: MI ranking": ranked(_seeded(mutual_info_classif), _seeded(mutual_info_regression)),
     "scikit-learn: F ranking": ranked(lambda X, y: f_classif(X, y)[0], lambda X, y: f_regression(X, y)[0]),
     "scikit-learn: lasso path": lasso,
     "scikit-learn: forest importance": forest,
