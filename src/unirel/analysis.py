@@ -11,8 +11,8 @@ from unirel.information.base import Information, Memo, make_information
 from unirel.information.knn import KNN
 from unirel.options import EstimationOptions
 from unirel.results import Analysis, Explanation, Group, Selection, Surroundings
+from unirel.sampling import sample_table
 from unirel.table import Table
-from unirel.unique import sample_table
 
 Values = NDArray[np.float64]
 Columns = NDArray[np.intp]

@@ -4,7 +4,7 @@ What is selected is summarised in a column of few levels, which keeps what the s
 If a candidate adds nothing, the target may be permuted among rows that are alike in what is selected, and nobody would
 notice. That is done many times, for all candidates at once; a candidate adds something if chance does as well, with any
 of the candidates, in a share of at most `alpha` of the permutations. With nothing selected all rows are alike, and the
-test is exact.
+test is exact. Of a table of very many rows a sample is looked at.
 """
 
 from collections.abc import Sequence
@@ -17,6 +17,8 @@ from scipy.special import ndtri
 from unirel.information.base import Columns, Values, n_log_n
 from unirel.information.binned import Binned
 from unirel.information.codes import Joint
+from unirel.parts.table import PartedTable
+from unirel.sampling import sample_table
 from unirel.table import Table, average_ranks
 from unirel.work import map_tasks
 
@@ -24,6 +26,8 @@ from unirel.work import map_tasks
 _PERMUTATIONS, _PASSING = 99, 5
 # Rows for each pair of a level of the summary and a level of the newest feature, and most levels of each.
 _ROWS, _MOST_LEVELS = 8, 24
+# Rows that are looked at: at most the first, fewer if their values are more than the second, but never below the third.
+_MOST_ROWS, _MOST_VALUES, _FEWEST_ROWS = 20_000, 2**25, 2_000
 # Rows of a block in which the target is permuted, where rows of one level are not all alike.
 _BLOCK = 10
 
@@ -56,11 +60,8 @@ class Evidence:
         n_jobs: int | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> None:
-        if table.is_parted:
-            raise ValueError(
-                "n_features_to_select='auto' permutes the target across all rows, but X is in parts; pass a number"
-            )
         self._candidates, self._alpha, self._n_jobs = candidates, alpha, n_jobs
+        table, self._positions = _few_rows(table, sample_weight is not None, random_state)
         self._counts = Binned(table, sample_weight=sample_weight, n_bins="auto")
         weights = np.ones(table.n_samples) if sample_weight is None else np.asarray(sample_weight, np.float64)
         self._rows = np.flatnonzero(weights > 0)  # others are as good as not there
@@ -74,14 +75,16 @@ class Evidence:
 
     def adding(self, selected: Columns) -> Columns:
         """Candidates that add something to the selected features, those included."""
-        key = tuple(selected.tolist())
+        key = tuple(self._positions[selected].tolist())
         if key not in self._known:
-            self._known[key] = self._test(key, np.setdiff1d(self._candidates, selected))
+            candidates = np.setdiff1d(self._candidates, selected)
+            self._known[key] = candidates[self._passing(key, self._positions[candidates])]
         return self._known[key]
 
-    def _test(self, selected: tuple[int, ...], candidates: Columns) -> Columns:
+    def _passing(self, selected: tuple[int, ...], candidates: Columns) -> NDArray[np.bool_]:
+        """Which candidates pass the test."""
         if len(candidates) == 0:
-            return candidates
+            return np.zeros(0, np.bool_)
         summary = self._summary(selected)
         n_permutations = max(_PERMUTATIONS, ceil(_PASSING / self._alpha) - 1)
         permuted = _Permuted(self._target, self._rows, self._blocks(selected, summary.codes[self._rows]))
@@ -93,7 +96,7 @@ class Evidence:
         # The same seeds at every step, so that a step does not depend on those before it.
         seeds = np.random.SeedSequence(self._seeds.entropy).spawn(n_permutations)
         information = np.array([observed, *map_tasks(count, seeds, self._n_jobs)])
-        return candidates[p_values_of_maximum(information) <= self._alpha]
+        return p_values_of_maximum(information) <= self._alpha
 
     def _summary(self, selected: tuple[int, ...]) -> Joint:
         """A column of few levels that tells about the target what the selected features tell, as far as it can."""
@@ -149,6 +152,21 @@ class Evidence:
         scores = np.zeros(len(values))
         scores[present] = ndtri(average_ranks(values[present]) / (present.sum() + 1))
         return scores
+
+
+def _few_rows(table: Table, weighted: bool, random_state: int | None) -> tuple[Table, Columns]:
+    """A table of the rows that are looked at, all unless there are very many, and where in it each column is."""
+    positions = np.arange(len(table.columns))
+    if isinstance(table, PartedTable) and table.weights is not None:
+        raise ValueError(
+            "n_features_to_select='auto' has no test for weighted rows in parts; pass a number, or no weights"
+        )
+    most = min(_MOST_ROWS, max(_MOST_VALUES // len(positions), _FEWEST_ROWS))
+    if weighted or table.is_sparse or (table.n_samples <= most and not table.is_parted):
+        return table, positions
+    columns = table.features
+    positions[columns] = np.arange(len(columns))
+    return sample_table(table, columns, most, np.random.default_rng(random_state)), positions
 
 
 class _Permuted:

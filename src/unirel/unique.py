@@ -27,8 +27,8 @@ from unirel.options import (
     documented,
     part_of,
 )
-from unirel.parts.table import PartedTable
 from unirel.results import Estimate
+from unirel.sampling import sample_table
 from unirel.table import Table
 from unirel.work import Progress, call_apart, progress_of
 
@@ -273,49 +273,6 @@ class Sample:
     def within_and_beside(self, members: Columns, others: Columns) -> Values:
         """Unique relevance of the members of a reference set, then of other columns beside it."""
         return _beside_reference(self._information, self._positions[members], self._positions[others]).values
-
-
-def sample_table(
-    table: Table, columns: Columns, most: int | None, rng: np.random.Generator, sample_weight: Values | None = None
-) -> Table:
-    """A small table of some columns of some rows: of each class its share, but enough for a ball if it has them."""
-    if not isinstance(table, PartedTable):
-        return table.take(columns, choose_by_class(table, _repeat(table.n_samples, sample_weight, rng), most, rng))
-    state = None
-    if table.weights is not None:  # Every row takes a random number, in the part where it is.
-        state = rng.bit_generator.state
-        rng.bit_generator.advance(table.n_samples)  # type: ignore[attr-defined]
-    return table.sample(columns, lambda sizes: _draw(sizes, most, rng, table.classes is not None), state)
-
-
-def _draw(sizes: NDArray[np.int64], most: int | None, rng: np.random.Generator, by_class: bool) -> list[Columns]:
-    """Which rows of each class are taken, from how many it has."""
-    total = int(sizes.sum())
-    if most is None or most >= total:
-        return [np.arange(size) for size in sizes.tolist()]
-    if not by_class:
-        return [rng.choice(total, most, replace=False)]
-    wanted = [min(size, max(_REFERENCE_NEIGHBORS + 1, round(size * most / total))) for size in sizes.tolist()]
-    return [rng.choice(size, own, replace=False) for size, own in zip(sizes.tolist(), wanted, strict=True)]
-
-
-def _repeat(n_samples: int, sample_weight: Values | None, rng: np.random.Generator) -> Columns:
-    """All rows, each as often as its weight says; weights that are not whole are rounded up or down at random."""
-    rows = np.arange(n_samples)
-    if sample_weight is None:
-        return rows
-    whole = np.floor(sample_weight)
-    return np.repeat(rows, (whole + (rng.random(n_samples) < sample_weight - whole)).astype(np.intp))
-
-
-def choose_by_class(table: Table, rows: Columns, most: int | None, rng: np.random.Generator) -> Columns:
-    """Some of the rows in ascending order: of each class its share, but enough for a ball if it has them."""
-    if most is None or most >= len(rows):
-        return rows
-    by_class = table.classes is not None
-    codes = table.codes(table.target)[rows] if by_class else np.zeros(len(rows), np.int32)
-    drawn = _draw(np.bincount(codes), most, rng, by_class)
-    return np.sort(np.concatenate([rows[codes == label][own] for label, own in enumerate(drawn)]))
 
 
 def _credit(table: Table) -> float:

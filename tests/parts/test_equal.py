@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 
+import unirel.evidence
 from unirel import BURSelector, relevance, selection_path
 from unirel.criteria import CRITERIA
 from unirel.errors import UnirelWarning
@@ -130,6 +131,18 @@ def test_a_boost_of_a_continuous_target_takes_the_same_rows(tmp_path):
     assert_same([found.selection_], [expected.selection_])
 
 
+@pytest.mark.parametrize("most_rows", [100, 20_000])
+def test_auto_ends_where_it_ends_in_memory(most_rows, tmp_path, monkeypatch):
+    monkeypatch.setattr(unirel.evidence, "_MOST_ROWS", most_rows)
+    frame = make_frame().drop(columns="weight")
+    expected = BURSelector("jmi", "auto").fit(frame.drop(columns="y"), frame["y"]).selection_
+    assert 0 < len(expected) < frame.shape[1] - 1
+    for X in (dataset_of(frame, CUTS["uneven"], tmp_path), dask_of(frame, CUTS["seven"])):
+        found = BURSelector("jmi", "auto").fit(X, "y").selection_
+        assert_same([found], [expected])
+        assert found.ending is expected.ending
+
+
 def test_include_exclude_progress_and_time_are_as_in_memory(tmp_path):
     frame, steps = make_frame().drop(columns="weight"), []
     options = {"criteria": "jmi", "betas": 0, "n_features_to_select": 4, "include": ["flag"], "exclude": ["few", "c"]}
@@ -176,7 +189,7 @@ def test_transform_stays_lazy(tmp_path):
 
 
 def test_weights_are_exact_whatever_the_cut(rng):
-    from unirel.information.codes import on_grid
+    from unirel.weights import on_grid
 
     weights = on_grid(rng.random(1000) * 7, 7.0, 1000)
     assert weights.sum() == weights[::-1].sum() == weights[:333].sum() + weights[333:].sum()

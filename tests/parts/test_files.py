@@ -176,7 +176,6 @@ def test_a_level_that_only_one_file_has_is_known(data):
         ({"estimator": "knn"}, "X is in parts, on disk or on a cluster"),
         ({"unique_relevance": "ksg"}, "X is in parts, on disk or on a cluster"),
         ({"binning": "mdl"}, "binning='mdl' looks at all values in order"),
-        ({"n_features_to_select": "auto"}, "permutes the target across all rows"),
         ({"kinds": {"nothing": "discrete"}}, "there is no column 'nothing'"),
         ({"missing": "error"}, "missing='error', but there are missing values"),
     ],
@@ -186,6 +185,11 @@ def test_what_parts_cannot_do_is_said(data, options, message):
     gaps = [np.nan] * 10 + [1.5] * 40
     with pytest.raises(ValueError, match=message):
         BURSelector(**options).fit(write(data, d=gaps), "y")
+
+
+def test_auto_has_no_test_for_weights_in_parts(data):
+    with pytest.raises(ValueError, match="'auto' has no test for weighted rows in parts; pass a number, or no weights"):
+        BURSelector(n_features_to_select="auto").fit(write(data, w=[1.0] * 50), "y", sample_weight="w")
 
 
 @pytest.mark.parametrize("function", [unirel.unique_relevance, unirel.redundancy_analysis])

@@ -277,13 +277,3 @@ class CodeMatrix:
 def tasks_of(n_samples: int, n_candidates: int) -> int:
     """How many candidates make a task: an eighth of them, or as many as are worth it."""
     return max(_WORK // n_samples, -(-n_candidates // 8))
-
-
-def on_grid(weights: Values, largest: float, n_samples: int) -> Values:
-    """Weights rounded to multiples of a power of two so large that all of their sums are exact, in whichever order.
-
-    Parts of the rows then add up to the same bits as all rows. The power depends on the largest weight and the number
-    of rows only; whole numbers stay as they are.
-    """
-    step = 2.0 ** (int(np.frexp(largest * n_samples)[1]) - 53)
-    return np.ascontiguousarray(weights if step == 0 else np.rint(weights / step) * step)

@@ -7,9 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unirel.information.base import Columns, Values
-from unirel.information.codes import CodeMatrix, Codes, CodeSource, Counts, Joint, Rest, on_grid
+from unirel.information.codes import CodeMatrix, Codes, CodeSource, Counts, Joint, Rest
 from unirel.options import Binning, EstimationOptions
 from unirel.parts.table import Coded, Kept, PartedTable
+from unirel.weights import on_grid
 
 # Margins of tables that were counted, which are kept.
 _MOST_KNOWN = 64

@@ -9,13 +9,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from unirel.information.base import Block, Columns, Information, Values, known_n_log_n
 from unirel.information.bins import Bins
-from unirel.information.codes import CodeMatrix, Codes, CodeSource, Joint, Rest, on_grid
+from unirel.information.codes import CodeMatrix, Codes, CodeSource, Joint, Rest
 from unirel.information.part_codes import Cuts, open_parts
 from unirel.information.sparse_codes import SparseCodes
 from unirel.kernels.counts import sum_groups, sum_n_log_n, sum_tables
 from unirel.options import EstimationOptions
 from unirel.parts.table import PartedTable
 from unirel.table import Table
+from unirel.weights import on_grid
 from unirel.work import map_tasks
 
 # Cells of a table beyond which it is not counted directly, however many rows there are: it may have to travel.

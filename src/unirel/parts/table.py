@@ -16,6 +16,7 @@ from unirel.parts.plan import Plan, find_facts, sketched_edges, sorted_levels, t
 from unirel.parts.scan import Part, Scan, Seen, Wanted, merge, scan_part
 from unirel.reading import DISCRETE, KINDS, UNKNOWN, Positions, Source, kinds_given, take_rows
 from unirel.table import Table, check_inputs
+from unirel.weights import are_whole, repeat_rows, unit_of_weights
 
 Values = NDArray[np.float64]
 Found = TypeVar("Found")
@@ -153,7 +154,8 @@ class PartedTable(Table):
         """
         starts = np.cumsum([0, *self._scan.n_rows[:-1]])
         plan = Plan.of(self._scan, self.columns.facts, self._wanted, {})
-        states = [(state, int(start)) for start in starts]
+        unit = 1.0 if self.weights is None else self.weights.unit
+        states = [(state, int(start), unit) for start in starts]
         sizes = self._sizes_of_parts(plan, None if state is None else states)
         drawn, before = draw(sizes.sum(axis=0)), np.cumsum(sizes, axis=0) - sizes
         each = []
@@ -185,7 +187,7 @@ class Weights(NamedTuple):
 
     total: float
     largest: float
-    unit: float  # what counts as a row where quantiles are sketched
+    unit: float  # what counts as a row
 
 
 def _about_weights(parts: Parts) -> Weights:
@@ -194,15 +196,14 @@ def _about_weights(parts: Parts) -> Weights:
         raise ValueError(
             "sample_weight has negative, missing or infinite values, or only zeros; pass numbers from 0 on"
         )
-    few = whole.all() and total.sum() <= 8 * n_rows.sum()
-    unit = 1.0 if few else float(total.sum() / n_rows.sum())
+    unit = unit_of_weights(float(total.sum()), int(n_rows.sum()), bool(whole.all()))
     return Weights(float(total.sum()), float(largest.max()), unit)
 
 
 def _weights_of(part: Part) -> tuple[float, ...]:
     weights = np.asarray(part.weights, np.float64)
     wrong = not (np.isfinite(weights).all() and (weights >= 0).all())
-    return len(weights), weights.sum(), weights.max(initial=0.0), bool((weights == np.rint(weights)).all()), wrong
+    return len(weights), weights.sum(), weights.max(initial=0.0), are_whole(weights), wrong
 
 
 def class_sizes(part: Part, state: Any, *, plan: Plan, n_classes: int) -> NDArray[np.int64]:
@@ -228,10 +229,9 @@ def _rows_by_class(part: Part, state: Any, plan: Plan, n_classes: int) -> list[P
     if random_state is not None:
         bits = np.random.PCG64(0)
         bits.state = random_state
-        weights, whole = np.asarray(part.weights, np.float64), np.floor(np.asarray(part.weights, np.float64))
         # Every row has a random number of its own, whichever part it is in.
         chances = np.random.Generator(bits.advance(state[1])).random(len(rows))
-        rows = np.repeat(rows, (whole + (chances < weights - whole)).astype(np.intp))
+        rows = repeat_rows(np.asarray(part.weights, np.float64), state[2], chances)
     return [rows[codes[rows] == label] for label in range(n_classes)]
 
 
