@@ -1,4 +1,4 @@
-"""The memory of an estimator grows with the rows, never with their square."""
+"""The memory of an estimator grows with the rows, never with their square, and little more than counting needs."""
 
 import json
 import subprocess
@@ -70,6 +70,52 @@ def test_memory_does_not_grow_with_the_square_of_the_rows():
     report = json.loads(finished.stdout)
     largest = sorted(report["steps"].items(), key=lambda step: -step[1])[:5]
     assert report["total"] < ALLOWED_MEGABYTES, largest
+
+
+COUNTING = """
+import resource, sys
+import numpy as np
+from unirel import BURSelector
+
+def peak():
+    size = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return size / 2**20 if sys.platform == "darwin" else size / 2**10
+
+def made(n_rows, kind):
+    rng = np.random.default_rng(0)
+    numbers = rng.standard_normal((n_rows, 100)) if "numbers" in kind else rng.integers(0, 5, (n_rows, 100))
+    labels = numbers[:, 0] + numbers[:, 1] > 1
+    if "pandas" in kind:
+        import pandas
+        return pandas.DataFrame(numbers), labels
+    if "arrow" in kind:
+        import pyarrow
+        return pyarrow.table([column.copy() for column in numbers.T], [f"x{j}" for j in range(100)]), labels
+    return numbers, labels
+
+def fit(X, y):
+    BURSelector("jmi", 5, beta=0, n_jobs=1).fit(X, y)
+
+kind = sys.argv[1]
+fit(*made(300, kind))  # compile
+before, ballast = peak(), []
+X, y = made(100_000, kind)
+while peak() < before + 2**3:  # fill what was freed before
+    ballast.append(np.ones(2**15))
+before = peak()
+while peak() < before + 1:
+    ballast.append(np.ones(2**15))
+before = peak()
+fit(X, y)
+print(peak() - before)
+"""
+
+
+@pytest.mark.parametrize("kind", ["numbers", "levels", "pandas numbers", "arrow numbers", "arrow levels"])
+def test_counting_takes_at_most_twice_the_memory_of_the_codes(kind):
+    finished = subprocess.run([sys.executable, "-c", COUNTING, kind], capture_output=True, text=True, check=False)
+    assert finished.returncode == 0, finished.stderr
+    assert float(finished.stdout) < 2 * 100_000 * 101 / 2**20 + 1
 
 
 FITS = """

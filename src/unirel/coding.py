@@ -37,11 +37,11 @@ _IDENTIFIER_LEVELS = 20
 # More levels than these, with one for missing values, do not fit into a byte.
 NARROW_LEVELS = 255
 # Columns are taken from the input this many values at a time, or more if the table is large, ...
-_SECTION = 2**22
+_SECTION = 2**19
 # ... and coded in blocks of about this many, few enough to stay in the cache ...
 _BLOCK = 2**17
-# ... but this many columns at least: those of an array lie side by side, and memory is read in lines.
-_BLOCK_COLUMNS = 32
+# ... but this many columns at least, more if there is memory: those of an array lie side by side and are read in lines.
+_FEWEST_COLUMNS, _MOST_COLUMNS = 8, 32
 
 
 @dataclass(frozen=True)
@@ -271,9 +271,9 @@ class DenseColumns:
     def sections(self, columns: Positions) -> Iterator[Positions]:
         """Columns in parts that are taken from the input together.
 
-        Many at once, as to take a few from a frame of many takes long, but no more than takes the memory of the codes.
+        Many at once, as to take a few from a frame of many takes long, but no more than takes half the memory of the codes.
         """
-        return _split(columns, max(_SECTION, self.codes.size // 8) // self.codes.shape[1])
+        return _split(columns, max(_SECTION, self.codes.size // 16) // self.codes.shape[1])
 
     def codes_of(self, columns: Positions) -> Codes:
         """Codes of discrete columns, one row each; do not write to them."""
@@ -310,7 +310,7 @@ class DenseColumns:
         if array.dtype == block.dtype:
             infinite = [
                 columns[some][self._code_numbers(array[:, some], columns[some], asked)]
-                for some in _split(np.arange(len(places)), max(_BLOCK_COLUMNS, _BLOCK // len(array)))
+                for some in _split(np.arange(len(places)), self._columns_at_once())
             ]
             return cast(list[int], (np.concatenate(infinite) - start).tolist())
         if len(places) == 1:
@@ -319,6 +319,11 @@ class DenseColumns:
         half = len(places) // 2
         first, second = places[:half], places[half:]
         return self._read_block(block, first, start, asked) + self._read_block(block, second, start, asked)
+
+    def _columns_at_once(self) -> int:
+        """How many columns are turned into rows together: what fits into the cache, or half the memory of the codes."""
+        n_columns, n_samples = self.codes.shape
+        return max(_BLOCK // n_samples, min(max(n_columns // 16, _FEWEST_COLUMNS), _MOST_COLUMNS))
 
     def _code_numbers(self, array: NDArray[Any], columns: Positions, asked: int) -> NDArray[np.bool_]:
         """Find the kinds and codes of columns of numbers or booleans; return which of them hold infinity."""
@@ -342,7 +347,8 @@ class DenseColumns:
         self.codes[columns[discrete]] = codes if discrete.all() else codes[discrete]
         infinite, others = found.infinite & discrete, np.flatnonzero(~discrete)
         if asked == UNKNOWN:
-            infinite[others] = self._note_numbers(rows[others], columns[others])
+            numbers = rows if len(others) == len(rows) else rows[others]
+            infinite[others] = self._note_numbers(numbers, columns[others])
         else:
             for row in others.tolist():
                 levels = self._hold_levels(Raw("number", rows[row], np.isnan(rows[row])), int(columns[row]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import numbers
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, time, timedelta
 from decimal import Decimal
@@ -350,14 +350,25 @@ def _open_frame(frame: nw.DataFrame[Any], parameter: str) -> Source:
     if len(set(names)) < len(names):
         raise ValueError(_duplicate_names(parameter, names))
     positions: dict[np.dtype[Any] | None, list[int]] = {}
-    for position, dtype in enumerate(frame.schema.values()):
-        positions.setdefault(_PLAIN.get(type(dtype)), []).append(position)
+    for position, plain in enumerate(_plain_types(frame)):
+        positions.setdefault(plain, []).append(position)
     others = positions.pop(None, [])
     # Arrow has its columns apart, and a frame of some of them takes long if there are many.
     data = frame.to_native().columns if frame.implementation.is_pyarrow() else frame
     blocks = [Numbers(np.array(group), plain, data) for plain, group in positions.items() if plain is not None]
     columns = zip(others, frame[:, others].iter_columns(), strict=True) if others else ()
     return Source(parameter, names, frame.shape, blocks, dict(columns))
+
+
+def _plain_types(frame: nw.DataFrame[Any]) -> Iterator[np.dtype[Any] | None]:
+    """The type of numpy that holds each column as it is, None if there is none."""
+    if not frame.implementation.is_pandas_like():
+        yield from (_PLAIN.get(type(dtype)) for dtype in frame.schema.values())
+        return
+    plain = set(_PLAIN.values())
+    for position, native in enumerate(frame.to_native().dtypes.tolist()):
+        # To ask narwhals for the type of every column takes longer than to read it.
+        yield native if isinstance(native, np.dtype) and native in plain else _PLAIN.get(type(frame[:, position].dtype))
 
 
 def _as_table(data: Any, parameter: str) -> NDArray[Any]:

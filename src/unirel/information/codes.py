@@ -30,7 +30,7 @@ _FEWEST_CANDIDATES = 8
 # Rows times candidates that are worth a task of their own.
 _WORK = 2**20
 # Numbers of a block of columns that are coded at a time.
-_BLOCK = 2**20
+_BLOCK = 2**19
 
 
 class Joint:
