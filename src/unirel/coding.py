@@ -271,7 +271,7 @@ class DenseColumns:
     def sections(self, columns: Positions) -> Iterator[Positions]:
         """Columns in parts that are taken from the input together.
 
-        Many at once, as to take a few from a frame of many takes long, but no more than takes half the memory of the codes.
+        Many at once, as to take a few from a frame of many takes long, but no more than half the memory of the codes.
         """
         return _split(columns, max(_SECTION, self.codes.size // 16) // self.codes.shape[1])
 
