@@ -453,6 +453,8 @@ def _beside_reference(
 ) -> Unique:
     """Of the members of the reference, then of other columns."""
     within = information.without_each(members, rows)
+    if len(others) == 0:
+        return Unique(-within.change, within.error)
     beside = information.with_each(members, others, rows, progress)
     return Unique(np.concatenate([-within.change, beside.change]), np.concatenate([within.error, beside.error]))
 
