@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from reference import plugin_entropy, read, unit_of
 from sklearn.feature_selection import mutual_info_classif, mutual_info_regression
 
-from unirel import conditional_relevance, irrelevance, mutual_information, relevance
+from unirel import conditional_relevance, irrelevance, mutual_information, relevance, selection_path
 
 pytestmark = pytest.mark.filterwarnings("ignore::unirel.errors.UnirelWarning")
 
@@ -551,6 +551,16 @@ def test_constant_column_tells_nothing(constant, target_style):
         value = mutual_information(frame[["constant"]], case.target, estimator=estimator, clip=False, **options)
         assert value == pytest.approx(0, abs=1e-12)
     assert conditional_relevance(frame, case.target, ["c0"], clip=False, **options)[1] == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize("n_rows", [22, 46, 60])
+def test_a_constant_text_is_not_less_than_nothing(n_rows):
+    """The entropy of a single level rounds below 0 for some numbers of rows, and what is told was cut down to it."""
+    frame, target = pd.DataFrame({"a": np.arange(n_rows), "same": ["same"] * n_rows}), np.arange(n_rows) % 3
+    for estimator in ("knn", "binned"):
+        assert relevance(frame, target, estimator=estimator)[1] == 0.0
+        path = selection_path(frame, target, criteria="mrmr_q", betas=0.0, estimator=estimator)
+        assert path.selection("mrmr_q", 0.0).scores[1] == 0.0
 
 
 @pytest.mark.parametrize("metric", METRICS)

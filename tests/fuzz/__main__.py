@@ -3,7 +3,7 @@
 import argparse
 import sys
 
-from fuzz.runner import fuzz
+from fuzz.runner import fuzz_in_processes
 
 
 def main():
@@ -13,8 +13,10 @@ def main():
     parser.add_argument("--seed", type=int, default=0, help="where to start; other seeds are other tables")
     parser.add_argument("--plain", action="store_true", help="leave out columns that scaling finds hard")
     parser.add_argument("--failures", type=int, default=5, help="stop after that many failures")
+    parser.add_argument("--jobs", type=int, default=1, help="processes that share the tables")
     given = parser.parse_args()
-    return fuzz(given.seconds, given.seed, given.tables, not given.plain, given.failures)
+    extreme = not given.plain
+    return fuzz_in_processes(given.jobs, given.seconds, given.seed, given.tables, extreme, given.failures)
 
 
 if __name__ == "__main__":

@@ -9,13 +9,16 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 
 LONG = np.longdouble
 TIE = LONG("1e-9")
+SLACK = 0  # how many times what rounding may add to them distances may differ more, or less, and be a tie
 INFINITY = LONG("inf")
 _ONE, _NOTHING = LONG(1), LONG(0)
+_ROUNDING = LONG("1e-17")  # sums that are 0 but for this; a quotient would make something of it
 _EULER = LONG("0.57721566490153286060651209008240243104215933593992")
 
 
@@ -54,21 +57,30 @@ def kind_of(values, most_levels=10, rows_per_level=5):
     return "discrete" if few else "continuous"
 
 
+def same_pairs(places):
+    """Which pairs of rows stand at the same place."""
+    numbers = {place: number for number, place in enumerate(dict.fromkeys(places))}
+    codes = np.array([numbers[place] for place in places])
+    return codes[:, None] == codes
+
+
 def ranks_of(values):
     """Ranks from 1 on, equal values share the mean of theirs."""
     values = np.asarray(values)
-    return np.array([np.sum(values < value) + LONG(np.sum(values == value) + 1) / 2 for value in values], LONG)
+    smaller, equal = (np.sum(holds, axis=0) for holds in (values[:, None] < values, values[:, None] == values))
+    return smaller + (equal.astype(LONG) + 1) / 2
 
 
 class Column:
-    """One column: where each row stands, and scaled numbers if it is continuous."""
+    """One column: where each row stands and, if it is continuous, numbers and the length that distances are in."""
 
     def __init__(self, values, kind, scale="standard"):
         self.places = ["missing" if is_missing(value) else ("present", value) for value in values]
         self.missing = np.array([is_missing(value) for value in values])
         self.discrete = kind == "discrete"
         self.varies = len(set(self.places)) > 1
-        self.numbers, self.deviation = None, LONG(0)
+        self.numbers, self.deviation, self.length = None, LONG(0), LONG(1)
+        self._gaps, self._binned = {}, {}  # found once
         if not self.discrete:
             self.numbers = np.array([0 if is_missing(value) else value for value in values], LONG)
             self._scale(scale)
@@ -77,29 +89,40 @@ class Column:
         present = self.numbers[~self.missing]
         if len(set(present.tolist())) < 2:
             return
-        size = np.max(np.abs(present))  # so that squares of very large or very small numbers are numbers
-        centred = present / size - np.mean(present / size)
-        self.deviation = np.sqrt(np.mean(centred**2)) * size
+        shifted = present - np.min(present)  # differences of doubles are exact, a mean of numbers far from zero is not
+        size = np.max(shifted)  # so that squares of very large or very small numbers are numbers
+        self.deviation = np.std(shifted / size) * size
         if scale == "standard":
-            self.numbers = self.numbers / self.deviation  # a shift changes no distance
+            self.length = self.deviation
         elif scale == "rank":
-            ranks = ranks_of(present)
-            self.numbers[~self.missing] = ranks / np.std(ranks)
+            self.numbers[~self.missing] = ranks_of(present)
+            self.length = np.std(self.numbers[~self.missing])
+
+    @property
+    def noise(self):
+        """What rounding to doubles may add to a distance along this column."""
+        return LONG(np.finfo(float).eps) * np.max(np.abs(self.numbers)) / self.length if not self.discrete else LONG(0)
 
     def take(self, rows):
         """The same column with some rows only, scaled as it was."""
         part = object.__new__(Column)
         part.places = [self.places[row] for row in rows]
         part.missing, part.discrete, part.deviation = self.missing[rows], self.discrete, self.deviation
-        part.numbers = None if self.numbers is None else self.numbers[rows]
+        part.numbers, part.length = None if self.numbers is None else self.numbers[rows], self.length
         part.varies = len(set(part.places)) > 1
+        part._gaps, part._binned = {}, {}
         return part
 
     def gaps(self, mismatch):
         """Distances of all pairs of rows along this column."""
+        if mismatch not in self._gaps:
+            self._gaps[mismatch] = self._find_gaps(mismatch)
+        return self._gaps[mismatch]
+
+    def _find_gaps(self, mismatch):
         if self.discrete:
-            return np.array([[LONG(0) if a == b else mismatch for b in self.places] for a in self.places])
-        gaps = np.abs(self.numbers[:, None] - self.numbers[None, :])
+            return np.where(same_pairs(self.places), LONG(0), mismatch)
+        gaps = np.abs(self.numbers[:, None] - self.numbers[None, :]) / self.length  # in this order, or ties are lost
         gaps[self.missing[:, None] != self.missing[None, :]] = mismatch
         gaps[self.missing[:, None] & self.missing[None, :]] = 0
         return gaps
@@ -108,6 +131,11 @@ class Column:
         """The column cut into bins of equal frequency: floor(n_bins (rank from 0 + 1/2) / n)."""
         if self.discrete:
             return self
+        if n_bins not in self._binned:
+            self._binned[n_bins] = self._cut(n_bins)
+        return self._binned[n_bins]
+
+    def _cut(self, n_bins):
         n_present = int(np.sum(~self.missing))
         if n_bins == "auto":
             n_bins = min(20, max(3, round(len(self.places) ** 0.25)))
@@ -134,13 +162,22 @@ def unit_of(features, scale):
     return np.sqrt(np.mean(np.array(deviations) ** 2)) if scale is None and deviations else LONG(1)
 
 
+class Space(NamedTuple):
+    """Distances of all pairs of rows, and what rounding to doubles may add to one."""
+
+    distances: np.ndarray
+    noise: LONG
+
+
 def distances(block, metric, unit):
-    """Distances of all pairs of rows in a block; euclidean ones are squared."""
+    """Distances of all pairs of rows in a block; euclidean ones of several columns are squared."""
+    noise = max(column.noise for column in block)
     if metric == "chebyshev":
-        return np.max([column.gaps(INFINITY) for column in block], axis=0)
+        return Space(np.max([column.gaps(INFINITY) for column in block], axis=0), noise)
     if metric == "manhattan":
-        return np.sum([column.gaps(unit * 2 / np.sqrt(LONG(np.pi))) for column in block], axis=0)
-    return np.sum([column.gaps(unit * np.sqrt(LONG(2))) ** 2 for column in block], axis=0)
+        return Space(np.sum([column.gaps(unit * 2 / np.sqrt(LONG(np.pi))) for column in block], axis=0), noise)
+    gaps = [column.gaps(unit * np.sqrt(LONG(2))) for column in block]
+    return Space(gaps[0] if len(gaps) == 1 else np.sum(np.square(gaps), axis=0), noise)
 
 
 def metric_of(block, metric):
@@ -156,53 +193,71 @@ def metric_of(block, metric):
 # Neighbours
 
 
-def stands(row, radius):
-    """0 for what is inside a ball, 1 for what ties with its radius, 2 for what is outside."""
-    return np.where(row < radius * (1 - TIE), 0, np.where(row <= radius * (1 + TIE), 1, 2))
+def stands(space, radii):
+    """For each row 0 for what is inside its ball, 1 for what ties with the radius, 2 for what is outside, as it is."""
+    rows, radii = space.distances, radii[:, None]
+    inner, outer = radii * (1 - TIE), radii * (1 + TIE)
+    if SLACK:
+        slack = SLACK * space.noise * np.maximum(1, np.where(np.isfinite(radii), radii, 0))
+        inner, outer = np.minimum(inner - slack, radii), np.maximum(outer + slack, radii)
+    where = np.where(rows < inner, 0, np.where(rows <= outer, 1, 2))
+    np.fill_diagonal(where, 2)
+    return where
 
 
-def ross_terms(distance, labels, n_neighbors):
+def kth_nearest(rows, ranks):
+    """The distance of the neighbour with some rank, of each row; no row is its own neighbour."""
+    rows = rows.copy()
+    np.fill_diagonal(rows, INFINITY)
+    return np.sort(rows, axis=1)[np.arange(len(rows)), ranks - 1]
+
+
+def count(where, level):
+    """How many stand there, of each row."""
+    return np.sum(where == level, axis=1).tolist()
+
+
+def ross_terms(space, labels, n_neighbors):
     """psi(N) + psi(k) - psi(N_i) - psi(m_i) of each row; NaN for the only row of a class."""
     sizes = Counter(labels)
-    kept = np.array([sizes[label] > 1 for label in labels])
+    kept = np.flatnonzero([sizes[label] > 1 for label in labels])
     terms = np.full(len(labels), LONG("nan"))
-    for i in np.flatnonzero(kept):
-        others = kept & (np.arange(len(labels)) != i)
-        own = np.array([label == labels[i] for label in labels])[others]
-        row = distance[i, others]
-        k = min(n_neighbors, sizes[labels[i]] - 1)
-        where = stands(row, np.sort(row[own])[k - 1])
-        before, tied = int(np.sum(where == 0)), int(np.sum(where == 1))
-        own_before, own_tied = int(np.sum(where[own] == 0)), int(np.sum(where[own] == 1))
-        position = mean_psi(before, tied, own_tied, k - own_before)
-        terms[i] = psi(int(np.sum(kept))) + psi(k) - psi(sizes[labels[i]]) - position
+    if not len(kept):
+        return terms
+    kept_pairs = np.ix_(kept, kept)
+    space, same = Space(space.distances[kept_pairs], space.noise), same_pairs(labels)[kept_pairs]
+    own = np.array([sizes[labels[row]] for row in kept])
+    ranks = np.minimum(n_neighbors, own - 1)
+    where = stands(space, kth_nearest(np.where(same, space.distances, INFINITY), ranks))
+    counts = [count(levels, level) for levels in (where, np.where(same, where, 2)) for level in (0, 1)]
+    rows = zip(kept, ranks.tolist(), own.tolist(), *counts, strict=True)
+    for row, k, size, before, tied, own_before, own_tied in rows:
+        terms[row] = psi(len(kept)) + psi(k) - psi(size) - mean_psi(before, tied, own_tied, k - own_before)
     return terms
 
 
-def ksg_terms(blocks, margins, n_neighbors):
+def ksg_terms(spaces, margins, n_neighbors):
     """psi(k) and, for each margin, its sign times psi of where the k-th joint neighbour stands in it, of each row.
 
     What is given stands first among the blocks. Ties of one block come before those of the next, and the last two
     blocks take turns at being first.
     """
-    n_rows = len(blocks[0])
-    terms = np.empty(n_rows, LONG)
+    n_rows, everything = len(spaces[0].distances), tuple(range(len(spaces)))
     k = min(n_neighbors, n_rows - 1)
-    for i in range(n_rows):
-        rows = [np.delete(distance[i], i) for distance in blocks]
-        radius = np.sort(np.max(rows, axis=0))[k - 1]
-        where = [stands(row, radius) for row in rows]
-        terms[i] = psi(k) + _margins(where, margins, k)
-    return terms
-
-
-def _margins(where, margins, k):
-    everything = tuple(range(len(where)))
+    radii = kth_nearest(np.max([space.distances for space in spaces], axis=0), np.full(n_rows, k))
+    where = [stands(space, radii) for space in spaces]
     together = {members: np.max([where[block] for block in members], axis=0) for members in (everything, *margins)}
-    if all(np.sum(levels == 1) <= 1 for levels in together.values()):  # one neighbour at the radius: KSG-1
-        return sum(sign * psi(int(np.sum(together[members] == 0)) + 1) for members, sign in margins.items())
+    inside, tied = ({members: count(rows, level) for members, rows in together.items()} for level in (0, 1))
     *given, a, b = everything
-    return (_in_order(where, margins, k, [*given, a, b]) + _in_order(where, margins, k, [*given, b, a])) / 2
+    terms = np.empty(n_rows, LONG)
+    for row in range(n_rows):
+        if all(number[row] <= 1 for number in tied.values()):  # one neighbour at the radius: KSG-1
+            found = sum(sign * psi(inside[members][row] + 1) for members, sign in margins.items())
+        else:
+            mine = [rows[row] for rows in where]
+            found = (_in_order(mine, margins, k, [*given, a, b]) + _in_order(mine, margins, k, [*given, b, a])) / 2
+        terms[row] = psi(k) + found
+    return terms
 
 
 def _in_order(where, margins, k, order):
@@ -224,7 +279,7 @@ def _in_order(where, margins, k, order):
 
 def ksg_two(x, y, n_neighbors):
     """The terms of I(X;Y) from two matrices of distances."""
-    return psi(len(x)) + ksg_terms([x, y], {(0,): -1, (1,): -1}, n_neighbors)
+    return psi(len(x.distances)) + ksg_terms([x, y], {(0,): -1, (1,): -1}, n_neighbors)
 
 
 # Information
@@ -294,7 +349,7 @@ def bounded(value, *sides, rules=None):
         side = [column.in_bins(rules.n_bins) for column in side] if binned else varying(side)
         if is_label(side):
             value = min(value, entropy_of(side))
-    return max(value, LONG(0))
+    return value if value > _ROUNDING else LONG(0)
 
 
 def differential_entropy(column, rules):
@@ -303,7 +358,7 @@ def differential_entropy(column, rules):
     n, local = len(present), []
     k = min(rules.n_neighbors, n - 1)
     for i in range(n):
-        gaps = np.delete(np.abs(present - present[i]), i)
+        gaps = np.delete(np.abs(present - present[i]), i) / column.length
         reached = [(gap, int(np.sum(gaps <= gap * (1 + TIE)))) for gap in np.sort(gaps) if gap > 0]
         radius, n_reached = next((gap, count) for gap, count in reached if count >= k)
         local.append(np.log(2 * radius) - psi(n_reached))

@@ -1,23 +1,25 @@
 """Draws cases, runs them, and makes those that fail small."""
 
 import json
+import multiprocessing
 import os
 import subprocess
 import sys
 import time
 import warnings
 from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import numpy as np
 from fuzz import oracle
-from fuzz.checks import CHECKS, Case, _facts, run
+from fuzz.checks import CHECKS, COUNTS, Case, _facts, run
 from fuzz.tables import make_table
 
 from unirel.errors import UnirelWarning
 
-# Tables whose numbers another process must find too, at a time.
-_COPIES = 40
+# Tables whose numbers another process must find too, at a time, and after how many tables.
+_COPIES, _EVERY = 40, 2000
 _SHARES = {"selection": 3, "relevance": 2, "unique": 2}
 
 
@@ -120,24 +122,47 @@ def differ_in_a_copy(seed, numbers, extreme=True):
     return [number for number, a, b in zip(numbers, here, json.loads(done.stdout), strict=True) if a != b]
 
 
-def fuzz(seconds, seed=0, most=None, extreme=True, failures=5, say=print):
-    """Run cases until the time is up; 1 if something was wrong."""
-    started, number, wrong, done = time.monotonic(), 0, 0, Counter()
-    while time.monotonic() - started < seconds and (most is None or number < most) and wrong < failures:
+def fuzz(seconds, seed=0, most=None, extreme=True, failures=5, say=print, start=0, step=1):
+    """Run cases until the time is up; counts of all that was done."""
+    started, number, counts = time.monotonic(), start, Counter()
+    COUNTS.clear()
+    while time.monotonic() - started < seconds and (most is None or number < most) and counts["wrong"] < failures:
         case = draw(seed, number, extreme)
         problem = run(case)
-        done[case.check] += 1
+        counts["tables"] += 1
+        counts[f"of {case.check}"] += 1
         if problem is not None:
-            wrong += 1
+            counts["wrong"] += 1
             small, place = shrink(case), f"table {number} of seed {seed}, {case.check}"
             say(f"{place}: {problem}\nmade smaller: {run(small)}\n{reproducer(small)}\n")
-        number += 1
-        if number % 1000 == 0:
-            others = differ_in_a_copy(seed, list(range(number - _COPIES, number)), extreme)
-            wrong += len(others)
+        number += step
+        if counts["tables"] % _EVERY == 0:
+            others = differ_in_a_copy(seed, list(range(number - _COPIES * step, number, step)), extreme)
+            counts["wrong"] += len(others)
             if others:
                 say(f"another process finds other numbers in tables {others} of seed {seed}")
-            say(f"{number:,} tables, {wrong} wrong, {time.monotonic() - started:.0f} s", file=sys.stderr)
-    parts = ", ".join(f"{name} {count:,}" for name, count in sorted(done.items()))
-    say(f"{number:,} tables ({parts}), {wrong} wrong, seed {seed}, {time.monotonic() - started:.0f} s")
-    return 1 if wrong else 0
+            took = time.monotonic() - started
+            say(f"{counts['tables']:,} tables, {counts['wrong']} wrong, {took:.0f} s", file=sys.stderr)
+    return counts + COUNTS
+
+
+def fuzz_in_processes(n_jobs, seconds, seed=0, most=None, extreme=True, failures=5):
+    """The same tables, shared out among processes; 1 if something was wrong."""
+    started = time.monotonic()
+    if n_jobs == 1:
+        counts = fuzz(seconds, seed, most, extreme, failures)
+    else:
+        with ProcessPoolExecutor(n_jobs, multiprocessing.get_context("spawn")) as pool:
+            given = (seconds, seed, most, extreme, failures, print)
+            parts = [pool.submit(fuzz, *given, start, n_jobs) for start in range(n_jobs)]
+            counts = sum((part.result() for part in parts), Counter())
+    print(closing_line(counts, seed, time.monotonic() - started))
+    return 1 if counts["wrong"] else 0
+
+
+def closing_line(counts, seed, seconds):
+    """How many tables, checks and comparisons of numbers there were, and how many tables were wrong."""
+    parts = ", ".join(f"{name[3:]} {count:,}" for name, count in sorted(counts.items()) if name.startswith("of "))
+    done = f"{counts['tables']:,} tables ({parts}), {counts['comparisons']:,} comparisons"
+    rest = f"{counts['refused']} refused with reason, {counts['undecided']} undecided by rounding"
+    return f"{done}, {rest}, {counts['wrong']} wrong, seed {seed}, {seconds:.0f} s"

@@ -5,12 +5,13 @@ import itertools
 import numpy as np
 import pytest
 from fuzz import oracle
-from fuzz.checks import CHECKS, Case, run
-from fuzz.runner import differ_in_a_copy, draw, fuzz, reproducer, shrink
+from fuzz.checks import CHECKS, COUNTS, Case, run
+from fuzz.runner import closing_line, differ_in_a_copy, draw, fuzz, fuzz_in_processes, reproducer, shrink
 
 import unirel
 
 SHARE = 160
+pytestmark = pytest.mark.skipif(np.finfo(np.longdouble).nmant < 60, reason="the oracle needs a long double")
 
 
 @pytest.mark.parametrize("part", range(8))
@@ -78,25 +79,54 @@ def test_what_is_wrong_is_found_and_made_small(monkeypatch):
 
 def test_the_run_counts_and_says_what_it_did(monkeypatch):
     said = []
-    assert fuzz(60, seed=4, most=5, extreme=False, say=lambda text, **_: said.append(text)) == 0
-    assert said[-1].startswith("5 tables (")
-    assert " 0 wrong, seed 4" in said[-1]
+    counts = fuzz(60, seed=4, most=5, extreme=False, say=lambda text, **_: said.append(text))
+    assert counts["tables"] == sum(count for name, count in counts.items() if name.startswith("of ")) == 5
+    line = closing_line(counts, 4, 1.0)
+    assert line.startswith("5 tables (")
+    assert " 0 wrong, seed 4, 1 s" in line
+    assert said == []
     monkeypatch.setitem(CHECKS, "relevance", lambda case: 1 / 0)
-    said.clear()
-    assert fuzz(60, seed=4, most=40, extreme=False, failures=1, say=lambda text, **_: said.append(text)) == 1
+    assert fuzz(60, 4, 40, False, failures=1, say=lambda text, **_: said.append(text))["wrong"] == 1
     assert "ZeroDivisionError" in said[0]
     assert "from fuzz.checks import Case, run" in said[0]
+
+
+@pytest.mark.slow
+def test_processes_share_the_tables(capfd):
+    assert fuzz_in_processes(2, 60, seed=4, most=6, extreme=False) == 0
+    assert capfd.readouterr().out.startswith("6 tables (")
 
 
 def test_another_process_finds_the_same_bits():
     assert differ_in_a_copy(2, list(range(10)), extreme=False) == []
 
 
-def test_what_hangs_on_the_tolerance_is_not_decided():
+def test_what_hangs_on_rounding_is_not_decided():
     """Differences of decimals far from zero are off by about the billionth by which ties may differ."""
     columns = {"c1": [True, True, True, True, False, False], "c2": [30, -20, -45, -1, 28, 43]}
     target = [-953862.7, -953862.5, -953864.7, -953862.7, -953861.5, -953862.9]
     options = {"n_neighbors": 2, "metric": "euclidean", "estimator": "knn", "criterion": "cife"}
-    before = oracle.TIE
+    before = COUNTS["undecided"]
     assert run(Case("selection", columns, target, options)) is None
-    assert before == oracle.TIE
+    assert run(Case("selection", columns, [value + 953862 for value in target], options)) is None
+    assert COUNTS["undecided"] - before <= 1
+    assert oracle.SLACK == 0
+
+
+def test_what_is_wrong_is_not_excused_where_something_is_undecided(monkeypatch):
+    columns, target = {"c0": [10000000000.0, 35.0, 34.0, 85.0, 71.0, 44.0]}, [1, 0, 1, 1, 0, 1]
+    case, before = Case("relevance", columns, target, {"n_neighbors": 2, "clip": False}), COUNTS["undecided"]
+    assert run(case) is None
+    assert COUNTS["undecided"] == before + 1
+    right = unirel.relevance
+    monkeypatch.setattr(unirel, "relevance", lambda *given, **options: right(*given, **options) + 1e-6)
+    assert run(case).startswith("relevance: ")
+
+
+def test_a_refusal_without_reason_is_wrong(monkeypatch):
+    def refuse(*_, **__):
+        raise ValueError("y has one class only: choose another")
+
+    monkeypatch.setattr(unirel, "relevance", refuse)
+    assert run(Case("relevance", {"a": [1, 2, 3]}, [0, 1, 0])).startswith("ValueError: y has one class")
+    assert run(Case("relevance", {"a": [1, 2, 3]}, [0, 0, 0])) is None

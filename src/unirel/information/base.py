@@ -54,7 +54,7 @@ def known_n_log_n(size: int) -> Values:
 def entropy_of(counts: NDArray[np.integer]) -> float:
     """Plug-in entropy of the levels of a column, from how often each occurs."""
     n_samples = counts.sum()
-    return float(np.log(n_samples) - n_log_n(counts).sum() / n_samples)
+    return max(0.0, float(np.log(n_samples) - n_log_n(counts).sum() / n_samples))  # of one level it may round below
 
 
 class Changes(NamedTuple):

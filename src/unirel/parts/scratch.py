@@ -1,50 +1,47 @@
-"""Files for codes that do not fit into memory: in a folder of their own, deleted when nobody needs it."""
+"""Files for codes that do not fit into memory: without a name, so that nothing is left whatever ends the process."""
 
 from __future__ import annotations
 
+import errno
 import mmap
 import os
-import re
-import shutil
 import tempfile
-import weakref
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-_PREFIX = "unirel-scratch-"
-
 
 class Scratch:
-    """A folder of memory-mapped arrays, deleted with this object, at the end of the process, or at the next start.
+    """Memory-mapped arrays in files of a folder; the system deletes them with the last array, or with the process.
 
     Parameters
     ----------
     folder : path, optional
-        Where to make it; that of temporary files if None.
+        Where to make them; that of temporary files if None.
     """
 
     def __init__(self, folder: str | os.PathLike[str] | None = None) -> None:
-        parent = Path(tempfile.gettempdir() if folder is None else folder)
-        if not parent.is_dir():
+        self._folder = Path(tempfile.gettempdir() if folder is None else folder)
+        if not self._folder.is_dir():
             raise ValueError(f"scratch={str(folder)!r} is no folder; make it first")
-        remove_stale(parent)
-        self.path = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir=parent))
         self._maps: list[mmap.mmap] = []
-        # Also called when the process ends, whatever ends it but a kill.
-        self._finalizer = weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
 
     def empty(self, shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
-        """An array in a file; like memory, what nobody has written to takes no room."""
+        """An array in a file."""
         kind = np.dtype(dtype)
         size = int(np.prod(shape, dtype=np.int64)) * kind.itemsize
         if size == 0:
             return np.empty(shape, dtype)
-        with (self.path / str(len(self._maps))).open("w+b") as file:
-            file.truncate(size)
-            self._maps.append(mmap.mmap(file.fileno(), size))
+        try:
+            # Its name, if it ever has one, is gone before anything is written: not even a kill leaves a file behind.
+            with tempfile.TemporaryFile(prefix="unirel-scratch-", dir=self._folder) as file:
+                _take_room(file.fileno(), size)
+                self._maps.append(mmap.mmap(file.fileno(), size))
+        except OSError as error:
+            about = f"scratch={str(self._folder)!r} cannot hold {size / 1e6:,.1f} MB: {error.strerror or error}"
+            raise OSError(f"{about}; name another folder") from None
         return np.frombuffer(self._maps[-1], kind).reshape(shape)
 
     def release(self) -> None:
@@ -54,24 +51,17 @@ class Scratch:
                 one.madvise(mmap.MADV_DONTNEED)
 
     def close(self) -> None:
-        """Delete the folder now."""
-        self._finalizer()
+        """Give the files up; they go with the last array."""
+        self._maps.clear()
 
 
-def remove_stale(parent: Path) -> None:
-    """Delete the folders of processes that are no more."""
-    for folder in parent.glob(f"{_PREFIX}*"):
-        found = re.fullmatch(rf"{_PREFIX}(\d+)-.*", folder.name)
-        if found and not _runs(int(found[1])):
-            shutil.rmtree(folder, ignore_errors=True)
-
-
-def _runs(process: int) -> bool:
-    """Whether there is a process of this number."""
+def _take_room(file: int, size: int) -> None:
+    """Make a file that large, and find out now whether the disk is full: writing to a mapped one would crash."""
+    os.ftruncate(file, size)
+    if not hasattr(os, "posix_fallocate"):  # not on every system
+        return
     try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:  # It is somebody else's.
-        return True
-    return True
+        os.posix_fallocate(file, 0, size)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.EOPNOTSUPP):  # a disk that cannot say
+            raise
