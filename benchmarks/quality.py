@@ -73,9 +73,7 @@ MADE: dict[str, tuple[str, Callable[[], Table]]] = {
     "friedman 1, 200 x 200": ("numbers", lambda: sklearn_datasets.make_friedman1(200, 200, noise=1.0, random_state=6)),
     "low rank, 400 x 80": (
         "numbers",
-        lambda: sklearn_datasets.make_regression(
-            400, 80, n_informative=8, effective_rank=15, noise=2, random_state=7
-        ),
+        lambda: sklearn_datasets.make_regression(400, 80, n_informative=8, effective_rank=15, noise=2, random_state=7),
     ),
 }
 BUILT_IN = {"breast_cancer": "classes", "wine": "classes", "digits": "classes", "diabetes": "numbers"}

@@ -30,7 +30,6 @@ from unirel.search import select
 from unirel.table import Table
 from unirel.work import READING_SECONDS, OutOfTime, end_of, until
 
-
 # Up to this many rows a page compares with weights of unique relevance in steps of a tenth, beyond in quarters.
 _FEW_ROWS = 1000
 
