@@ -36,8 +36,7 @@ def main(folder=BUILD):
         "\nFor the accuracy, features are selected anew from the training rows of each fold, so no test row has a say."
     )
     folder.mkdir(exist_ok=True)
-    # The scripts of the charts stay beside the page, so that the next one is written at once.
-    page = report.save(folder / "breast_cancer.html", scripts=folder)
+    page = report.save(folder / "breast_cancer.html")
     print(f"\nReport: {page.relative_to(Path.cwd()) if page.is_relative_to(Path.cwd()) else page}")
 
 

@@ -263,6 +263,7 @@ LAYERS = {
         "unirel.significance",
         "unirel.analysis",
         "unirel.redundancy",
+        "unirel.sampling",
         "unirel.datasets",
         "unirel.evaluation",
         "unirel.experiments",

@@ -39,7 +39,24 @@ def test_short_work_leaves_no_trace_in_a_log(clock):
 def test_a_log_gets_a_line_every_ten_seconds(clock):
     log = io.StringIO()
     run(ProgressBar("work", log), clock, 30, 1.0)
-    assert log.getvalue().splitlines() == ["work 10/30, 20 s left", "work 20/30, 10 s left", "work 30/30, 30 s"]
+    lines = ["work 4/30, 26 s left", "work 14/30, 16 s left", "work 24/30, 6 s left", "work 30/30, 30 s"]
+    assert log.getvalue().splitlines() == lines
+
+
+def test_a_log_hears_soon_of_long_work_only(clock):
+    log = io.StringIO()
+    run(ProgressBar("work", log), clock, 100, 0.11)
+    assert log.getvalue().splitlines() == ["work 91/100, 1 s left", "work 100/100, 11 s"]
+
+
+@pytest.mark.parametrize("make", [io.StringIO, Terminal])
+def test_what_makes_it_faster_is_said_once_and_only_of_long_work(clock, make):
+    short, long = make(), make()
+    run(ProgressBar("work", short, "faster with less"), clock, 20, 0.4)
+    run(ProgressBar("work", long, "faster with less"), clock, 20, 4.0)
+    assert "faster" not in short.getvalue()
+    lines = long.getvalue().replace("\r", "\n").splitlines()
+    assert [line.rstrip() for line in lines].count("faster with less") == 1
 
 
 def test_a_notebook_is_no_terminal_but_has_a_bar(clock, monkeypatch):

@@ -396,6 +396,9 @@ def _read(label: str, column: nw.Series[Any] | NDArray[Any]) -> Raw:
     if isinstance(dtype, nw.Categorical | nw.Enum):
         # The mask comes from the series: the values of a dictionary array do not show what is missing.
         return Raw("category", column.to_numpy(), column.is_null().to_numpy())
+    if isinstance(dtype, nw.String) and not (missing := column.is_null().to_numpy()).all():
+        # What each value is need not be asked one by one.
+        return Raw("text", column.to_numpy().astype(object, copy=False), missing)
     if dtype.is_temporal():
         values = column.to_numpy()
         return _read_times(values) if values.dtype.kind in "Mm" else _parse_objects(label, values.astype(object))

@@ -149,7 +149,9 @@ def redundancy_analysis(
         max_exact=limit,
         complete=complete_order,
         settings=settings_of(settings),
-        progress=progress_of(chosen, "searching subsets"),
+        progress=progress_of(
+            chosen, "searching subsets", "faster with fewer rows, fewer features or a larger tolerance"
+        ),
     )
 
 

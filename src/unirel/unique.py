@@ -291,14 +291,12 @@ class Stepwise:
 
     def __init__(self, sample: Sample) -> None:
         self._sample = sample
-        self._late: dict[tuple[int, ...], dict[int, float]] = {}  # beside the most features there can be
+        self._known: dict[tuple[int, ...], dict[int, float]] = {}  # beside which features, of which candidate
 
     def beside(self, selected: Columns, candidates: Columns) -> Values:
-        """What each candidate adds to the selected features."""
-        first = selected[:_MOST_SELECTED]
-        if len(first) < _MOST_SELECTED:
-            return self._sample.beside(first, candidates)
-        known = self._late.setdefault(tuple(first.tolist()), {})
+        """What each candidate adds to the selected features, in whatever order they were selected."""
+        first = np.sort(selected[:_MOST_SELECTED])
+        known = self._known.setdefault(tuple(first.tolist()), {})
         asked = np.array([candidate for candidate in candidates.tolist() if candidate not in known], np.intp)
         if len(asked):
             known |= dict(zip(asked.tolist(), self._sample.beside(first, asked).tolist(), strict=True))

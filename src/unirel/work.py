@@ -146,13 +146,17 @@ class ProgressBar:
         What is being done.
     stream : file, optional
         Where to draw, standard error by default.
+    hint : str
+        What makes it faster, said once if it takes long.
     """
 
     _WIDTH = 24
     _LOG_SECONDS = 10.0  # between two lines of a log
+    _FIRST_SECONDS = 2.0  # until the first of them, if more than those ten are to come
 
-    def __init__(self, title: str, stream: TextIO | None = None) -> None:
+    def __init__(self, title: str, stream: TextIO | None = None, hint: str = "") -> None:
         self._title = title
+        self._hint = hint
         self._stream = stream or sys.stderr
         self._start = self._drawn = time.monotonic()
         self._clock = Clock()
@@ -165,12 +169,20 @@ class ProgressBar:
         self._clock.mark(done, now)
         live = self._stream.isatty() or hasattr(builtins, "get_ipython")  # the stream of a notebook is no terminal
         ending = done >= total and (live or bool(self._line))
-        if self._ended or not (ending or now - self._drawn >= (0.1 if live else self._LOG_SECONDS)):
+        due = now - self._drawn >= (0.1 if live else self._LOG_SECONDS)
+        took = now - self._start
+        may_be_long = not (live or self._line) and took >= self._FIRST_SECONDS
+        if self._ended or not (ending or due or may_be_long):
             return
+        left = took if done >= total else self._clock.left(total)
+        is_long = done < total and left is not None and left > self._LOG_SECONDS
+        if not (ending or due or is_long):
+            return
+        if is_long and self._hint:
+            self._stream.write(("\r" if live else "") + self._hint.ljust(len(self._line)) + "\n")
+            self._hint = ""
         self._drawn = now
         self._ended = done >= total
-        took = now - self._start
-        left = took if self._ended else self._clock.left(total)
         words = "" if left is None else f", {_duration(left)}" + ("" if self._ended else " left")
         filled = self._WIDTH * done // max(total, 1)
         bar = f" [{'#' * filled}{'.' * (self._WIDTH - filled)}]" if live else ""
@@ -280,9 +292,9 @@ class Compiling:
 COMPILING = Compiling()
 
 
-def progress_of(options: Mapping[str, Any], title: str) -> Progress | None:
+def progress_of(options: Mapping[str, Any], title: str, hint: str = "") -> Progress | None:
     """What the options `progress` and `verbose` ask for."""
     wanted: Progress | None = options["progress"]
     if options["verbose"]:
         COMPILING.announce()
-    return ProgressBar(title) if wanted is None and options["verbose"] else wanted
+    return ProgressBar(title, hint=hint) if wanted is None and options["verbose"] else wanted

@@ -132,6 +132,15 @@ def test_kept_scripts_change_nothing(tmp_path, page):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["kept", "page.html"]
 
 
+def test_an_installation_that_cannot_be_written_to(tmp_path, page, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setattr("unirel.report.render._KEPT", tmp_path / "file" / "folder")
+    report = make_report()
+    assert report.to_html() == page
+    with pytest.raises(OSError, match="file"):
+        report.to_html(tmp_path / "file" / "folder")
+
+
 def test_every_weight_is_there(page):
     (data,) = specs_of(page)["order"]["datasets"].values()
     assert sorted({row["beta"] for row in data}) == [step / 10 for step in range(11)]

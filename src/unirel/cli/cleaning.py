@@ -70,9 +70,10 @@ def _clean_text(cleaned: Cleaned, position: int, name: str, keep: Collection[str
     import pyarrow as pa
 
     column = cleaned.table.column(name)
-    texts = column.to_pylist()
+    texts = column.unique().to_pylist()  # each once, however many rows there are
     if name not in keep and (mark := _decimal_mark(texts)):
-        numbers = [None if text is None else _number(text, mark) for text in texts]
+        known = {text: None if text is None else _number(text, mark) for text in texts}
+        numbers = [known[text] for text in column.to_pylist()]
         whole = all(number is None or number.is_integer() for number in numbers)
         kind = pa.int64() if whole and all(abs(number or 0) < 2**53 for number in numbers) else pa.float64()
         values = pa.array(numbers, pa.float64()).cast(kind)

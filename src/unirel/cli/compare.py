@@ -11,9 +11,9 @@ from unirel.cli.interrupts import interrupts
 from unirel.cli.messages import Messages, listed
 from unirel.cli.options import takes
 from unirel.cli.output import Printing
-from unirel.cli.request import Input, Request
+from unirel.cli.request import Input, MaxRows, Request
 from unirel.options import SelectorOptions
-from unirel.work import READING_SECONDS, end_of, until
+from unirel.work import READING_SECONDS, ProgressBar, end_of, until
 
 if TYPE_CHECKING:
     from unirel.evaluation import Evaluation
@@ -25,6 +25,7 @@ unirel compare data.csv --target outcome
 unirel compare breast_cancer --criteria mim,jmi --beta 0.1 --classifiers knn --runs 10
 """
 
+HINT = "unirel: faster with fewer rows (--max-rows), splits (--runs) or --classifiers, or with --beta 0"
 HEADERS = ("classifier", "selector", "test accuracy", "+/-", "features", "stability", "seconds")
 _DIFFERENCE = ("mean", "low", "high")
 COLUMNS = ("classifier", "selector", "test_accuracy", "test_accuracy_std", "n_features", "stability", "seconds")
@@ -32,7 +33,7 @@ COLUMNS = ("classifier", "selector", "test_accuracy", "test_accuracy_std", "n_fe
 Criteria = Annotated[str, typer.Option("--criteria", metavar="NAME,...", help="What to compare, plain and boosted.")]
 Classifiers = Annotated[str, typer.Option("--classifiers", metavar="NAME,...", help="Of rf, knn, svm and logistic.")]
 Runs = Annotated[int, typer.Option("--runs", min=1, help="Random splits into 60 / 20 / 20 % of the rows.")]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the splits.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the splits and of a sample.")]
 MaxFeatures = Annotated[int, typer.Option("--max-features", min=1, help="Features to select at most.")]
 JournalFile = Annotated[
     Path | None, typer.Option("--journal", metavar="FILE", help="Keep finished work, to go on where it was stopped.")
@@ -55,6 +56,7 @@ def command(
     journal: JournalFile = None,
     max_seconds: MaxSeconds = None,
     seed: Seed = 0,
+    max_rows: MaxRows = 2000,
     *,
     printing: Printing,
     **options: Any,
@@ -62,7 +64,7 @@ def command(
     """Compare selectors by the accuracy of classifiers that are trained on what they select."""
     messages, ends = printing.messages, end_of(max_seconds)
     with until(ends + READING_SECONDS):
-        given = request.open(options, messages)
+        given = request.open(options, messages).sampled(max_rows, seed, messages)
     X = _numbers(given, messages)
 
     from unirel import BURSelector
@@ -84,7 +86,7 @@ def command(
             random_state=seed,
             n_jobs=given.options["n_jobs"],
             journal=journal,
-            verbose=not printing.quiet,
+            progress=None if printing.quiet else ProgressBar("comparing", hint=HINT),
         )
     if not evaluation.complete:
         interrupts.answer()

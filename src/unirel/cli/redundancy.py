@@ -9,7 +9,7 @@ from unirel.cli.interrupts import interrupts
 from unirel.cli.naming import find_names
 from unirel.cli.options import takes
 from unirel.cli.output import Printing
-from unirel.cli.request import Request
+from unirel.cli.request import MaxRows, Request
 from unirel.options import SelectorOptions
 
 EXAMPLES = """Examples:
@@ -36,6 +36,7 @@ def command(
     order: Order = None,
     max_features: MaxFeatures = 30,
     tolerance: Tolerance = 0.0,
+    max_rows: MaxRows = 2000,
     *,
     printing: Printing,
     **options: Any,
@@ -47,6 +48,7 @@ def command(
     from unirel.report.words import redundancy_in_words
 
     with printing.messages.catching_warnings():
+        given = given.sampled(max_rows, 0, printing.messages)
         result = redundancy_analysis(
             given.X,
             given.y,

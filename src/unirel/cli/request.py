@@ -1,9 +1,12 @@
 """What a command works on: features and a target, from a file or a known dataset."""
 
+import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from unirel.cli.cleaning import clean
 from unirel.cli.exits import BadInput, Failed
@@ -17,6 +20,12 @@ from unirel.work import call_apart
 
 if TYPE_CHECKING:
     from unirel.table import Table
+
+
+# Neighbours of all rows are looked for more often in some commands than one wants to wait for.
+MaxRows = Annotated[
+    int, typer.Option("--max-rows", min=2, help="Of more rows a sample of this size is taken, by class.")
+]
 
 
 @dataclass(frozen=True)
@@ -33,6 +42,23 @@ class Input:
         from unirel.parts.opening import open_table
 
         return open_table(self.X, self.y, complete(ReadingOptions, part_of(ReadingOptions, self.options), "read"))[0]
+
+    def sampled(self, max_rows: int, seed: int, messages: Messages) -> "Input":
+        """The same, or some of the rows with a note, of each class its share, where there are more."""
+        n_rows = self.X.num_rows
+        if n_rows <= max_rows:
+            return self
+        import numpy as np
+
+        from unirel.sampling import choose_by_class
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of what will be said of the sample
+            rows = choose_by_class(self.read(), np.arange(n_rows), max_rows, np.random.default_rng(seed))
+        messages.note(
+            f"took a sample of {len(rows):,} of the {n_rows:,} rows, to be done soon; --max-rows {n_rows} takes all"
+        )
+        return replace(self, X=self.X.take(rows), y=self.y.take(rows))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from unirel.cli.documents import to_json
 from unirel.cli.exits import BadInput, Exit
+from unirel.cli.forecast import forecast, guess_shape, wait_in_words
 from unirel.cli.interrupts import interrupts
 from unirel.cli.messages import Messages
 from unirel.cli.options import FIRST, flag, takes
@@ -36,6 +37,7 @@ zcat big.csv.gz | unirel select - -t outcome --json > selection.json
 _OTHERS = 40
 # Pairs of features that are exchanged for each other, to be named.
 _MOST_PAIRS = 5
+HINT = "unirel: faster with --beta 0, with a smaller --unique-samples or with fewer features (-k)"
 HEADERS = ("step", "name", "relevance", "unique", "shares most with")
 COLUMNS = ("step", "name", "kind", "score", "relevance", "unique_relevance", "partner", "shared")
 
@@ -106,6 +108,7 @@ def run(request: Request, printing: Printing, files: Files, options: dict[str, A
         raise BadInput("--classifier goes with --unique-relevance classifier")
     if accuracy is not None and files.report is None:
         raise BadInput(f"--accuracy {accuracy} is shown in the report; name a file for it with --report FILE.html")
+    _tell_wait(request, options, messages, page=files.report is not None)
     with until(ends + READING_SECONDS):
         given = request.open(options, messages, in_parts=True)
     from unirel.report import Report
@@ -122,6 +125,7 @@ def run(request: Request, printing: Printing, files: Files, options: dict[str, A
             check_accuracy(accuracy, table)
         chosen = complete(SelectorOptions, given.options, "select")
         chosen["verbose"] = not printing.quiet
+        chosen["progress"] = None if printing.quiet else ProgressBar("selecting", hint=HINT)
         report = Report.from_table(table, chosen, given.origin, along=files.report is not None)
     if report.interrupted:
         interrupts.answer()
@@ -148,6 +152,13 @@ def run(request: Request, printing: Printing, files: Files, options: dict[str, A
     if not selection.complete:
         messages.tell(f"incomplete: {selection.reason}; {len(selection)} features so far")
     return Exit.OK
+
+
+def _tell_wait(request: Request, options: dict[str, Any], messages: Messages, *, page: bool) -> None:
+    """Say how long it will take, if that is long; what is not known beforehand the progress will say."""
+    shape = guess_shape(request.data)
+    if shape is not None and (words := wait_in_words(shape, forecast(shape, options, page=page))):
+        messages.tell(words)
 
 
 def _with_notes(report: "Report", messages: Messages) -> "Report":

@@ -8,6 +8,8 @@ from typing import Any
 from unirel.atomic import write_text
 
 TEMPLATES = Path(__file__).parent / "templates"
+# Where what draws the charts is kept for the next page, as compiled kernels are kept beside their source.
+_KEPT = Path(__file__).parent / "__pycache__"
 _NEEDED = {"jinja2": "jinja2", "altair": "altair", "vl_convert": "vl-convert-python"}
 
 
@@ -54,12 +56,17 @@ def _vega(folder: Path | None) -> str:
     wanted = f"{major}.{minor}"
     if wanted not in known:  # the newest of the same generation draws it too
         wanted = [name for name in known if name.split(".")[0] == major][-1]
-    kept = None if folder is None else folder / f"charts-{wanted}-{vl_convert.__version__}.js"
-    if kept is not None and kept.is_file():
+    name = f"charts-{wanted}-{vl_convert.__version__}.js"
+    kept = (_KEPT if folder is None else folder) / name
+    if kept.is_file():
         return kept.read_text(encoding="utf-8")
     bundle: str = vl_convert.javascript_bundle(vl_version=wanted)
     script = bundle.replace("</script", "<\\/script").replace("<!--", "<\\!--")
-    if kept is not None:
+    try:
         kept.parent.mkdir(parents=True, exist_ok=True)
         write_text(kept, script)
+    except OSError:
+        if folder is not None:
+            raise
+        # An installation that cannot be written to waits for its charts every time.
     return script

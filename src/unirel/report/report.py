@@ -30,6 +30,9 @@ from unirel.search import select
 from unirel.table import Table
 from unirel.work import READING_SECONDS, OutOfTime, end_of, until
 
+# Up to this many rows a page compares with weights of unique relevance in steps of a tenth, beyond in quarters.
+_FEW_ROWS = 1000
+
 
 @dataclass(frozen=True, eq=False)
 class Report:
@@ -152,7 +155,7 @@ class Report:
         """
         beta = options["beta"]
         # The weight that was asked for comes first, so it gets the time.
-        betas = [beta, *(step / 10 for step in range(11) if along and beta > 0 and step / 10 != beta)]
+        betas = [beta, *(other for other in _other_weights(table) if along and beta > 0 and other != beta)]
         ends = end_of(options["max_seconds"])
         path = select(table, [options["criterion"]], betas, part_of(SelectionOptions, options))
         interrupted = len(path) < len(betas) or path.selections[-1].interrupted
@@ -187,8 +190,8 @@ class Report:
         Parameters
         ----------
         scripts : path, optional
-            Folder to keep the scripts of the charts in, which take seconds to put together, for the next page. Nothing
-            is kept if it is not given. The page holds them either way.
+            Folder to keep the scripts of the charts in, which take seconds to put together, for the next page; beside
+            the source of the library if it is not given. The page holds its own copy either way.
 
         Returns
         -------
@@ -219,6 +222,12 @@ class Report:
         target = Path(path)
         write_text(target, self.to_html(scripts))
         return target
+
+
+def _other_weights(table: Table) -> list[float]:
+    """Weights to compare with: every one takes as long as the answer, and more rows make that longer."""
+    n_steps = 10 if table.n_samples <= _FEW_ROWS else 4
+    return [step / n_steps for step in range(n_steps + 1)]
 
 
 def _rename(table: Table, feature_names: Sequence[str]) -> Table:
