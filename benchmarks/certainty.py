@@ -1,4 +1,4 @@
-"""Permutation tests of relevance, against as many calls of `relevance` and of scikit-learn's function."""
+"""Permutation tests: against as many calls of `relevance` and of scikit-learn's function, and how often they err."""
 
 import warnings
 from functools import partial
@@ -11,6 +11,7 @@ from benchmarks.timing import Comparison, best_of, report
 
 ROWS, COLUMNS, PERMUTATIONS = 10_000, 100, 1_000
 CALLS = 3  # of a peer, from which the time of all is extrapolated
+NULL_ROWS, NULL_TABLES = 80, 500
 
 
 def _table(n_samples: int, n_features: int, n_informative: int) -> tuple[np.ndarray, np.ndarray]:
@@ -70,6 +71,37 @@ def _growth(sizes: list[tuple[int, ...]]) -> None:
         )
 
 
+def _followers(correlation: float, adds: bool, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A column and a target that both follow what is given; the column adds to it or does not."""
+    rng = np.random.default_rng(seed)
+    given, own, other = rng.standard_normal((3, NULL_ROWS))
+    scatter = (correlation**-2 - 1) ** 0.5
+    return given + scatter * own, given + scatter * ((own + other) / 2**0.5 if adds else other), given
+
+
+def _conditional_alarms(correlation: float, group_size: int, adds: bool, n_tables: int) -> float:
+    """In which share of tables a conditional test at 0.05 says that the column adds something."""
+    p_values = []
+    for seed in range(n_tables):
+        column, target, given = _followers(correlation, adds, seed)
+        options = {"group_size": group_size, "n_permutations": 39, "stop_after": 8, "random_state": seed}
+        p_values.append(unirel.conditional_test(column, target, given.reshape(-1, 1), **options).p_value[0])
+    return float(np.mean(np.array(p_values) <= 0.05))
+
+
+def _alarms(n_tables: int) -> None:
+    """False alarms, and findings where there is something to find, by how closely column and target follow the given."""
+    print(f"\nconditional tests at 0.05, {NULL_ROWS} rows: share of {n_tables} tables in which something is found")
+    print(f"{'correlation with the given':>28}{'group size':>13}{'nothing added':>16}{'something added':>18}")
+    for correlation in (0.9, 0.95, 0.995):
+        for group_size in (2, 3):
+            shares = [
+                _conditional_alarms(correlation, group_size, adds, n)
+                for adds, n in ((False, n_tables), (True, max(1, n_tables // 5)))
+            ]
+            print(f"{correlation:>28}{group_size:>13}{shares[0]:>16.1%}{shares[1]:>18.1%}", flush=True)
+
+
 def main(quick: bool = False) -> None:
     sizes = (300, 10, 250) if quick else (ROWS, COLUMNS, PERMUTATIONS)
     n_samples, n_features, n_permutations = sizes
@@ -89,3 +121,4 @@ def main(quick: bool = False) -> None:
     grown = [tuple(size * step if place == axis else size for place, size in enumerate(base))
              for axis in (2, 0, 1) for step in steps]  # fmt: skip
     _growth(grown)
+    _alarms(3 if quick else NULL_TABLES)

@@ -242,9 +242,12 @@ LAYERS = {
         "unirel.table",
         "unirel.information",
         "unirel.classifiers",
+        "unirel.significance",
         "unirel.search",
         "unirel.analysis",
         "unirel.folds",
+        "unirel.selectors",
+        "unirel.stability",
     ],
     "cli": [
         "numpy",
@@ -269,7 +272,6 @@ LAYERS = {
         "unirel.experiments",
         "unirel.report",
         "unirel.BURSelector",
-        "unirel.selection_stability",
     ],
     "__init__": ["unirel._version"],
 }

@@ -527,9 +527,10 @@ STRONG = {
 @pytest.mark.slow
 @pytest.mark.parametrize("target_kind", KINDS)
 @pytest.mark.parametrize("estimator", ["knn", "binned"])
-@pytest.mark.parametrize(("known", "noise"), [("numbers", 0.3), ("levels", 0.3), ("levels", 0.1)])
-def test_conditional_p_values_of_noise_are_not_too_small_over_500_tables(known, noise, estimator, target_kind):
+@pytest.mark.parametrize(("known", "correlation"), [("numbers", 0.9), ("numbers", 0.95), ("levels", 0.97)])
+def test_conditional_p_values_of_noise_are_uniform_over_500_tables(known, correlation, estimator, target_kind):
     """Column and target both follow what is given, and by themselves tell each other much."""
+    noise = (correlation**-2 - 1) ** 0.5
 
     def make(rng):
         z = STRONG[known](rng, 80)
@@ -541,8 +542,8 @@ def test_conditional_p_values_of_noise_are_not_too_small_over_500_tables(known, 
 
     plain, smoothed = null_p_values(500, make, n_permutations=39, test=unirel.conditional_test)
     assert_not_too_small(plain)
-    if known == "levels" and estimator == "knn":
-        assert_uniform(smoothed)
+    if estimator == "knn":  # counts tie often
+        assert_uniform(smoothed, 0.01)
 
 
 @pytest.mark.slow

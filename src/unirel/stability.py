@@ -18,11 +18,11 @@ from unirel.options import check_whole_number
 from unirel.reading import take_rows
 from unirel.results import ExchangeablePair, Stability
 from unirel.table import Table
-from unirel.work import Progress, map_tasks, progress_of
+from unirel.work import Progress, check_time, map_tasks, progress_of
 
 # A pair is exchangeable if one of the two is in at least this share of the subsamples, both in at most this share of
-# those, and, unless they are copies, chance would put as few together at most that often.
-_EITHER, _BOTH, _CHANCE = 0.5, 0.1, 0.01
+# those, and, unless they are copies, chance would put as few of any two features together at most that often.
+_EITHER, _BOTH, _CHANCE = 0.5, 0.1, 0.05
 # Subsamples that are fitted between two looks at the journal.
 _BLOCK = 4
 
@@ -112,7 +112,9 @@ def selection_stability(
             if (number,) in records:
                 return records[number,]
             rows = draw_rows(table.n_samples, labels, share, (random_state, number))
-            return _fit(clone(selector), take_rows(X, rows), take_rows(y, rows))
+            record = _fit(clone(selector), take_rows(X, rows), take_rows(y, rows))
+            check_time()  # which would have cut the selection short
+            return record
 
         found = []
         # A block at a time, so that what is done is in the journal before the next one begins.
@@ -203,13 +205,15 @@ def find_exchangeable(
     Of exact copies a selector takes always the same one; they count all the same.
     """
     n_rows, sizes = len(selected), selected.sum(axis=0)
+    candidates = sorted({*combinations(np.flatnonzero(sizes).tolist(), 2), *copies})
+    chance = _CHANCE / max(len(candidates), 1)  # among many pairs some are seldom together by chance
     pairs = []
-    for one, other in sorted({*combinations(np.flatnonzero(sizes).tolist(), 2), *copies}):
+    for one, other in candidates:
         either = float((selected[:, one] | selected[:, other]).mean())
         both = float((selected[:, one] & selected[:, other]).mean())
         if either < _EITHER or both > _BOTH * either:
             continue
-        if (one, other) in copies or hypergeom.cdf(both * n_rows, n_rows, sizes[one], sizes[other]) <= _CHANCE:
+        if (one, other) in copies or hypergeom.cdf(both * n_rows, n_rows, sizes[one], sizes[other]) <= chance:
             pairs.append(ExchangeablePair(one, other, either, both))
     return tuple(sorted(pairs, key=lambda pair: -pair.either))
 

@@ -99,8 +99,31 @@ def test_stability_says_how_often_features_come_out(unirel, table):
     content = json.loads(done.out)
     assert content["stability"]["n_subsamples"] == 10
     assert {"a", "copy", "b", "noise"} == {feature["name"] for feature in content["stability"]["features"]}
-    assert any(note.startswith("stability ") and "% " not in note[-2:] for note in content["notes"])
+    often = {feature["name"]: feature["frequency"] for feature in content["stability"]["features"]}
+    assert [row["frequency"] for row in content["features"]] == [often[row["name"]] for row in content["features"]]
+    assert {row["significant"] for row in content["features"]} <= {"yes", "no"}
     assert unirel("select", table, "-t", "class", "--stability", 1).code == 2
+
+
+def test_stability_stands_beside_each_feature(unirel, table, tmp_path):
+    page = tmp_path / "page.html"
+    done = unirel("select", table, "-t", "class", "-k", 3, "--stability", 10, "--report", page)
+    lines = done.out.splitlines()
+    assert lines[0].split()[-3:] == ["significant", "selected", "in"]
+    assert all(line.split()[-1].endswith("%") and line.split()[-2] in ("yes", "no") for line in lines[2:5])
+    words = " ".join(done.out.split())
+    assert "repeated on 10 random halves of the rows (subsamples)" in words
+    assert "Tested were all 4 features" in words
+    assert page.read_text(encoding="utf-8").count("of subsamples</span>") == 3
+
+
+def test_stability_needs_all_rows(unirel, table, tmp_path):
+    from pyarrow import csv, parquet
+
+    parquet.write_table(csv.read_csv(table), tmp_path / "part.parquet")
+    parts = unirel("select", f"{tmp_path}/*.parquet", "-t", "class", "--stability", 10)
+    assert parts.code == 2
+    assert "--stability 10 needs all rows in memory" in parts.err
 
 
 def test_include_exclude_and_drop(unirel, table):

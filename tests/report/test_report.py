@@ -4,7 +4,7 @@ import json
 import re
 import subprocess
 import sys
-from html import escape
+from html import escape, unescape
 
 import numpy as np
 import pytest
@@ -170,6 +170,58 @@ def test_what_it_says():
     assert [row["step"] for row in said["features"]] == [1, 2, 3, None, None]
     assert "for 'class' (2 classes, 120 rows) by jmi" in said["words"]
     json.dumps(said, allow_nan=False)
+
+
+def why_of(page):
+    """The words beside every selected feature, without markup."""
+    found = re.findall(r'<li id="feature-\d+">(.*?)</li>', page, re.S)
+    return [" ".join(unescape(re.sub(r"<.*?>", " ", one)).split()) for one in found]
+
+
+def test_how_sure_it_is_stands_beside_each_feature():
+    """Of a feature and its copy one is always selected; noise is selected too, and called what it is."""
+    rng = np.random.default_rng(1)
+    a, noise = rng.standard_normal((2, 150))
+    X, y = np.column_stack([a, noise, a]), a > 0
+    options = {"feature_names": ["a", "noise", "copy"], "criterion": "cmim", "beta": 0, "n_features_to_select": 2}
+    report = Report.from_data(X, y, stability=8, **options)
+    page = report.to_html()
+    first, second = why_of(page)
+    assert first.startswith("a selected in 100% of subsamples Tells most by itself")
+    assert first.endswith("It can be exchanged for 'copy' (one of the two in 100% of subsamples, both in 0%).")
+    assert second.startswith("noise selected in 100% of subsamples not significant")
+    p_value = report.certainty.test.p_value[1]
+    assert f"nothing to do with the target would tell as much in {p_value:.0%} of cases." in second
+    said = report.to_dict()
+    assert "repeated on 8 random halves of the rows" in said["certainty"][0]
+    assert said["certainty"][1].startswith("1 of the 2 selected features are significant by themselves, 'noise' not")
+    assert [row["significant"] for row in said["features"]] == ["yes", "no", "yes"]
+    assert [row["selected_in"] for row in said["features"]] == ["100%", "100%", "0%"]
+    assert ["selected_in", "selected in", True] in said["columns"]
+    json.dumps(said, allow_nan=False)
+
+
+def test_without_stability_nothing_is_said_of_subsamples(page):
+    assert "subsamples" not in re.sub(r"<script>.*?</script>", "", page, flags=re.S)
+    assert '<td class="col-significant">yes</td>' in page
+
+
+def test_stability_that_cannot_be_is_refused():
+    with pytest.raises(ValueError, match="stability=1 must be a whole number from 2 on"):
+        make_report(stability=1)
+    with pytest.raises(ValueError, match="stability=5 selects features anew in every subsample"):
+        make_report(stability=5, unique_relevance=np.zeros(5))
+
+
+def test_the_best_of_many_columns_of_noise_is_not_significant():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((80, 300)), np.arange(80) % 2
+    plain = Report.from_data(X, y, n_features_to_select=1, beta=0).certainty
+    assert plain.significant(int(np.nanargmin(plain.test.p_value))) == "no"
+    X[:, 7] += 2 * y
+    found = Report.from_data(X, y, n_features_to_select=1, beta=0)
+    assert found.certainty.significant(7) == "yes"  # which takes more permutations than usual
+    assert found.to_dict()["certainty"][0].startswith("The selected feature is significant by itself.")
 
 
 def test_the_snippet_runs_and_gives_the_same(tmp_path):

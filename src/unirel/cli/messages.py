@@ -109,6 +109,7 @@ def _words() -> list[tuple[str, str]]:
         (r"; drop those rows from X and y", "; --drop-missing-target drops those rows"),
         (r"\bmethod='reference'", "--unique-relevance reference"),
         (r"\baccuracy='(\w+)'", r"--accuracy \1"),
+        (r"\bstability=(\d+)", r"--stability \1"),
         (r"\bn_permutations=", "--permutations "),
     ]
     for name, option in options_of(SelectorOptions).items():

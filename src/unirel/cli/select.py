@@ -1,7 +1,6 @@
 """`unirel select`: which features to keep."""
 
 import shlex
-import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -20,7 +19,7 @@ from unirel.work import READING_SECONDS, OutOfTime, ProgressBar, end_of, until
 
 if TYPE_CHECKING:
     from unirel.report import Report
-    from unirel.results import Accuracy, Stability
+    from unirel.results import Accuracy
 
 EXAMPLES = """Examples:
 
@@ -40,6 +39,8 @@ _MOST_PAIRS = 5
 HINT = "unirel: faster with --beta 0, with a smaller --unique-samples or with fewer features (-k)"
 HEADERS = ("step", "name", "relevance", "unique", "shares most with")
 COLUMNS = ("step", "name", "kind", "score", "relevance", "unique_relevance", "partner", "shared")
+# Columns that are there only if somebody has looked, with their headers.
+MAYBE = {"significant": "significant", "frequency": "selected in"}
 
 
 class SelectOptions(SelectorOptions, total=False):
@@ -126,15 +127,34 @@ def run(request: Request, printing: Printing, files: Files, options: dict[str, A
         chosen = complete(SelectorOptions, given.options, "select")
         chosen["verbose"] = not printing.quiet
         chosen["progress"] = None if printing.quiet else ProgressBar("selecting", hint=HINT)
-        report = Report.from_table(table, chosen, given.origin, along=files.report is not None)
+        if stability is not None:
+            from unirel.report.certainty import check_stability
+
+            check_stability(stability, table, chosen["unique_relevance"])
+        along = files.report is not None
+        report = Report.from_table(table, chosen, given.origin, along=along, test=along or stability is not None)
     if report.interrupted:
         interrupts.answer()
-    stable = None if stability is None else _stability(stability, given, report, chosen, printing)
+    if stability is not None and not report.interrupted:
+        try:
+            with until(ends):
+                report = _with_stability(stability, given, report, chosen, printing)
+        except KeyboardInterrupt:
+            report = replace(report, interrupted=True)
+            interrupts.answer()
     report = _with_notes(report, messages)
-    rows = [list(row.values()) for row in _rows(report)]
-    document = _document(report) if stable is None else {**_document(report), "stability": stable.to_dict()}
+    rows, columns = _rows(report), _columns(report)
     words, then = _paragraphs(report), _next(request, files)
-    printing.show("selection", document, COLUMNS, rows, words, HEADERS, _shown(report), then)
+    printing.show(
+        "selection",
+        _document(report),
+        columns,
+        [list(row.values()) for row in rows],
+        words,
+        [*HEADERS, *(MAYBE[name] for name in columns if name in MAYBE)],
+        _shown(report),
+        then,
+    )
     selection, interrupted = report.selection, report.interrupted
     if accuracy is not None and not interrupted:
         try:
@@ -165,33 +185,25 @@ def _with_notes(report: "Report", messages: Messages) -> "Report":
     return replace(report, origin=replace(report.origin, notes=tuple(messages.notes)))
 
 
-def _stability(
+def _with_stability(
     n_subsamples: int, given: Input, report: "Report", options: SelectorOptions, printing: Printing
-) -> "Stability | None":
-    """Select in many halves of the rows, and note how often the selected features come out."""
-    from unirel import BURSelector, selection_stability
+) -> "Report":
+    """Select in many halves of the rows; the report as it is, with a note, if time does not allow it."""
+    from unirel.report.certainty import measure_stability
 
-    messages, selection = printing.messages, report.selection
-    if not selection.complete:
+    messages = printing.messages
+    if not report.selection.complete:
         messages.note("the stability was not measured, because the selection is incomplete")
-        return None
-    parameters: dict[str, Any] = {**options}
-    selector = BURSelector(**{name: parameters[name] for name in BURSelector().get_params() if name != "verbose"})
-    # What single halves warn of has been said of all rows, or is counted.
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        result = selection_stability(
-            selector, given.X, given.y, n_subsamples=n_subsamples, n_jobs=options["n_jobs"], verbose=not printing.quiet
+        return report
+    try:
+        return report.with_stability(
+            measure_stability(n_subsamples, given.X, given.y, options, verbose=not printing.quiet)
         )
-    shares = [f"'{selection.names[feature]}' in {result.frequency[feature]:.0%}" for feature in selection.order]
-    messages.note(f"{result.in_numbers}, each half of the rows, with a selection of its own: {', '.join(shares)}")
-    for pair in result.exchangeable[:_MOST_PAIRS]:
-        one, other = selection.names[pair.one], selection.names[pair.other]
+    except OutOfTime:
         messages.note(
-            f"'{one}' and '{other}' are exchanged for each other: one of them in {pair.either:.0%}, both in "
-            f"{pair.both:.0%}"
+            "the stability was not measured, because the time budget was used up; give more with --max-seconds"
         )
-    return result
+    return report
 
 
 def _measure(
@@ -215,28 +227,44 @@ def _measure(
     return None
 
 
+def _columns(report: "Report") -> list[str]:
+    """Names of the columns of an answer: also of what was looked at beyond the usual ones."""
+    known = report.certainty
+    looked = {"significant": known.test, "frequency": known.stability}
+    return [*COLUMNS, *(name for name in MAYBE if looked[name] is not None)]
+
+
 def _rows(report: "Report") -> list[dict[str, Any]]:
-    """One row per selected feature, with the columns of `COLUMNS`."""
+    """One row per selected feature, with the columns of the answer."""
     from unirel.report.summarize import summarize_features
 
-    rows = summarize_features(report.table, report.selection, report.analysis, report.surroundings, others=False)
-    return [{name: row["unique" if name == "unique_relevance" else name] for name in COLUMNS} for row in rows]
+    rows = summarize_features(
+        report.table, report.selection, report.analysis, report.surroundings, report.certainty, others=False
+    )
+    for row, feature in zip(rows, report.selection.order.tolist(), strict=True):
+        row["unique_relevance"] = row["unique"]
+        stability = report.certainty.stability
+        row["frequency"] = None if stability is None else float(stability.frequency[feature])
+    return [{name: row[name] for name in _columns(report)} for row in rows]
 
 
 def _shown(report: "Report") -> list[list[Any]]:
     """The rows as people see them: no wider than the terminal, with bars."""
     rows = _rows(report)
     largest = max((row["relevance"] or 0.0 for row in rows), default=0.0)
-    free = width_of_output() - _OTHERS
+    maybe = [name for name in _columns(report) if name in MAYBE]
+    # Two more columns take the place of the bars.
+    free = width_of_output() - _OTHERS + 9 * bool(maybe) - sum(len(MAYBE[name]) + 3 for name in maybe)
     wanted = [max((len(str(row[key] or "")) for row in rows), default=0) for key in ("name", "partner")]
     name = min(wanted[0], max(free // 2, free - wanted[1]))
     return [
         [
             row["step"],
             shorten(row["name"], name),
-            _number(row["relevance"], ".2f") + f" {bar(row['relevance'], largest, 8)}",
+            _number(row["relevance"], ".2f") + ("" if maybe else f" {bar(row['relevance'], largest, 8)}"),
             _number(row["unique_relevance"], ".3f").rjust(6),
             f"{_number(row['shared'], '.2f')} {shorten(row['partner'] or '', free - name)}".strip(),
+            *(_number(row[key], ".0%") if key == "frequency" else row[key] for key in maybe),
         ]
         for row in rows
     ]
@@ -259,7 +287,18 @@ def _paragraphs(report: "Report") -> list[str]:
     careful = warnings_of(report.selection, report.table, report.surroundings, report.origin.target)
     said = [f"Careful: {' '.join(careful)}"] if careful and report.selection.complete else []
     words = selection_in_words(report.selection, report.table, report.analysis, report.origin.target, alike=not groups)
-    return [words, *groups[:3], *said]
+    return [words, *groups[:3], *said, *_certainty(report)]
+
+
+def _certainty(report: "Report") -> list[str]:
+    """How sure it is, as far as somebody has looked, and features that are exchanged for each other."""
+    stability = report.certainty.stability
+    exchanged = [
+        f"'{report.table.names[pair.one]}' and '{report.table.names[pair.other]}' can be exchanged for each other: one "
+        f"of the two is in {pair.either:.0%} of the subsamples, both are in {pair.both:.0%}."
+        for pair in (() if stability is None else stability.exchangeable[:_MOST_PAIRS])
+    ]
+    return [*report.certainty.words(report.selection), " ".join(exchanged)]
 
 
 def _next(request: Request, files: Files) -> str:
@@ -293,7 +332,9 @@ def _document(report: "Report") -> dict[str, Any]:
     }
     selection = report.selection.to_dict()
     for feature, row in zip(selection["features"], _rows(report), strict=True):
-        feature.update({name: row[name] for name in ("kind", "partner", "shared")})
+        feature.update({name: value for name, value in row.items() if name in ("kind", "partner", "shared", *MAYBE)})
     together = report.analysis.together
     known = None if together is None or together[0] < len(report.selection) else together[1]
-    return {"data": data, **selection, "joint_information": known, "words": report.words, "notes": list(origin.notes)}
+    told = {"joint_information": known, "words": report.words, "notes": list(origin.notes)}
+    stability = report.certainty.stability
+    return {"data": data, **selection, **told, **({} if stability is None else {"stability": stability.to_dict()})}

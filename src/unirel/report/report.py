@@ -4,6 +4,7 @@ import os
 import time
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self, Unpack
@@ -17,15 +18,17 @@ from unirel.options import (
     ReadingOptions,
     SelectionOptions,
     SelectorOptions,
+    check_whole_number,
     complete,
     documented,
     part_of,
 )
+from unirel.report.certainty import Certainty, check_stability, find_significant, measure_stability
 from unirel.report.origin import Origin
 from unirel.report.render import render
 from unirel.report.summarize import summarize
 from unirel.report.words import selection_in_words
-from unirel.results import Accuracy, Analysis, Selection, SelectionPath, Surroundings
+from unirel.results import Accuracy, Analysis, Selection, SelectionPath, Stability, Surroundings
 from unirel.search import select
 from unirel.table import Table
 from unirel.work import READING_SECONDS, OutOfTime, end_of, until
@@ -57,6 +60,8 @@ class Report:
         Whether the selections were stopped by hand, so that some are missing and nothing was compared.
     surroundings : Surroundings
         Features that repeat each other, and features that tell too much.
+    certainty : Certainty
+        Which features are significant by themselves, and how often parts of the rows select them.
 
     See Also
     --------
@@ -78,6 +83,7 @@ class Report:
     accuracy: Accuracy | None = None
     interrupted: bool = False
     surroundings: Surroundings = field(default_factory=Surroundings)
+    certainty: Certainty = field(default_factory=Certainty)
 
     @classmethod
     @documented(SelectorOptions)
@@ -89,6 +95,7 @@ class Report:
         feature_names: Sequence[str] | None = None,
         origin: Origin | None = None,
         accuracy: str | None = None,
+        stability: int | None = None,
         **options: Unpack[SelectorOptions],
     ) -> Self:
         """Select features of a table and report on it.
@@ -104,6 +111,8 @@ class Report:
         accuracy : {"knn", "rf", "svm", "logistic"}, optional
             Cross-validate this classifier with the first feature, the first two, and so on, selected anew from the
             training rows of each fold. For a continuous target it is the regressor of that kind, and R2 is shown.
+        stability : int, optional
+            Select again from this many random halves of the rows, and show how often each feature comes out.
         {options}
 
         Returns
@@ -123,19 +132,34 @@ class Report:
             from unirel.report.accuracy import check_accuracy, measure_accuracy  # scikit-learn is slow to import
 
             check_accuracy(accuracy, table, chosen["unique_relevance"])
+        if stability is not None:
+            check_whole_number("stability", stability, 2)
+            check_stability(stability, table, chosen["unique_relevance"])
         with until(ends):
             report = cls.from_table(table, chosen, origin or Origin())
-            if accuracy is None or report.interrupted:
+            if report.interrupted:
                 return report
+            measured = "stability"
             try:
-                return replace(report, accuracy=measure_accuracy(accuracy, X, y, table, report.selection, chosen))
+                if stability is not None and report.selection.complete:
+                    report = report.with_stability(measure_stability(stability, X, y, chosen))
+                measured = "accuracy"
+                if accuracy is not None:
+                    found = measure_accuracy(accuracy, X, y, table, report.selection, chosen)
+                    report = replace(report, accuracy=found)
             except OutOfTime:
                 budget = f"max_seconds={chosen['max_seconds']:g}"
-                warnings.warn(f"{budget} was used up before the accuracy was measured", UnirelWarning, stacklevel=2)
-                return report
+                warnings.warn(f"{budget} was used up before the {measured} was measured", UnirelWarning, stacklevel=2)
+        return report
+
+    def with_stability(self, stability: Stability) -> Self:
+        """The same report, which also says how often features are selected from parts of the rows."""
+        return replace(self, certainty=replace(self.certainty, stability=stability))
 
     @classmethod
-    def from_table(cls, table: Table, options: SelectorOptions, origin: Origin, *, along: bool = True) -> Self:
+    def from_table(
+        cls, table: Table, options: SelectorOptions, origin: Origin, *, along: bool = True, test: bool | None = None
+    ) -> Self:
         """Select features of a table that has been read, and compare those that are selected.
 
         Parameters
@@ -148,6 +172,8 @@ class Report:
             Where the table comes from.
         along : bool
             Also select with other weights of unique relevance and follow what the features tell together, for a page.
+        test : bool, optional
+            Test which features tell anything by themselves; for a page, if not given.
 
         Returns
         -------
@@ -167,7 +193,11 @@ class Report:
                 around = surround(table, path.selections[0], analysis, estimation)
         except OutOfTime:
             analysis, around = analyse(table, order[:0], estimation, curve=along), Surroundings()
-        return cls(table, path, analysis, origin, interrupted=interrupted, surroundings=around)
+        certainty = Certainty()
+        if (along if test is None else test) and not interrupted:
+            with suppress(OutOfTime), until(max(ends, time.monotonic() + READING_SECONDS)):
+                certainty = Certainty(find_significant(table, options))
+        return cls(table, path, analysis, origin, interrupted=interrupted, surroundings=around, certainty=certainty)
 
     @property
     def selection(self) -> Selection:
@@ -181,7 +211,9 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything the page says, as plain lists, numbers and strings."""
-        summary = summarize(self.table, self.path, self.analysis, self.surroundings, self.origin, self.accuracy)
+        summary = summarize(
+            self.table, self.path, self.analysis, self.surroundings, self.origin, self.accuracy, self.certainty
+        )
         return {**summary, "words": self.words}
 
     def to_html(self, scripts: str | os.PathLike[str] | None = None) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from unirel.options import SelectorOptions, is_default, options_of
+from unirel.report.certainty import Certainty
 from unirel.report.origin import Origin
 from unirel.report.reasons import (
     find_enough,
@@ -19,7 +20,7 @@ from unirel.report.reasons import (
     why_left_out,
     why_taken,
 )
-from unirel.report.words import accuracy_in_words
+from unirel.report.words import accuracy_in_words, boost_in_words
 from unirel.results import Accuracy, Analysis, Selection, SelectionPath, Surroundings, side_by_side
 from unirel.table import Table
 
@@ -35,12 +36,16 @@ COLUMNS = (
     ("name", "name", False),
     ("relevance", "relevance", True),
     ("unique", "unique relevance", True),
+    ("significant", "significant", False),
+    ("selected_in", "selected in", True),
     ("why", "why", False),
     ("partner", "most redundant with", False),
     ("shared", "shared", True),
     ("kind", "kind", False),
     ("missing", "missing", True),
 )
+# Columns that are shown only if somebody has looked.
+MAYBE = ("significant", "selected_in")
 _LIBRARIES = ("unirel", "numpy", "scipy", "numba", "scikit-learn")
 
 
@@ -50,11 +55,13 @@ def summarize(
     analysis: Analysis,
     surroundings: Surroundings,
     origin: Origin,
-    accuracy: Accuracy | None = None,
+    accuracy: Accuracy | None,
+    certainty: Certainty,
 ) -> dict[str, Any]:
     """Plain lists, numbers and strings; the first selection of the path is the one that was asked for."""
     selection = path.selections[0]
-    rows, data = summarize_features(table, selection, analysis, surroundings), summarize_data(table, origin)
+    rows = summarize_features(table, selection, analysis, surroundings, certainty)
+    data = summarize_data(table, origin)
     enough = find_enough(selection, analysis, accuracy)
     return {
         "headline": headline(selection, table, analysis, accuracy, origin.target, enough),
@@ -62,7 +69,8 @@ def summarize(
         "warnings": warnings_of(selection, table, surroundings, origin.target),
         "groups": _groups(selection, analysis, surroundings),
         "left_out": _left_out(rows),
-        "columns": [list(column) for column in COLUMNS],
+        "certainty": certainty.words(selection),
+        "columns": [list(column) for column in COLUMNS if _is_shown(column[0], rows)],
         "source": origin.source,
         "target": origin.target,
         "complete": selection.complete,
@@ -88,11 +96,15 @@ def summarize(
     }
 
 
+def _is_shown(key: str, rows: list[dict[str, Any]]) -> bool:
+    return key not in MAYBE or any(row[key] is not None for row in rows)
+
+
 def _asked(selection: Selection, origin: Origin) -> list[tuple[str, str]]:
     wanted = selection.settings.get("n_features_to_select", len(selection))
     boost = "none"
     if selection.beta > 0:
-        boost = f"{selection.settings.get('unique_relevance')}, weight {selection.beta:g}"
+        boost = f"{boost_in_words(selection)}, weight {selection.beta:g}"
     return [
         ("data", origin.source),
         ("column to explain", origin.target),
@@ -129,7 +141,13 @@ def summarize_data(table: Table, origin: Origin) -> dict[str, Any]:
 
 
 def summarize_features(
-    table: Table, selection: Selection, analysis: Analysis, surroundings: Surroundings, *, others: bool = True
+    table: Table,
+    selection: Selection,
+    analysis: Analysis,
+    surroundings: Surroundings,
+    certainty: Certainty,
+    *,
+    others: bool = True,
 ) -> list[dict[str, Any]]:
     """One row per feature: the selected ones in order, then the others if wanted, most relevant first."""
     chosen: list[int] = selection.order.tolist()
@@ -154,11 +172,14 @@ def summarize_features(
                 "score": _number(selection.scores[position]) if is_chosen else None,
                 "relevance": _number(selection.relevance[feature]),
                 "unique": None if unique is None else _number(unique[feature]),
+                "significant": certainty.significant(feature),
+                "selected_in": certainty.selected_in(feature),
                 "partner": partners[0][0] if partners else None,
                 "shared": partners[0][1] if partners else None,
                 "partners": _listed(partners),
                 "why": why.words,
                 "heading": why.heading,
+                "unsure": certainty.sentences(feature, selection) if is_chosen else [],
             }
         )
     return rows

@@ -12,6 +12,14 @@ ALIKE = 0.7
 LITTLE = 0.02
 # A feature with more than this share of missing values is named.
 _MOSTLY = 0.5
+# What methods of unique relevance compare a feature with.
+_BOOSTS = {
+    "both": "beside a reference set and beside the selected features",
+    "reference": "beside a reference set",
+    "selected": "beside the selected features",
+    "ksg": "beside all other features",
+    "classifier": "by the loss of a classifier without it",
+}
 
 
 def selection_in_words(
@@ -38,13 +46,18 @@ def _opening(selection: Selection, table: Table, target: str) -> str:
     kind = f"{len(table.classes)} classes" if table.classes is not None else about.kind
     boost = "without boost"
     if selection.beta > 0:
-        method = selection.settings.get("unique_relevance", "reference")
-        boost = f"with unique relevance ({method}) at weight {selection.beta:g}"
+        boost = f"with unique relevance ({boost_in_words(selection)}) at weight {selection.beta:g}"
     n_features, verb = len(table.features), "was" if len(selection) == 1 else "were"
     return (
         f"Of {n_features:,} feature{_s(n_features)}, {len(selection):,} {verb} selected for "
         f"'{target}' ({kind}, {table.n_samples:,} rows) by {selection.criterion} {boost}."
     )
+
+
+def boost_in_words(selection: Selection) -> str:
+    """Beside what a feature must tell something to be called unique."""
+    method = str(selection.settings.get("unique_relevance", "reference"))
+    return _BOOSTS.get(method, method)
 
 
 def _sampled(selection: Selection, table: Table) -> str:

@@ -38,7 +38,7 @@
   const compare = (column, numeric, sign) => (a, b) => {
     const left = a.cells[column].textContent, right = b.cells[column].textContent;
     if (left === "" || right === "") return (left === "") - (right === "");  // empty ones last, either way
-    return sign * (numeric ? Number(left) - Number(right) : left.localeCompare(right));
+    return sign * (numeric ? parseFloat(left) - parseFloat(right) : left.localeCompare(right));
   };
   headers.forEach((header, column) => header.querySelector("button").addEventListener("click", () => {
     const numeric = header.classList.contains("number");
