@@ -19,6 +19,7 @@ from scipy.optimize import nnls
 
 ROOT = Path(__file__).parents[1]
 N_LEVELS, N_CLASSES = 8, 2
+VALUES_OF_FILE = 50_000_000
 # Bytes of the cells of one table as it travels.
 TABLE = 8 * N_LEVELS**2 * N_CLASSES
 # What others report, in ns per cell and core: seconds times cores for rows times columns times selected features.
@@ -192,9 +193,10 @@ def report(runs: list[tuple[str, list[float], float]]) -> None:
         print(f"{words}: {nanoseconds:.1f} ns per cell and core")
 
 
-def measure(size: str, folder: Path, n_wanted: int, workers: list[int], part: int, memory: bool) -> list[Any]:
+def measure(size: str, folder: Path, n_wanted: int, workers: list[int], part: int | None, memory: bool) -> list[Any]:
     """Run one size every way, and print it; returns what the model is fitted to."""
     n_rows, n_columns = map(int, size.split("x"))
+    part = part or VALUES_OF_FILE // n_columns
     n_wanted = min(n_wanted, n_columns)
     data = folder / f"{size}-{part}"
     write(data, n_rows, n_columns, part)
@@ -228,7 +230,7 @@ def main(quick: bool = False, arguments: list[str] | None = None) -> None:
     parser.add_argument("--folder", type=Path, help="where files are written and kept; a temporary one if not given")
     parser.add_argument("--workers", nargs="+", type=int, default=[1, 2, 4])
     parser.add_argument("-k", type=int, default=20, help="features to select")
-    parser.add_argument("--part", type=int, default=500_000, help="rows of a file")
+    parser.add_argument("--part", type=int, help="rows of a file; as many as make 50 million values if not given")
     parser.add_argument("--memory", action="store_true", help="in memory as well, with 1 and 2 threads")
     parser.add_argument("--only", choices=RUNS, help=argparse.SUPPRESS)
     given = parser.parse_args(arguments if arguments is not None else [])
