@@ -91,7 +91,8 @@ def test_equals_refitting_from_scratch(rng, name):
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.slow] if name in ("svm", "rf", "logistic") else []) for name in CLASSIFIERS]
+    "name",
+    [pytest.param(name, marks=[pytest.mark.slow] if name in ("svm", "rf", "logistic") else []) for name in CLASSIFIERS],
 )
 def test_order_of_all_sonar_features_is_that_of_refitting(name, data_home):
     # A forest of fewer trees, because two times 300 of them are grown.
