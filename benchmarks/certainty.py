@@ -90,7 +90,7 @@ def _conditional_alarms(correlation: float, group_size: int, adds: bool, n_table
 
 
 def _alarms(n_tables: int) -> None:
-    """False alarms, and findings where there is something to find, by how closely column and target follow the given."""
+    """How often something is found, rightly or not, by how closely column and target follow the given."""
     print(f"\nconditional tests at 0.05, {NULL_ROWS} rows: share of {n_tables} tables in which something is found")
     print(f"{'correlation with the given':>28}{'group size':>13}{'nothing added':>16}{'something added':>18}")
     for correlation in (0.9, 0.95, 0.995):
