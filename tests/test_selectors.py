@@ -738,7 +738,7 @@ def test_progress_is_drawn_when_asked_for(planted, monkeypatch):
     drawn = []
 
     class Bar:
-        def __init__(self, title):
+        def __init__(self, title, hint=""):
             self.title = title
 
         def __call__(self, done, total):

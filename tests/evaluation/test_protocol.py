@@ -344,8 +344,9 @@ def test_selectors_of_one_criterion_share_every_estimate(monkeypatch):
     asked = []
     joint = KNN.joint
     monkeypatch.setattr(KNN, "joint", lambda self, *given: asked.append(len(given[0])) or joint(self, *given))
-    alone = {"plain": BURSelector("jmi", beta=0)}
-    more = {**alone, "boosted": BURSelector("jmi", beta=0.01), "chosen": ChosenBeta(BURSelector("jmi"), (0, 0.01))}
+    neighbours = partial(BURSelector, "jmi", estimator="knn")
+    alone = {"plain": neighbours(beta=0)}
+    more = {**alone, "boosted": neighbours(beta=0.01), "chosen": ChosenBeta(neighbours(), (0, 0.01))}
     options = {"n_runs": 1, "max_features": 5, "n_grid": 5}
     compare("wine", alone, QUICK, **options)
     n_alone = len(asked)
