@@ -9,6 +9,7 @@ import argparse
 import time
 import warnings
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -79,6 +80,7 @@ MADE: dict[str, tuple[str, Callable[[], Table]]] = {
 BUILT_IN = {"breast_cancer": "classes", "wine": "classes", "digits": "classes", "diabetes": "numbers"}
 
 
+@cache
 def load_table(name: str, data_home: str | None) -> tuple[str, np.ndarray, np.ndarray]:
     """Kind of the target, features and target, cut to some rows where there are many."""
     if name in MADE:
