@@ -9,7 +9,6 @@ import argparse
 import time
 import warnings
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -80,7 +79,6 @@ MADE: dict[str, tuple[str, Callable[[], Table]]] = {
 BUILT_IN = {"breast_cancer": "classes", "wine": "classes", "digits": "classes", "diabetes": "numbers"}
 
 
-@cache
 def load_table(name: str, data_home: str | None) -> tuple[str, np.ndarray, np.ndarray]:
     """Kind of the target, features and target, cut to some rows where there are many."""
     if name in MADE:
@@ -118,12 +116,10 @@ def measure(name: str, data_home: str | None, split: int, selector: str) -> dict
         return {"areas": [score(model) for model in MODELS[kind]], "seconds": seconds}
 
 
-def suits(selector: str, order: Order, name: str, data_home: str | None) -> bool:
+def suits(order: Order, kind: str, X: np.ndarray, _: np.ndarray) -> bool:
     """Whether a selector is tried on a table: some take hours on many columns, some know classes only."""
-    kind, X, _ = load_table(name, data_home)
-    return X.shape[1] <= getattr(order, "most_columns", 10**6) and kind in getattr(
-        order, "kinds", ("classes", "numbers")
-    )
+    known = getattr(order, "kinds", ("classes", "numbers"))
+    return kind in known and X.shape[1] <= getattr(order, "most_columns", 10**6)
 
 
 def run(
@@ -132,14 +128,15 @@ def run(
     """All pieces, those in the journal not again; by dataset, selector and split."""
     versions = {"format": "1"}
     with Journal(journal, {"sizes": SIZES, "most_rows": MOST_ROWS}, versions) as records:
-        everything = {name: order for name, order in (OURS | PEERS).items() if name in selectors}
-        wanted = [
-            (name, split, selector)
-            for split in range(n_splits)
-            for name in names
-            for selector, order in everything.items()
-            if suits(selector, order, name, data_home)
+        asked = {selector: order for selector, order in (OURS | PEERS).items() if selector in selectors}
+        tables = {name: load_table(name, data_home) for name in names}
+        suited = [
+            (name, selector)
+            for name, table in tables.items()
+            for selector, order in asked.items()
+            if suits(order, *table)
         ]
+        wanted = [(name, split, selector) for split in range(n_splits) for name, selector in suited]
         missing = [key for key in wanted if key not in records]
         pool = Parallel(n_jobs=n_jobs, return_as="generator", batch_size=1)
         tasks = (delayed(measure)(name, data_home, split, selector) for name, split, selector in missing)
