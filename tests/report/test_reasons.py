@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from unirel.analysis import REPEATED
+from unirel.findings import Accuracy, Group
 from unirel.options import SelectorOptions, complete
 from unirel.report import Origin, Report
 from unirel.report.reasons import find_enough, group_in_words, why_taken
-from unirel.results import Accuracy, Cause, Group
+from unirel.results import Cause
 from unirel.table import Table
 
 

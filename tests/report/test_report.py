@@ -14,9 +14,9 @@ pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
 
 from unirel.analysis import analyse, normalise
+from unirel.findings import Analysis
 from unirel.options import EstimationOptions, SelectorOptions, complete, options_of
 from unirel.report import Origin, Report
-from unirel.results import Analysis
 from unirel.table import Table
 
 OPTIONS = complete(EstimationOptions, {}, "analyse")

@@ -18,8 +18,8 @@ from unirel.options import CLASSIFIER_NAMES, Option, SelectorOptions, check_whol
 from unirel.work import READING_SECONDS, OutOfTime, ProgressBar, end_of, until
 
 if TYPE_CHECKING:
+    from unirel.findings import Accuracy
     from unirel.report import Report
-    from unirel.results import Accuracy
 
 EXAMPLES = """Examples:
 

@@ -11,10 +11,11 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from unirel.classifiers.losses import design_matrix, smallest_class, split_classes, split_numbers
 from unirel.classifiers.registry import make_estimator, standardise, words_of
+from unirel.findings import Accuracy
 from unirel.folds import read_like, score_prefixes, select_rows
 from unirel.information.base import Columns, Values
 from unirel.options import CLASSIFIER_NAMES, SelectionOptions, check_choice
-from unirel.results import Accuracy, Selection
+from unirel.results import Selection
 from unirel.table import Table
 from unirel.work import Progress, Stages, call_apart, check_time
 

@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unirel.analysis import REPEATED
+from unirel.findings import Accuracy, Analysis, Explanation, Group, Surroundings
 from unirel.report.words import ALIKE, LITTLE, ending_of, is_credible, quoted
-from unirel.results import Accuracy, Analysis, Cause, Explanation, Group, Selection, Surroundings
+from unirel.results import Cause, Selection
 from unirel.table import Table
 
 # A feature that by itself tells more than this share of all there is to know may know the target from elsewhere.
