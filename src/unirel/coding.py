@@ -71,26 +71,12 @@ class Column:
 
 @dataclass(frozen=True, eq=False)
 class Facts:
-    """What is known about columns, an entry of each array for each of them.
+    """What is known about columns, an entry of each array for each of them."""
 
-    Attributes
-    ----------
-    kinds : ndarray of int8
-        Places in `KINDS`.
-    n_values : ndarray of int64
-        Distinct values, missing ones aside; -1 where there are too many for a discrete column.
-    n_missing : ndarray of int64
-        Missing values.
-    reasons : ndarray of int32
-        Why a column has its kind: places in `texts`, -1 where it follows from the numbers above.
-    texts : list of str
-        Reasons.
-    """
-
-    kinds: NDArray[np.int8]
-    n_values: NDArray[np.int64]
+    kinds: NDArray[np.int8]  # positions in `KINDS`
+    n_values: NDArray[np.int64]  # missing ones aside; -1 where there are too many for a discrete column
     n_missing: NDArray[np.int64]
-    reasons: NDArray[np.int32]
+    reasons: NDArray[np.int32]  # positions in `texts`, -1 where the kind follows from the numbers above
     texts: list[str]
 
     @classmethod

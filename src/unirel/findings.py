@@ -79,96 +79,48 @@ class Analysis:
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Selected features every two of which share nearly everything, and features like them that were not selected.
+    """Selected features every two of which share nearly everything, and features like them that were not selected."""
 
-    Attributes
-    ----------
-    members : tuple of int
-        Places in the order of selection, first selected first.
-    best : int
-        The one of them that tells most about the target by itself.
-    least : float
-        What those two of the members share that share least, from 0 to 1.
-    others : tuple of (name, shared)
-        Features that were not selected and share nearly everything with one of the members; how much, at most.
-    together, left : float
-        What all selected features tell about the target, and what is left of it if of the members only the best stays;
-        NaN where that was not estimated, or where there is one member only.
-    """
-
-    members: tuple[int, ...]
-    best: int
-    least: float
+    members: tuple[int, ...]  # positions in the order of selection, first selected first
+    best: int  # the one of them that tells most about the target by itself
+    least: float  # what those two of the members share that share least, from 0 to 1
+    # Features that were not selected and share nearly everything with one of the members; how much, at most.
     others: tuple[tuple[str, float], ...]
+    # What all selected features tell about the target, and what is left of it if of the members only the best stays;
+    # NaN where that was not estimated, or where there is one member only.
     together: float
     left: float
 
 
 @dataclass(frozen=True, eq=False)
 class Surroundings:
-    """What stands around a selection: features that repeat each other, and features that tell too much.
+    """What stands around a selection: features that repeat each other, and features that tell too much."""
 
-    Attributes
-    ----------
-    groups : tuple of Group
-        Largest first.
-    partners : dict
-        For features that were not selected but compared, by position: the selected feature that shares most with each,
-        as its place in the order of selection, and how much.
-    told : dict
-        By position: the share of all there is to know about the target that a feature tells by itself. For a
-        continuous target the share of its variance that a Gaussian column would explain.
-    numbered : tuple of int
-        Positions of selected features whose values are whole numbers, all different, as those of an identifier.
-    """
-
-    groups: tuple[Group, ...] = ()
+    groups: tuple[Group, ...] = ()  # largest first
+    # For features that were not selected but compared: the selected one that shares most with each, as its position in
+    # the order of selection, and how much.
     partners: Mapping[int, tuple[int, float]] = field(default_factory=dict)
+    # The share of all there is to know about the target that a feature tells by itself. For a continuous target the
+    # share of its variance that a Gaussian column would explain.
     told: Mapping[int, float] = field(default_factory=dict)
-    numbered: tuple[int, ...] = ()
+    numbered: tuple[int, ...] = ()  # selected features whose values are whole numbers, all different, like identifiers
 
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """What one feature tells, beside whom, and whom it could replace.
-
-    Attributes
-    ----------
-    name : str
-        The feature.
-    relevance : float
-        What it tells about the target by itself.
-    rank : int
-        Its place among all features by relevance, from 1 on.
-    step : int or None
-        Its place in the order of selection, from 1 on; None if it was not selected.
-    names : tuple of str
-        The selected features beside it, first selected first.
-    shared : ndarray
-        What it shares with each of them, from 0 to 1.
-    together : ndarray
-        What it and each of them tell about the target together.
-    alone : float
-        What the selected features beside it tell together.
-    with_all : float
-        What they tell together with it.
-    instead : ndarray
-        What they tell together with it in the place of each of them.
-    entropy : float or None
-        Entropy of the target, the most that can be told about it; None for a continuous target.
-    """
+    """What one feature tells, beside whom, and whom it could replace."""
 
     name: str
-    relevance: float
-    rank: int
-    step: int | None
-    names: tuple[str, ...]
-    shared: NDArray[np.float64]
-    together: NDArray[np.float64]
-    alone: float
-    with_all: float
-    instead: NDArray[np.float64]
-    entropy: float | None
+    relevance: float  # what it tells about the target by itself
+    rank: int  # among all features by relevance, from 1 on
+    step: int | None  # in which it was selected, from 1 on
+    names: tuple[str, ...]  # the selected features beside it, first selected first
+    shared: NDArray[np.float64]  # with each of them, from 0 to 1
+    together: NDArray[np.float64]  # what it and each of them tell about the target
+    alone: float  # what the selected features beside it tell
+    with_all: float  # what they tell with it
+    instead: NDArray[np.float64]  # what they tell with it instead of each of them
+    entropy: float | None  # of the target, the most that can be told about it; None for a continuous target
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, numbers and strings, fit for JSON."""

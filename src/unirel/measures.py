@@ -209,8 +209,7 @@ def conditional_relevance(
     Parameters
     ----------
     {data}
-    given : name, position or list of them, or array or frame of shape (n_samples, n_conditions)
-        What is known: a list names columns of `X`, an array or frame holds columns with the same rows.
+    {given}
     clip : bool
         Keep estimates between 0 and the entropy of a discrete target; False gives the raw value.
     {options}

@@ -40,7 +40,10 @@ class Result:
     A subclass says what its columns are, and which Display of `unirel.plotting` draws it.
     """
 
-    drawn_by: ClassVar[str]
+    _drawn_by: ClassVar[str]
+
+    def __init_subclass__(cls, drawn_by: str) -> None:
+        cls._drawn_by = drawn_by
 
     def to_frame(self) -> Any:
         """One row per feature, as a frame of pandas, or of polars where there is no pandas."""
@@ -49,7 +52,7 @@ class Result:
     def plot(self, ax: Any = None, **options: Any) -> Any:
         """Draw it on matplotlib axes, or on a new figure, with the options of its Display, which is returned."""
         # Figures read results, so results only name them when somebody asks.
-        return getattr(import_module("unirel.plotting"), self.drawn_by)(self).plot(ax, **options)
+        return getattr(import_module("unirel.plotting"), self._drawn_by)(self).plot(ax, **options)
 
     def _columns(self) -> dict[str, list[Any]]:
         raise NotImplementedError
@@ -60,7 +63,7 @@ class Result:
 
 
 @dataclass(frozen=True, eq=False)
-class Selection(Result):
+class Selection(Result, drawn_by="SelectionDisplay"):
     """Features in the order in which a criterion selected them.
 
     Attributes
@@ -86,8 +89,6 @@ class Selection(Result):
     causes : tuple of Cause
         What made each selected feature the best of its step; empty if nobody noted it.
     """
-
-    drawn_by = "SelectionDisplay"
 
     criterion: str
     beta: float
@@ -205,7 +206,7 @@ def plain(values: NDArray[np.float64]) -> list[float | None]:
 
 
 @dataclass(frozen=True, eq=False)
-class SelectionPath(Result):
+class SelectionPath(Result, drawn_by="BetaPathDisplay"):
     """Selections of several criteria and weights of unique relevance, from one set of estimates.
 
     Attributes
@@ -213,8 +214,6 @@ class SelectionPath(Result):
     selections : tuple of Selection
         One for each criterion and beta.
     """
-
-    drawn_by = "BetaPathDisplay"
 
     selections: tuple[Selection, ...]
 
@@ -273,14 +272,15 @@ class SelectionPath(Result):
         """Those of all selections one after the other, with their criterion and beta."""
         columns: dict[str, list[Any]] = {}
         for one in self.selections:
-            kind = {"criterion": [one.criterion] * len(one), "beta": [one.beta] * len(one)}
-            for name, values in {**kind, **one._columns()}.items():
+            columns.setdefault("criterion", []).extend([one.criterion] * len(one))
+            columns.setdefault("beta", []).extend([one.beta] * len(one))
+            for name, values in one._columns().items():
                 columns.setdefault(name, []).extend(values)
         return columns
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Redundancy(Result):
+class Redundancy(Result, drawn_by="RedundancyDisplay"):
     """Which of the features that are selected until I(S; y) saturates are needed.
 
     Attributes
@@ -313,8 +313,6 @@ class Redundancy(Result):
     settings : dict
         Everything else that was asked for.
     """
-
-    drawn_by = "RedundancyDisplay"
 
     order: NDArray[np.intp]
     curve: NDArray[np.float64]
@@ -388,7 +386,7 @@ class Redundancy(Result):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RelevanceTest(Result):
+class RelevanceTest(Result, drawn_by="SignificanceDisplay"):
     """Which features tell something about a target, beyond what chance would let them tell.
 
     Attributes
@@ -413,8 +411,6 @@ class RelevanceTest(Result):
     settings : dict
         Everything else that was asked for.
     """
-
-    drawn_by = "SignificanceDisplay"
 
     information: NDArray[np.float64]
     p_value: NDArray[np.float64]
@@ -475,7 +471,7 @@ class ExchangeablePair(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Stability(Result):
+class Stability(Result, drawn_by="StabilityDisplay"):
     """How often features are selected when the rows change.
 
     Attributes
@@ -501,8 +497,6 @@ class Stability(Result):
     settings : dict
         What was asked for.
     """
-
-    drawn_by = "StabilityDisplay"
 
     names: tuple[str, ...]
     selected: NDArray[np.bool_]
