@@ -163,7 +163,7 @@ def test_stored_zeros_and_repeated_entries():
 
 def test_neighbours_need_a_dense_table():
     table = Table.from_data(sp.csr_array(np.eye(10)), target(10))
-    for ask in ("values", "far", "unit", "spacing"):
+    for ask in ("values", "far", "unit"):
         with pytest.raises(
             TypeError, match=r"X is sparse, .*pass X\.toarray\(\), or .*estimator='binned' or 'plugin'"
         ) as caught:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unirel.errors import UnirelWarning
-from unirel.findings import Analysis, Explanation, Group, Surroundings
+from unirel.findings import Analysis, Explanation, RepeatedGroup, Surroundings
 from unirel.information.base import Information, make_information
 from unirel.information.knn import KNN
 from unirel.options import EstimationOptions
@@ -183,7 +183,7 @@ def _describe(
     selection: Selection,
     partners: dict[str, tuple[int, float]],
     whole: bool,
-) -> Group:
+) -> RepeatedGroup:
     """What is known about a group; `whole` if all selected features are at hand to tell what is lost without it."""
     relevance = np.nan_to_num(selection.relevance[selection.order[members]], nan=-1.0)
     best = members[int(np.argmax(relevance))]
@@ -196,7 +196,7 @@ def _describe(
         kept = np.setdiff1d(columns, [place for place in members if place != best])
         space, target = information.in_metric_of(columns), [information.table.target]
         together, left = (space.mutual_information(block, target) for block in (columns, kept))
-    return Group(tuple(members), best, least, tuple(sorted(others, key=lambda one: -one[1])), together, left)
+    return RepeatedGroup(tuple(members), best, least, tuple(sorted(others, key=lambda one: -one[1])), together, left)
 
 
 def _told(information: KNN, columns: Columns) -> Values:

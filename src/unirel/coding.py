@@ -404,7 +404,7 @@ class DenseColumns:
         self._note_numbers(values.astype(np.float64)[np.newaxis], np.array([column]))
 
 
-class Found(NamedTuple):
+class FoundLevels(NamedTuple):
     """What the levels of columns are: how many values, how many missing, whether infinity, and the code of 0."""
 
     n_values: NDArray[np.int64]
@@ -431,7 +431,7 @@ def count_levels(rows: NDArray[np.float64], limit: int) -> list[dict[float, int]
 
 def find_levels(
     values: NDArray[Any], starts: NDArray[np.integer[Any]], zeros: NDArray[np.bool_], limit: int, codes: Codes
-) -> Found:
+) -> FoundLevels:
     """Code columns of numbers that follow each other, see `code_levels`; `zeros` says which have zeros beside them."""
     form = {"f": FLOAT, "u": UNSIGNED, "i": SIGNED}[values.dtype.kind]
     zero = LOWEST if form == UNSIGNED else 0
@@ -445,7 +445,7 @@ def find_levels(
     bits = np.where(levels < 0, levels ^ HIGHEST, levels)  # of floats; what was not filled is a NaN
     infinite = np.isinf(bits.view(np.float64)).any(axis=1) & (form == FLOAT)
     zero_codes = (levels < zero).sum(axis=1)
-    return Found(found[:, 0], found[:, 1], np.asarray(infinite), zero_codes, bits.view(np.float64))
+    return FoundLevels(found[:, 0], found[:, 1], np.asarray(infinite), zero_codes, bits.view(np.float64))
 
 
 def decide(family: str, n_present: int, n_values: int, rule: Rule) -> tuple[int, str]:

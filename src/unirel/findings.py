@@ -78,7 +78,7 @@ class Analysis:
 
 
 @dataclass(frozen=True, eq=False)
-class Group:
+class RepeatedGroup:
     """Selected features every two of which share nearly everything, and features like them that were not selected."""
 
     members: tuple[int, ...]  # positions in the order of selection, first selected first
@@ -96,7 +96,7 @@ class Group:
 class Surroundings:
     """What stands around a selection: features that repeat each other, and features that tell too much."""
 
-    groups: tuple[Group, ...] = ()  # largest first
+    groups: tuple[RepeatedGroup, ...] = ()  # largest first
     # For features that were not selected but compared: the selected one that shares most with each, as its position in
     # the order of selection, and how much.
     partners: Mapping[int, tuple[int, float]] = field(default_factory=dict)

@@ -112,11 +112,6 @@ class Table:
         return self._contents.scaled.unit
 
     @property
-    def spacing(self) -> float:
-        """Distance between the stored codes of two neighbouring levels."""
-        return 2 * self.far
-
-    @property
     def target(self) -> int:
         """Position of the target, the last column."""
         return len(self.columns) - 1

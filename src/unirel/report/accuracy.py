@@ -90,7 +90,7 @@ def measure_accuracy(
     rows = X if hasattr(X, "shape") else np.array(X, dtype=object)
     # What predicts gets the columns as they are, not their ranks among all rows.
     plain = read_like(table, rows, y, {**options, "scale": None}) if options["scale"] == "rank" else table
-    trial = _Trial(accuracy, table, target, *_numbers(plain), sizes, selection, {**options, **changed}, steps)
+    trial = _Measurement(accuracy, table, target, *_numbers(plain), sizes, selection, {**options, **changed}, steps)
     # On small tables, threads that scikit-learn starts by itself wait for each other more than they work.
     with threadpool_limits(1 if options["n_jobs"] in (None, 1) else None):
         scores = np.array([trial.score(rows, y, train, test) for train, test in splits])
@@ -123,7 +123,7 @@ def _count_folds(table: Table) -> tuple[int, str]:
 
 
 @dataclass(frozen=True, eq=False)
-class _Trial:
+class _Measurement:
     """What is tried in every fold."""
 
     method: str
