@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from unirel.errors import UnirelWarning
 from unirel.information.base import Block, Columns, Information, Values, make_information
-from unirel.measures import known_columns, names_columns, one_per_feature
+from unirel.measures import known_columns, names_columns
 from unirel.options import (
     EstimationOptions,
     ReadingOptions,
@@ -190,7 +190,7 @@ def _test(
         _warn_of_few(tally, adjusted[permuted], len(columns), finished)
 
     def spread(values: Any, fill: float = np.nan) -> Any:
-        return one_per_feature(table, _fill(table.features, columns, values, fill))
+        return table.one_per_feature(_fill(table.features, columns, values, fill))
 
     return RelevanceTest(
         spread(information.bounded_pairs(observed, columns, table.target), 0.0),

@@ -91,9 +91,7 @@ def losses_without_each(
             costs = _costs_by_neighbors(task, neighbors, n_jobs, counter)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"stopped after {counter.done} of {counter.total} features") from None
-    losses = np.full(table.n_features, np.nan)
-    losses[table.features] = target.loss(costs / sum(len(test) for _, test in task.splits))
-    return losses
+    return table.one_per_feature(target.loss(costs / sum(len(test) for _, test in task.splits)))
 
 
 def design_matrix(table: Table) -> tuple[Values, list[Rows]]:

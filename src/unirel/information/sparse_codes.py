@@ -110,7 +110,7 @@ class SparseCodes:
     def _cut(self, columns: Positions, bins: "Bins") -> SparseBlock:
         """Entries of continuous features, in bins."""
         if bins.equal_frequency is not None:
-            return self._table.sparse_bins(columns, bins.equal_frequency)
+            return self._table.sparse_numbers(columns).in_bins(bins.equal_frequency)
         starts, rows, _, n_samples = self._table.sparse_numbers(columns)
         codes, zero_codes = np.empty(len(rows), np.int32), np.zeros(len(columns), np.int64)
         step = max(1, _BLOCK // n_samples)

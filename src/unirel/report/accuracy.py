@@ -33,7 +33,7 @@ def check_accuracy(accuracy: str, table: Table, unique_relevance: Any = "referen
             "rows do not allow; name a method, such as unique_relevance='reference'"
         )
     if table.classes is not None:
-        repeated = int((np.bincount(table.codes(table.target)) > 1).sum())
+        repeated = int((table.class_sizes > 1).sum())
         if repeated < 2:
             raise ValueError(
                 f"accuracy={accuracy!r} needs two classes with at least two rows each, but the target has {repeated}; "
