@@ -16,11 +16,6 @@ from unirel.options import Kind
 from unirel.reading import CONTINUOUS, DISCRETE, IGNORED, KINDS, UNKNOWN, Numbers, Positions, Raw, Source, as_slice
 from unirel.work import check_time
 
-__all__ = [
-    *("FEATURE", "NARROW_LEVELS", "TARGET", "Codes", "Column", "Columns", "DenseColumns", "Facts", "are_discrete"),
-    *("count_levels", "decide", "empty_matrices", "find_levels", "find_places", "narrowest"),
-]
-
 Codes = NDArray[np.integer[Any]]
 
 

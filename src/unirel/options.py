@@ -108,30 +108,14 @@ def _anything(parameter: str, value: Any) -> None:
 
 
 class Option(NamedTuple):
-    """What is known of an option beside its type.
-
-    Attributes
-    ----------
-    default
-        Its value if nothing is said.
-    kind : str
-        What it can be, as a docstring says it.
-    meaning : str
-        What it does, in a sentence or two.
-    check : callable
-        Refuses a wrong value, given the name of the option and the value.
-    flags : tuple of str
-        What it is called on the command line; empty if it is not there.
-    choices : tuple of str
-        The names it can have, if those are all it can be on the command line.
-    """
+    """What is known of an option beside its type."""
 
     default: Any
-    kind: str
-    meaning: str
-    check: Callable[[str, Any], Any] = _anything
-    flags: tuple[str, ...] = ()
-    choices: tuple[str, ...] = ()
+    kind: str  # what it can be, as a docstring says it
+    meaning: str  # in a sentence or two
+    check: Callable[[str, Any], Any] = _anything  # refuses a wrong value, given the name of the option and the value
+    flags: tuple[str, ...] = ()  # what it is called on the command line; empty if it is not there
+    choices: tuple[str, ...] = ()  # the names it can have, if those are all it can be on the command line
 
 
 class ReadingOptions(TypedDict, total=False):

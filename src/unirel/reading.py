@@ -18,12 +18,6 @@ from numpy.typing import NDArray
 
 from unirel.options import Kind, Kinds, check_choice
 
-__all__ = [
-    *("CONTINUOUS", "DISCRETE", "IGNORED", "KINDS", "UNKNOWN", "Names", "Numbers", "Positions", "Raw", "Source"),
-    *("as_slice", "collected", "find_column", "is_dataset", "is_frame", "is_lazy", "is_parted", "kinds_given"),
-    *("no_infinity", "open_all", "open_source", "take_columns", "take_named", "take_rows"),
-]
-
 Family = Literal["number", "boolean", "text", "category"]
 Positions = NDArray[np.intp]
 

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel.coding import Codes, Column, Columns, DenseColumns, Facts
+from unirel.coding import Codes, Columns, DenseColumns, Facts
 from unirel.errors import UnirelWarning
-from unirel.options import Kind, Kinds, ReadingOptions, complete, documented
+from unirel.options import ReadingOptions, complete, documented
 from unirel.reading import (
     CONTINUOUS,
     DISCRETE,
@@ -26,8 +26,6 @@ from unirel.reading import (
     open_all,
 )
 from unirel.sparse import SparseBlock, SparseColumns, SparseNumbers
-
-__all__ = ["Column", "Columns", "Kind", "Kinds", "Table", "average_ranks"]
 
 # Columns are scaled together in blocks of about this many values, few enough to stay in the cache.
 _BLOCK = 2**15

@@ -303,27 +303,13 @@ class Stepwise:
 
 @dataclass(frozen=True)
 class Boost:
-    """Unique relevance of every column of a table, ready to be blended with the score of a criterion.
+    """Unique relevance of every column of a table, ready to be blended with the score of a criterion."""
 
-    Attributes
-    ----------
-    values : ndarray
-        One for each column; NaN where a column is no candidate, or where none is known beforehand.
-    rescale : bool
-        Bring the values to the spread of the criterion at every step. The kinds of the paper are used as they are.
-    stepwise : Stepwise, optional
-        What is found anew at every step.
-    share : float
-        Its share of the weight of unique relevance; the rest is that of the values.
-    credit : float
-        By which the weight is multiplied: below 1 where classes are too small for the neighbours asked for.
-    """
-
-    values: Values
-    rescale: bool = False
-    stepwise: Stepwise | None = None
-    share: float = 0.0
-    credit: float = 1.0
+    values: Values  # NaN where a column is no candidate, or where none is known beforehand
+    rescale: bool = False  # to the spread of the criterion at every step; the kinds of the paper are used as they are
+    stepwise: Stepwise | None = None  # what is found anew at every step
+    share: float = 0.0  # of that in the weight of unique relevance; the rest is that of the values
+    credit: float = 1.0  # times the weight: below 1 where classes are too small for the neighbours asked for
 
     def blend(
         self,
