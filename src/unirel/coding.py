@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from unirel.kernels.reading import FLOAT, HIGHEST, LOWEST, SIGNED, UNSIGNED, code_levels
 from unirel.options import Kind
 from unirel.reading import CONTINUOUS, DISCRETE, IGNORED, KINDS, UNKNOWN, Numbers, Positions, Raw, Source, as_slice
-from unirel.work import check_time
+from unirel.work import check_time, pieces
 
 Codes = NDArray[np.integer[Any]]
 
@@ -249,12 +249,12 @@ class DenseColumns:
             raise ValueError(f"y has one class only: every value is {only!r}; choose a target that varies")
         return levels if self.facts.kinds[column] == DISCRETE else None
 
-    def sections(self, columns: Positions) -> Iterator[Positions]:
+    def sections(self, columns: Positions) -> list[Positions]:
         """Columns in parts that are taken from the input together.
 
         Many at once, as to take a few from a frame of many takes long, but no more than half the memory of the codes.
         """
-        return _split(columns, max(_SECTION, self.codes.size // 16) // self.codes.shape[1])
+        return pieces(columns, max(_SECTION, self.codes.size // 16) // self.codes.shape[1])
 
     def codes_of(self, columns: Positions) -> Codes:
         """Codes of discrete columns, one row each; do not write to them."""
@@ -291,7 +291,7 @@ class DenseColumns:
         if array.dtype == block.dtype:
             infinite = [
                 columns[some][self._code_numbers(array[:, some], columns[some], asked)]
-                for some in _split(np.arange(len(places)), self._columns_at_once())
+                for some in pieces(np.arange(len(places)), self._columns_at_once())
             ]
             return cast(list[int], (np.concatenate(infinite) - start).tolist())
         if len(places) == 1:
@@ -485,10 +485,6 @@ def _as_rows(array: NDArray[Any]) -> NDArray[Any]:
     rows = np.empty(array.T.shape, dtype)
     _copy_columns(array, rows)
     return rows
-
-
-def _split(positions: Positions, size: int) -> Iterator[Positions]:
-    return (positions[start : start + max(1, size)] for start in range(0, len(positions), max(1, size)))
 
 
 def _copy_columns(array: NDArray[Any], rows: NDArray[Any]) -> None:

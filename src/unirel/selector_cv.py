@@ -276,7 +276,7 @@ def _results(betas: list[float], sizes: list[int], scores: Values) -> dict[str, 
 
 
 def _choose(results: Mapping[str, NDArray[Any]], scores: Values, one_standard_error: bool) -> int:
-    """Place of the fewest features, then of the smallest beta, among the best scores."""
+    """Position of the fewest features, then of the smallest beta, among the best scores."""
     means = results["mean_test_score"]
     if np.isnan(means).all():
         raise TimeoutError("no number of features was reached in every fold; give more with max_seconds=")

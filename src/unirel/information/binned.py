@@ -14,7 +14,7 @@ from unirel.kernels.bins import description_edges, find_bins, frequency_edges, w
 from unirel.options import BINNINGS, Binning, check_choice, check_whole_number
 from unirel.parts.table import PartedTable
 from unirel.table import Table
-from unirel.work import map_tasks
+from unirel.work import map_tasks, pieces
 
 # Edges that minimum description length may find: bins and a level for missing values fit into a byte.
 _MOST_EDGES = 254
@@ -190,14 +190,12 @@ class Bins:
         How columns are cut.
     n_jobs : int or None
         Threads that look for bins of minimum description length.
-    given : mapping from positions to edges, optional
+    given : mapping from positions to edges
         Columns whose edges are known.
     """
 
-    def __init__(
-        self, table: Table, rule: BinRule, n_jobs: int | None, given: Mapping[int, Values] | None = None
-    ) -> None:
-        self._table, self.rule, self._n_jobs, self._given = table, rule, n_jobs, given or {}
+    def __init__(self, table: Table, rule: BinRule, n_jobs: int | None, given: Mapping[int, Values]) -> None:
+        self._table, self.rule, self._n_jobs, self._given = table, rule, n_jobs, given
 
     @property
     def equal_frequency(self) -> int | None:
@@ -244,8 +242,7 @@ class Bins:
     def _described(self) -> tuple[Values, Columns]:
         """Edges of minimum description length of all columns, the number of which nobody knows before."""
         continuous = np.flatnonzero(self._table.continuous)
-        size = max(1, _BLOCK // self._table.n_samples)
-        blocks = [continuous[start : start + size] for start in range(0, len(continuous), size)]
+        blocks = pieces(continuous, _BLOCK // self._table.n_samples)
         found = map_tasks(lambda block: self.rule.edges(self._table.continuous_block(block)), blocks, self._n_jobs)
         n_edges = np.zeros(len(self._table.columns), np.intp)
         for block, (_, numbers) in zip(blocks, found, strict=True):

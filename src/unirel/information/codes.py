@@ -12,7 +12,7 @@ from unirel.information.base import Columns, Values
 from unirel.kernels.bitsets import Sets, count_tables_by_bits, pack_sets
 from unirel.kernels.counts import count_tables, count_weighted_tables
 from unirel.table import Table
-from unirel.work import map_tasks
+from unirel.work import map_tasks, pieces
 
 if TYPE_CHECKING:
     from unirel.information.binned import Bins
@@ -224,8 +224,7 @@ class CodeMatrix:
         return self._weights
 
     def _each_block(self, work: Callable[[Columns], None], columns: Columns) -> None:
-        size = max(1, _BLOCK // self.n_samples)
-        map_tasks(work, [columns[start : start + size] for start in range(0, len(columns), size)], self._n_jobs)
+        map_tasks(work, pieces(columns, _BLOCK // self.n_samples), self._n_jobs)
 
     def _by_bits(self, candidates: Columns, rest: Rest) -> NDArray[np.bool_]:
         """Which candidates are counted by bit sets."""
