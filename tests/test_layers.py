@@ -18,7 +18,8 @@ LAYERS = {
     "weights": ["numpy"],
     "work": ["joblib"],
     "options": ["unirel.criteria.CRITERIA", "unirel.information.ESTIMATORS", "unirel.work"],
-    "results": ["numpy", "scipy", "unirel.frames", "unirel.notebook"],
+    "results": ["numpy", "unirel.frames", "unirel.notebook"],
+    "findings": ["numpy", "scipy", "unirel.results"],
     "kernels": ["numpy", "numba", "unirel.work"],
     "reading": ["numpy", "narwhals", "unirel.options"],
     "coding": ["numpy", "unirel.work", "unirel.options", "unirel.kernels", "unirel.reading"],
@@ -123,6 +124,7 @@ LAYERS = {
         "unirel.errors",
         "unirel.options",
         "unirel.results",
+        "unirel.findings",
         "unirel.table",
         "unirel.information",
         "unirel.sampling",
@@ -226,7 +228,7 @@ LAYERS = {
         "unirel.datasets",
         "unirel.evaluation",
     ],
-    "plotting": ["numpy", "matplotlib", "unirel.results"],
+    "plotting": ["numpy", "matplotlib", "unirel.results", "unirel.findings"],
     "report": [
         "numpy",
         "sklearn",
@@ -239,6 +241,7 @@ LAYERS = {
         "unirel.work",
         "unirel.options",
         "unirel.results",
+        "unirel.findings",
         "unirel.table",
         "unirel.information",
         "unirel.classifiers",
@@ -263,6 +266,7 @@ LAYERS = {
         "unirel.parts",
         "unirel.information",
         "unirel.results",
+        "unirel.findings",
         "unirel.significance",
         "unirel.analysis",
         "unirel.redundancy",
@@ -351,3 +355,27 @@ def test_a_forbidden_import_is_found(tmp_path, monkeypatch):
         "table.py:3 imports unirel.measures",
         "table.py:5 imports pandas",
     ]
+
+
+def test_contributing_shows_the_layers_as_they_are():
+    """Every layer has a row in the table, and imports nothing from a row below its own."""
+    text = (SOURCE.parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    table = text.split("## The layers")[1].split("## ")[0]
+    rows = [row.split("|")[2] for row in table.splitlines() if row.startswith("| ") and "`" in row]
+    row_of = {name.strip("`/"): number for number, row in enumerate(rows) for name in row.split()}
+    shown = [layer for layer in LAYERS if not layer.startswith("_")]
+    assert sorted(row_of) == sorted(shown)
+    for layer in shown:
+        imported = {name.split(".")[1] for name in LAYERS[layer] if name.startswith("unirel.") and name not in NAMES}
+        assert [name for name in imported if row_of.get(name, 0) > row_of[layer]] == [], layer
+
+
+def test_a_class_name_means_one_thing():
+    homes = {}
+    for path in sorted(SOURCE.rglob("*.py")):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef):
+                homes.setdefault(node.name, []).append(path.relative_to(SOURCE).as_posix())
+    twice = {name: files for name, files in homes.items() if len(files) > 1}
+    # Kernels of two kinds have arrays to work in; a comparison is planned, and how a table in parts is coded.
+    assert set(twice) - {"Room", "Plan"} == set(), twice

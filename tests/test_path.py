@@ -47,7 +47,8 @@ def test_criteria_and_betas_in_the_order_asked_for(data):
 
 
 def test_defaults():
-    path = selection_path(*load_iris(return_X_y=True), n_features_to_select=2)
+    path = selection_path(*load_iris(return_X_y=True))
+    assert {len(selection) for selection in path} == {4}  # all there are, without a word about the usual ten
     assert path.criteria == ["mim", "mrmr", "jmi", "jmim", "cmim"]
     assert path.betas == list(DEFAULT_BETAS) == [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1]
     settings = path.selections[0].settings

@@ -75,7 +75,7 @@ def test_equals_the_dense_table(dense, form, kinds, data):
     chosen = data.draw(st.permutations(np.flatnonzero(expected.continuous[:-1]).tolist()))
     numbers = expected.continuous_block(chosen)
     np.testing.assert_array_equal(table.continuous_block(chosen), numbers)
-    bins = table.sparse_bins(chosen, 5)
+    bins = table.sparse_numbers(chosen).in_bins(5)
     np.testing.assert_array_equal(
         full(bins, len(dense)), np.reshape([bins_of(row, 5) for row in numbers], (-1, len(dense)))
     )
@@ -143,7 +143,7 @@ def test_counts_equal_dense_counts(dense, n_rest, kind, by_entries, data):
 def test_bins_with_ties(dense, n_bins):
     table = Table.from_data(sp.csc_array(dense), target(50), kinds="continuous")
     np.testing.assert_array_equal(
-        full(table.sparse_bins(range(3), n_bins), 50), [bins_of(row, n_bins) for row in dense.T]
+        full(table.sparse_numbers(range(3)).in_bins(n_bins), 50), [bins_of(row, n_bins) for row in dense.T]
     )
 
 
@@ -163,7 +163,7 @@ def test_stored_zeros_and_repeated_entries():
 
 def test_neighbours_need_a_dense_table():
     table = Table.from_data(sp.csr_array(np.eye(10)), target(10))
-    for ask in ("values", "far", "unit", "spacing"):
+    for ask in ("values", "far", "unit"):
         with pytest.raises(
             TypeError, match=r"X is sparse, .*pass X\.toarray\(\), or .*estimator='binned' or 'plugin'"
         ) as caught:

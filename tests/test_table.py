@@ -63,7 +63,6 @@ class TestReading:
         assert table.features.tolist() == [0, 1, 2]
         assert table.given.tolist() == []
         assert table.unit == 1.0
-        assert table.spacing == 2 * table.far
         middle = np.sort(X, axis=0)[(len(X) - 1) // 2]
         np.testing.assert_allclose(table.values[:3], ((X - middle) / X.std(0)).T, rtol=1e-12)
         np.testing.assert_array_equal(table.codes(table.target), y)

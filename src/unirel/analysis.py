@@ -1,16 +1,18 @@
 """How selected features relate: what they have in common, what they tell together, and what stands around them."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unirel.errors import UnirelWarning
-from unirel.information.base import Information, Memo, make_information
+from unirel.findings import Analysis, Explanation, RepeatedGroup, Surroundings
+from unirel.information.base import Information, make_information
 from unirel.information.knn import KNN
 from unirel.options import EstimationOptions
-from unirel.results import Analysis, Explanation, Group, Selection, Surroundings
+from unirel.results import Selection
 from unirel.sampling import sample_table
 from unirel.table import Table
 
@@ -22,7 +24,7 @@ _PAIR_WORK = 7e6
 # Of more rows a seeded sample is taken, by class.
 _MOST_ROWS = 5000
 _JOINT_WORK = 2e10
-# What stands around a selection is judged by fewer rows, and by so many of the selected and of the other features.
+# What stands around a selection is judged by fewer rows, and by the first of the selected and of the other features.
 _FEW_ROWS, _MOST_SELECTED, _MOST_OTHERS = 1000, 40, 30
 _MOST_EXPLAINED = 10
 # From here on two features are said to repeat each other.
@@ -64,26 +66,23 @@ def _shared(information: Information, columns: Columns) -> Values:
     """Normalised information of all pairs of the first columns."""
     pairs = _PAIR_WORK / information.table.n_samples
     columns = columns[: max(10, int((2 * pairs) ** 0.5))]
-    memo = Memo(information)
     shared = np.eye(len(columns))
     for n_before, column in enumerate(columns[1:].tolist(), start=1):
-        before = columns[:n_before]
-        most = np.array([_ceiling(information, int(other), column) for other in before])
-        values = normalise(memo.pairwise(before, column), most)
+        values = shared_with(information, columns[:n_before], column)
         shared[n_before, :n_before] = shared[:n_before, n_before] = values
     return shared
+
+
+def shared_with(information: Information, columns: Columns, column: int) -> Values:
+    """Normalised information of some columns and another one."""
+    most = np.minimum(information.ceilings(columns), information.ceilings([column]))
+    return normalise(np.maximum(0.0, information.pairwise(columns, column)), most)
 
 
 def normalise(information: Values, ceiling: Values) -> Values:
     """Map nats to 0..1; the ceiling is the largest value possible, infinity for two continuous columns."""
     most = -np.expm1(-2 * ceiling)
     return np.sqrt(np.divide(-np.expm1(-2 * information), most, out=np.zeros_like(most), where=most > 0)).clip(0, 1)
-
-
-def _ceiling(information: Information, a: int, b: int) -> float:
-    """The lesser entropy of the discrete ones of two columns."""
-    entropies = [information.entropy(column) for column in (a, b) if information.levels(column) is not None]
-    return min(entropies, default=np.inf)
 
 
 def _about_target(table: Table, columns: Columns, options: EstimationOptions, curve: bool) -> tuple[Values, Values]:
@@ -107,31 +106,23 @@ def _about_target(table: Table, columns: Columns, options: EstimationOptions, cu
 
 
 def surround(table: Table, selection: Selection, analysis: Analysis, options: EstimationOptions) -> Surroundings:
-    """Find features that repeat each other, and features that tell so much that somebody should ask why.
-
-    Parameters
-    ----------
-    table : Table
-        What was selected from.
-    selection : Selection
-        What was selected.
-    analysis : Analysis
-        How the selected features relate.
-    options : dict
-        How information is estimated; here by neighbours, from at most a thousand rows.
-    """
-    chosen, others = (
-        selection.order[: min(_MOST_SELECTED, len(analysis.shared))],
-        _most_relevant_others(table, selection),
-    )
+    """Find features that repeat each other, and features that tell so much that somebody should ask why."""
+    chosen = selection.order[: min(_MOST_SELECTED, len(analysis.shared))]
     if len(chosen) == 0:
         return Surroundings()
-    columns = np.concatenate([chosen, others])
+    others = _most_relevant_others(table, selection)
+    between = analysis.shared[: len(chosen), : len(chosen)].copy()
+    with _neighbours(table, np.concatenate([chosen, others]), options) as information:
+        return _surround(table, selection, between, information, others)
+
+
+@contextmanager
+def _neighbours(table: Table, columns: Columns, options: EstimationOptions) -> Iterator[KNN]:
+    """An estimator of some columns of a table, from few of its rows: what is said around an answer must be quick."""
     few = sample_table(table, columns, _FEW_ROWS, np.random.default_rng(0))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnirelWarning)  # of small classes, which whoever selected has heard of
-        information = KNN(few, **options)
-        return _surround(table, selection, analysis.shared[: len(chosen), : len(chosen)].copy(), information, others)
+        yield KNN(few, **options)
 
 
 def _surround(table: Table, selection: Selection, between: Values, information: KNN, others: Columns) -> Surroundings:
@@ -163,12 +154,6 @@ def _most_relevant_others(table: Table, selection: Selection) -> Columns:
     return others[np.argsort(-relevance, kind="stable")[:_MOST_OTHERS]]
 
 
-def shared_with(information: Information, columns: Columns, column: int) -> Values:
-    """Normalised information of some columns and another one."""
-    most = np.array([_ceiling(information, int(other), column) for other in columns])
-    return normalise(np.maximum(0.0, information.pairwise(columns, column)), most)
-
-
 def _can_be_judged(table: Table, first: Columns, second: Columns, n_rows: int) -> NDArray[np.bool_]:
     """Whether there are rows enough to say of two columns that they are alike: levels that are rare seem to be."""
     levels = np.maximum(1, table.n_levels)
@@ -198,7 +183,7 @@ def _describe(
     selection: Selection,
     partners: dict[str, tuple[int, float]],
     whole: bool,
-) -> Group:
+) -> RepeatedGroup:
     """What is known about a group; `whole` if all selected features are at hand to tell what is lost without it."""
     relevance = np.nan_to_num(selection.relevance[selection.order[members]], nan=-1.0)
     best = members[int(np.argmax(relevance))]
@@ -211,7 +196,7 @@ def _describe(
         kept = np.setdiff1d(columns, [place for place in members if place != best])
         space, target = information.in_metric_of(columns), [information.table.target]
         together, left = (space.mutual_information(block, target) for block in (columns, kept))
-    return Group(tuple(members), best, least, tuple(sorted(others, key=lambda one: -one[1])), together, left)
+    return RepeatedGroup(tuple(members), best, least, tuple(sorted(others, key=lambda one: -one[1])), together, left)
 
 
 def _told(information: KNN, columns: Columns) -> Values:
@@ -235,25 +220,10 @@ def _numbers_rows(table: Table, feature: int) -> bool:
 
 
 def explain(table: Table, selection: Selection, feature: int, options: EstimationOptions) -> Explanation:
-    """What one feature tells, what it adds to the first selected ones, and which of them it could replace.
-
-    Parameters
-    ----------
-    table : Table
-        What was selected from.
-    selection : Selection
-        What was selected; the first ten of it beside the feature are compared.
-    feature : int
-        Position of the feature.
-    options : dict
-        How information is estimated; here by neighbours, from at most a thousand rows.
-    """
+    """What one feature tells, what it adds to the first ten selected ones, and which of them it could replace."""
     order = selection.order.tolist()
     beside = np.array([other for other in order if other != feature][:_MOST_EXPLAINED], np.intp)
-    few = sample_table(table, np.append(beside, feature), _FEW_ROWS, np.random.default_rng(0))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UnirelWarning)
-        small = KNN(few, **options)
+    with _neighbours(table, np.append(beside, feature), options) as small:
         places, own = np.arange(len(beside)), len(beside)
         information = small.in_metric_of(np.arange(own + 1))
         target = [small.table.target]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -14,12 +14,7 @@ from numpy.typing import NDArray
 from unirel.kernels.reading import FLOAT, HIGHEST, LOWEST, SIGNED, UNSIGNED, code_levels
 from unirel.options import Kind
 from unirel.reading import CONTINUOUS, DISCRETE, IGNORED, KINDS, UNKNOWN, Numbers, Positions, Raw, Source, as_slice
-from unirel.work import check_time
-
-__all__ = [
-    *("FEATURE", "NARROW_LEVELS", "TARGET", "Codes", "Column", "Columns", "DenseColumns", "Facts", "are_discrete"),
-    *("count_levels", "decide", "empty_matrices", "find_levels", "find_places", "narrowest"),
-]
+from unirel.work import check_time, pieces
 
 Codes = NDArray[np.integer[Any]]
 
@@ -71,26 +66,12 @@ class Column:
 
 @dataclass(frozen=True, eq=False)
 class Facts:
-    """What is known about columns, an entry of each array for each of them.
+    """What is known about columns, an entry of each array for each of them."""
 
-    Attributes
-    ----------
-    kinds : ndarray of int8
-        Places in `KINDS`.
-    n_values : ndarray of int64
-        Distinct values, missing ones aside; -1 where there are too many for a discrete column.
-    n_missing : ndarray of int64
-        Missing values.
-    reasons : ndarray of int32
-        Why a column has its kind: places in `texts`, -1 where it follows from the numbers above.
-    texts : list of str
-        Reasons.
-    """
-
-    kinds: NDArray[np.int8]
-    n_values: NDArray[np.int64]
+    kinds: NDArray[np.int8]  # positions in `KINDS`
+    n_values: NDArray[np.int64]  # missing ones aside; -1 where there are too many for a discrete column
     n_missing: NDArray[np.int64]
-    reasons: NDArray[np.int32]
+    reasons: NDArray[np.int32]  # positions in `texts`, -1 where the kind follows from the numbers above
     texts: list[str]
 
     @classmethod
@@ -268,12 +249,12 @@ class DenseColumns:
             raise ValueError(f"y has one class only: every value is {only!r}; choose a target that varies")
         return levels if self.facts.kinds[column] == DISCRETE else None
 
-    def sections(self, columns: Positions) -> Iterator[Positions]:
+    def sections(self, columns: Positions) -> list[Positions]:
         """Columns in parts that are taken from the input together.
 
         Many at once, as to take a few from a frame of many takes long, but no more than half the memory of the codes.
         """
-        return _split(columns, max(_SECTION, self.codes.size // 16) // self.codes.shape[1])
+        return pieces(columns, max(_SECTION, self.codes.size // 16) // self.codes.shape[1])
 
     def codes_of(self, columns: Positions) -> Codes:
         """Codes of discrete columns, one row each; do not write to them."""
@@ -310,7 +291,7 @@ class DenseColumns:
         if array.dtype == block.dtype:
             infinite = [
                 columns[some][self._code_numbers(array[:, some], columns[some], asked)]
-                for some in _split(np.arange(len(places)), self._columns_at_once())
+                for some in pieces(np.arange(len(places)), self._columns_at_once())
             ]
             return cast(list[int], (np.concatenate(infinite) - start).tolist())
         if len(places) == 1:
@@ -418,7 +399,7 @@ class DenseColumns:
         self._note_numbers(values.astype(np.float64)[np.newaxis], np.array([column]))
 
 
-class Found(NamedTuple):
+class FoundLevels(NamedTuple):
     """What the levels of columns are: how many values, how many missing, whether infinity, and the code of 0."""
 
     n_values: NDArray[np.int64]
@@ -445,7 +426,7 @@ def count_levels(rows: NDArray[np.float64], limit: int) -> list[dict[float, int]
 
 def find_levels(
     values: NDArray[Any], starts: NDArray[np.integer[Any]], zeros: NDArray[np.bool_], limit: int, codes: Codes
-) -> Found:
+) -> FoundLevels:
     """Code columns of numbers that follow each other, see `code_levels`; `zeros` says which have zeros beside them."""
     form = {"f": FLOAT, "u": UNSIGNED, "i": SIGNED}[values.dtype.kind]
     zero = LOWEST if form == UNSIGNED else 0
@@ -459,7 +440,7 @@ def find_levels(
     bits = np.where(levels < 0, levels ^ HIGHEST, levels)  # of floats; what was not filled is a NaN
     infinite = np.isinf(bits.view(np.float64)).any(axis=1) & (form == FLOAT)
     zero_codes = (levels < zero).sum(axis=1)
-    return Found(found[:, 0], found[:, 1], np.asarray(infinite), zero_codes, bits.view(np.float64))
+    return FoundLevels(found[:, 0], found[:, 1], np.asarray(infinite), zero_codes, bits.view(np.float64))
 
 
 def decide(family: str, n_present: int, n_values: int, rule: Rule) -> tuple[int, str]:
@@ -504,10 +485,6 @@ def _as_rows(array: NDArray[Any]) -> NDArray[Any]:
     rows = np.empty(array.T.shape, dtype)
     _copy_columns(array, rows)
     return rows
-
-
-def _split(positions: Positions, size: int) -> Iterator[Positions]:
-    return (positions[start : start + max(1, size)] for start in range(0, len(positions), max(1, size)))
 
 
 def _copy_columns(array: NDArray[Any], rows: NDArray[Any]) -> None:

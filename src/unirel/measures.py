@@ -169,7 +169,7 @@ def relevance(
 
     def finish(ends: NDArray[np.float64]) -> NDArray[np.float64]:
         bounded = information.bounded_pairs(ends, table.features, table.target) if clip else ends
-        return one_per_feature(table, bounded)
+        return table.one_per_feature(bounded)
 
     if interval is None:
         return finish(values)
@@ -209,8 +209,7 @@ def conditional_relevance(
     Parameters
     ----------
     {data}
-    given : name, position or list of them, or array or frame of shape (n_samples, n_conditions)
-        What is known: a list names columns of `X`, an array or frame holds columns with the same rows.
+    {given}
     clip : bool
         Keep estimates between 0 and the entropy of a discrete target; False gives the raw value.
     {options}
@@ -239,7 +238,7 @@ def conditional_relevance(
     for position, feature in enumerate(table.features):
         if feature not in known:
             values[position] = information.conditional([feature], [table.target], known)
-    return one_per_feature(table, information.bounded_pairs(values, table.features, table.target) if clip else values)
+    return table.one_per_feature(information.bounded_pairs(values, table.features, table.target) if clip else values)
 
 
 @documented(MeasureOptions)
@@ -278,7 +277,7 @@ def irrelevance(
     table = information.table
     values = information.bounded_pairs(information.relevance(table.features), table.features, table.target)
     entropies = [information.entropy(feature) for feature in table.features]
-    return one_per_feature(table, np.array(entropies) - values)
+    return table.one_per_feature(np.array(entropies) - values)
 
 
 def _open(X: Any, y: Any, options: MeasureOptions, owner: str, conditional_on: Any = None) -> Information:
@@ -290,13 +289,6 @@ def _open(X: Any, y: Any, options: MeasureOptions, owner: str, conditional_on: A
     else:
         table = Table.from_data(X, y, conditional_on=conditional_on, **reading)
     return make_information(table, part_of(EstimationOptions, chosen))
-
-
-def one_per_feature(table: Table, values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Spread values of the features in use over all features; ignored ones get NaN."""
-    result = np.full(table.n_features, np.nan)
-    result[table.features] = values
-    return result
 
 
 def names_columns(given: Any) -> bool:

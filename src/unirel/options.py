@@ -75,14 +75,12 @@ def _count_or(name: str, lowest: int) -> Callable[[str, Any], None]:
     return check
 
 
-def _check_samples(parameter: str, value: Any) -> None:
-    if value is not None:
-        check_whole_number(parameter, value, 10)
+def _none_or(check: Callable[[str, Any], Any]) -> Callable[[str, Any], None]:
+    return lambda parameter, value: None if value is None else check(parameter, value)
 
 
-def _check_candidates(parameter: str, value: Any) -> None:
-    if value is not None:
-        _count_or("auto", 1)(parameter, value)
+def _count_from(lowest: int) -> Callable[[str, Any], int]:
+    return lambda parameter, value: check_whole_number(parameter, value, lowest)
 
 
 def _check_seconds(parameter: str, value: Any) -> None:
@@ -93,16 +91,6 @@ def _check_seconds(parameter: str, value: Any) -> None:
 def _check_alpha(parameter: str, value: Any) -> None:
     if not isinstance(value, Real) or not 0.0001 <= float(value) < 1:
         raise ValueError(f"{parameter}={value!r} must be a chance from 0.0001 to below 1, for example 0.05")
-
-
-def _check_seed(parameter: str, value: Any) -> None:
-    if value is not None:
-        check_whole_number(parameter, value, 0)
-
-
-def _check_stop(parameter: str, value: Any) -> None:
-    if value is not None:
-        check_whole_number(parameter, value, 1)
 
 
 def _check_binning(parameter: str, value: Any) -> None:
@@ -120,30 +108,14 @@ def _anything(parameter: str, value: Any) -> None:
 
 
 class Option(NamedTuple):
-    """What is known of an option beside its type.
-
-    Attributes
-    ----------
-    default
-        Its value if nothing is said.
-    kind : str
-        What it can be, as a docstring says it.
-    meaning : str
-        What it does, in a sentence or two.
-    check : callable
-        Refuses a wrong value, given the name of the option and the value.
-    flags : tuple of str
-        What it is called on the command line; empty if it is not there.
-    choices : tuple of str
-        The names it can have, if those are all it can be on the command line.
-    """
+    """What is known of an option beside its type."""
 
     default: Any
-    kind: str
-    meaning: str
-    check: Callable[[str, Any], Any] = _anything
-    flags: tuple[str, ...] = ()
-    choices: tuple[str, ...] = ()
+    kind: str  # what it can be, as a docstring says it
+    meaning: str  # in a sentence or two
+    check: Callable[[str, Any], Any] = _anything  # refuses a wrong value, given the name of the option and the value
+    flags: tuple[str, ...] = ()  # what it is called on the command line; empty if it is not there
+    choices: tuple[str, ...] = ()  # the names it can have, if those are all it can be on the command line
 
 
 class ReadingOptions(TypedDict, total=False):
@@ -306,6 +278,10 @@ class ProgressOptions(TypedDict, total=False):
     verbose: Annotated[bool, Option(False, "bool", "Show progress on standard error.")]
 
 
+class RunOptions(WorkOptions, ProgressOptions, total=False):
+    """How long work is shared out and watched."""
+
+
 class SignificanceOptions(MeasureOptions, ProgressOptions, total=False):
     """How it is tested whether columns tell anything."""
 
@@ -315,7 +291,7 @@ class SignificanceOptions(MeasureOptions, ProgressOptions, total=False):
             1000,
             "int",
             "Permutations at most; no p-value is below one in that many.",
-            lambda parameter, value: check_whole_number(parameter, value, 1),
+            _count_from(1),
         ),
     ]
     stop_after: Annotated[
@@ -324,7 +300,7 @@ class SignificanceOptions(MeasureOptions, ProgressOptions, total=False):
             20,
             "int, optional",
             "A column is settled once that many permutations tell at least as much as the data; None for never.",
-            _check_stop,
+            _none_or(_count_from(1)),
         ),
     ]
     adjust: Annotated[
@@ -337,7 +313,9 @@ class SignificanceOptions(MeasureOptions, ProgressOptions, total=False):
             _one_of("fdr", "family"),
         ),
     ]
-    random_state: Annotated[int | None, Option(0, "int, optional", "Seed of the permutations.", _check_seed)]
+    random_state: Annotated[
+        int | None, Option(0, "int, optional", "Seed of the permutations.", _none_or(_count_from(0)))
+    ]
 
 
 class SearchOptions(MeasureOptions, ClassifierOptions, ProgressOptions, total=False):
@@ -364,7 +342,7 @@ class SearchOptions(MeasureOptions, ClassifierOptions, ProgressOptions, total=Fa
             "int, optional",
             "Rows from which the first three of these are estimated: a seeded sample, by class, where there are more; "
             "None for all rows, whose cost grows with their square.",
-            _check_samples,
+            _none_or(_count_from(10)),
             ("--unique-samples",),
         ),
     ]
@@ -385,7 +363,7 @@ class SearchOptions(MeasureOptions, ClassifierOptions, ProgressOptions, total=Fa
             'int, "auto" or None',
             "Search among the most relevant columns only, that many of them; None for all. With many columns and few "
             'rows noise wins maxima: "auto" is 300 where there are more than ten columns for each row, otherwise all.',
-            _check_candidates,
+            _none_or(_count_or("auto", 1)),
             ("--max-candidates",),
         ),
     ]
@@ -405,7 +383,7 @@ class SearchOptions(MeasureOptions, ClassifierOptions, ProgressOptions, total=Fa
             0,
             "int, optional",
             'Seed of the permutations of "auto" and of the sample of rows; nothing else is random.',
-            _check_seed,
+            _none_or(_count_from(0)),
             ("--seed",),
         ),
     ]
@@ -527,16 +505,23 @@ def _plain(name: str, value: Any) -> Any:
     return value if value is None or isinstance(value, str | int | float) else repr(value)
 
 
+# What docstrings of several functions say of the same parameters.
 _DATA = (
     ("X : array or frame of shape (n_samples, n_features)", "The features, in any form that `Table.from_data` reads."),
     ("y : array or series of shape (n_samples,)", "The target: class labels of any type, or numbers."),
+)
+_GIVEN = (
+    (
+        "given : name, position or list of them, or array or frame of shape (n_samples, n_conditions)",
+        "What is known: a list names columns of `X`, an array or frame holds columns with the same rows.",
+    ),
 )
 
 
 def documented(group: type, *, without: Sequence[str] = ()) -> Callable[[Documented], Documented]:
     """Write the options of a group into a docstring, in the place of a line that says ``{options}``.
 
-    A line that says ``{data}`` is replaced by what every function says of `X` and `y`.
+    Lines that say ``{data}`` and ``{given}`` are replaced by what every function says of `X` and `y`, and of `given`.
     """
 
     def document(target: Documented) -> Documented:
@@ -546,7 +531,7 @@ def documented(group: type, *, without: Sequence[str] = ()) -> Callable[[Documen
 
     def _expand(line: str) -> str:
         indent, marker = line[: len(line) - len(line.lstrip())], line.strip()
-        entries = {"{data}": _DATA, "{options}": _entries_of(group, without)}.get(marker)
+        entries = {"{data}": _DATA, "{given}": _GIVEN, "{options}": _entries_of(group, without)}.get(marker)
         return line if entries is None else "\n".join(f"{indent}{head}\n{indent}    {text}" for head, text in entries)
 
     return document

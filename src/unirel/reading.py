@@ -18,12 +18,6 @@ from numpy.typing import NDArray
 
 from unirel.options import Kind, Kinds, check_choice
 
-__all__ = [
-    *("CONTINUOUS", "DISCRETE", "IGNORED", "KINDS", "UNKNOWN", "Names", "Numbers", "Positions", "Raw", "Source"),
-    *("as_slice", "collected", "find_column", "is_dataset", "is_frame", "is_lazy", "is_parted", "kinds_given"),
-    *("no_infinity", "open_all", "open_source", "take_columns", "take_named", "take_rows"),
-]
-
 Family = Literal["number", "boolean", "text", "category"]
 Positions = NDArray[np.intp]
 
@@ -95,30 +89,14 @@ class Numbers:
 
 @dataclass(frozen=True)
 class Source:
-    """Columns that are looked at when they are read: one that is ignored on request may hold anything.
+    """Columns that are looked at when they are read: one that is ignored on request may hold anything."""
 
-    Attributes
-    ----------
-    parameter : str
-        What the caller passed them as.
-    names : sequence of str
-        One for each column.
-    shape : tuple of int
-        Rows and columns.
-    blocks : sequence of Numbers
-        Columns of plain types that are read together.
-    others : mapping from positions to series or arrays
-        Columns that are read one by one.
-    sparse : sparse matrix or None
-        All columns, by columns and without repeated entries, if they are sparse.
-    """
-
-    parameter: str
+    parameter: str  # what the caller passed them as
     names: Sequence[str]
     shape: tuple[int, int]
-    blocks: Sequence[Numbers] = ()
-    others: Mapping[int, Any] = field(default_factory=dict)
-    sparse: Any = None
+    blocks: Sequence[Numbers] = ()  # columns of plain types that are read together
+    others: Mapping[int, Any] = field(default_factory=dict)  # series or arrays by position, which are read one by one
+    sparse: Any = None  # a matrix of all columns, by columns and without repeated entries, if they are sparse
 
     def label(self, position: int) -> str:
         """What an error calls a column."""

@@ -95,17 +95,12 @@ def redundancy_analysis(
     is the largest part T with I(S_sat without T; y) >= I(S_sat; y) - tolerance; of several the one that leaves the most
     information; of those the one that keeps the features selected first. What is neither is *conditional*: it tells
     something that others also tell, but not all of them can go. The redundancy rate is the size of S_red over the size
-    of S_sat.
+    of S_sat. These are the words of Liu and Motani (2022), the paper of `unique_relevance`.
 
     Estimates may rise when a feature goes, so a size cannot be skipped: all subsets are looked at, the smallest first,
     until one tells enough. They share distances, and a subset is given up as soon as the rows looked at rule it out.
     All estimates of the analysis are of one kind and in one metric: against class labels always distances to neighbours
     of the same class, even in a few categorical columns, which `mutual_information` counts.
-
-    References
-    ----------
-    .. [1] S. Liu, M. Motani (2022). Improving mutual information based feature selection by boosting unique relevance.
-       arXiv:2212.06143.
 
     Examples
     --------

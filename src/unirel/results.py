@@ -1,10 +1,10 @@
-"""What a search returns: plain data that tables, plots, reports and files are made from."""
+"""What the library returns: plain data that tables, plots, reports and files are made from."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,8 +34,36 @@ class Cause(StrEnum):
     UNKNOWN = "unknown"  # not all scores were looked at
 
 
+class Result:
+    """A result with a row for each of some features: what its table, its file and its figure are made from.
+
+    A subclass says what its columns are, and which Display of `unirel.plotting` draws it.
+    """
+
+    _drawn_by: ClassVar[str]
+
+    def __init_subclass__(cls, drawn_by: str) -> None:
+        cls._drawn_by = drawn_by
+
+    def to_frame(self) -> Any:
+        """One row per feature, as a frame of pandas, or of polars where there is no pandas."""
+        return make_frame(self._columns())
+
+    def plot(self, ax: Any = None, **options: Any) -> Any:
+        """Draw it on matplotlib axes, or on a new figure, with the options of its Display, which is returned."""
+        # Figures read results, so results only name them when somebody asks.
+        return getattr(import_module("unirel.plotting"), self._drawn_by)(self).plot(ax, **options)
+
+    def _columns(self) -> dict[str, list[Any]]:
+        raise NotImplementedError
+
+    def _rows(self) -> list[dict[str, Any]]:
+        columns = self._columns()
+        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
 @dataclass(frozen=True, eq=False)
-class Selection:
+class Selection(Result, drawn_by="SelectionDisplay"):
     """Features in the order in which a criterion selected them.
 
     Attributes
@@ -125,27 +153,9 @@ class Selection:
             "complete": self.complete,
             "ending": self.ending.value,
             "reason": self.reason,
-            "features": [dict(zip(_ROW, row, strict=True)) for row in zip(*self._columns(), strict=True)],
+            "features": self._rows(),
             "settings": dict(self.settings),
         }
-
-    def to_frame(self) -> Any:
-        """One row per selected feature: step, position, name, score, relevance, unique relevance."""
-        return make_frame(dict(zip(_ROW, self._columns(), strict=True)))
-
-    def plot(self, ax: Any = None) -> Any:
-        """Draw the score of every selected feature, see `unirel.plotting.SelectionDisplay`.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure if None.
-
-        Returns
-        -------
-        SelectionDisplay
-        """
-        return _plotting("SelectionDisplay")(self).plot(ax)
 
     def report(self, X: Any, y: Any, **more: Any) -> Any:
         """A page about this selection: the features are selected again from the same data, with the same settings.
@@ -169,41 +179,34 @@ class Selection:
 
     def _repr_html_(self) -> str:
         """A table with bars, as a notebook shows it."""
-        steps, _, names, _, relevance, unique = self._columns()
-        headers, columns = ["", "feature", "relevance (nats)"], [steps, names, bars(relevance)]
+        known = self._columns()
+        headers, columns = ["", "feature", "relevance (nats)"], [known["step"], known["name"], bars(known["relevance"])]
         if self.unique_relevance is not None:
             headers.append("unique relevance")
-            columns.append(bars(unique, strong=False))
+            columns.append(bars(known["unique_relevance"], strong=False))
         mark = "" if self.complete else f" (incomplete: {self.reason})"
         caption = f"{len(self)} of {len(self.names):,} features by {self.criterion}, beta {self.beta:g}{mark}"
         return to_html(caption, headers, list(zip(*columns, strict=True)))
 
-    def _columns(self) -> list[list[Any]]:
+    def _columns(self) -> dict[str, list[Any]]:
         unique = np.full(len(self.names), np.nan) if self.unique_relevance is None else self.unique_relevance
-        return [
-            list(range(1, len(self) + 1)),
-            self.order.tolist(),
-            self.selected_names,
-            _plain(self.scores),
-            _plain(self.relevance[self.order]),
-            _plain(unique[self.order]),
-        ]
+        return {
+            "step": list(range(1, len(self) + 1)),
+            "feature": self.order.tolist(),
+            "name": self.selected_names,
+            "score": plain(self.scores),
+            "relevance": plain(self.relevance[self.order]),
+            "unique_relevance": plain(unique[self.order]),
+        }
 
 
-def _plotting(name: str) -> Any:
-    # Figures read results, so results only name them when somebody asks.
-    return getattr(import_module("unirel.plotting"), name)
-
-
-_ROW = ("step", "feature", "name", "score", "relevance", "unique_relevance")
-
-
-def _plain(values: NDArray[np.float64]) -> list[float | None]:
+def plain(values: NDArray[np.float64]) -> list[float | None]:
+    """Numbers as JSON has them: NaN is None."""
     return [None if np.isnan(value) else value for value in values.tolist()]
 
 
 @dataclass(frozen=True, eq=False)
-class SelectionPath:
+class SelectionPath(Result, drawn_by="BetaPathDisplay"):
     """Selections of several criteria and weights of unique relevance, from one set of estimates.
 
     Attributes
@@ -247,29 +250,9 @@ class SelectionPath:
         """Plain lists, numbers and strings, fit for JSON."""
         return {"selections": [selection.to_dict() for selection in self.selections]}
 
-    def to_frame(self) -> Any:
-        """One row per criterion, beta and selected feature."""
-        columns: dict[str, list[Any]] = {"criterion": [], "beta": [], **{name: [] for name in _ROW}}
-        for selection in self.selections:
-            columns["criterion"] += [selection.criterion] * len(selection)
-            columns["beta"] += [selection.beta] * len(selection)
-            for name, values in zip(_ROW, selection._columns(), strict=True):
-                columns[name] += values
-        return make_frame(columns)
-
-    def plot(self, ax: Any = None) -> Any:
-        """Draw how ranks change with the weight, see `unirel.plotting.BetaPathDisplay`; of one weight its selection.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure if None.
-
-        Returns
-        -------
-        BetaPathDisplay or SelectionDisplay
-        """
-        return self.selections[0].plot(ax) if len(self.betas) < 2 else _plotting("BetaPathDisplay")(self).plot(ax)
+    def plot(self, ax: Any = None, **options: Any) -> Any:
+        """Draw how ranks change with the weight, see `unirel.plotting.BetaPathDisplay`; of one weight its selection."""
+        return super().plot(ax, **options) if len(self.betas) > 1 else self.selections[0].plot(ax, **options)
 
     def report(self, X: Any, y: Any, **more: Any) -> Any:
         """A page about the first selection, see `Selection.report`."""
@@ -285,9 +268,19 @@ class SelectionPath:
         more = f", the first {shown} of {longest} features" if longest > shown else ""
         return to_html(f"{len(self)} selections{more}", ["criterion", "beta", *map(str, range(1, shown + 1))], rows)
 
+    def _columns(self) -> dict[str, list[Any]]:
+        """Those of all selections one after the other, with their criterion and beta."""
+        columns: dict[str, list[Any]] = {}
+        for one in self.selections:
+            columns.setdefault("criterion", []).extend([one.criterion] * len(one))
+            columns.setdefault("beta", []).extend([one.beta] * len(one))
+            for name, values in one._columns().items():
+                columns.setdefault(name, []).extend(values)
+        return columns
+
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Redundancy:
+class Redundancy(Result, drawn_by="RedundancyDisplay"):
     """Which of the features that are selected until I(S; y) saturates are needed.
 
     Attributes
@@ -360,7 +353,6 @@ class Redundancy:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, numbers and strings, fit for JSON."""
-        columns = self._columns()
         return {
             "rate": self.rate,
             "joint_information": self.joint_information,
@@ -369,27 +361,9 @@ class Redundancy:
             "tolerance": self.tolerance,
             "exact": self.exact,
             "complete": self.complete,
-            "features": [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)],
+            "features": self._rows(),
             "settings": dict(self.settings),
         }
-
-    def to_frame(self) -> Any:
-        """One row per size: the feature that is added, I(S; y) with it, its unique relevance and its role."""
-        return make_frame(self._columns())
-
-    def plot(self, ax: Any = None) -> Any:
-        """Draw the curve with every feature marked by its role, see `unirel.plotting.RedundancyDisplay`.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure if None.
-
-        Returns
-        -------
-        RedundancyDisplay
-        """
-        return _plotting("RedundancyDisplay")(self).plot(ax)
 
     def _repr_html_(self) -> str:
         """A table with bars, as a notebook shows it."""
@@ -406,13 +380,13 @@ class Redundancy:
             "feature": self.order.tolist(),
             "name": [self.names[feature] for feature in self.order],
             "joint_information": self.curve.tolist(),
-            "unique_relevance": _plain(self.unique_relevance[self.order]),
+            "unique_relevance": plain(self.unique_relevance[self.order]),
             "role": self.roles,
         }
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RelevanceTest:
+class RelevanceTest(Result, drawn_by="SignificanceDisplay"):
     """Which features tell something about a target, beyond what chance would let them tell.
 
     Attributes
@@ -460,205 +434,22 @@ class RelevanceTest:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, numbers and strings, fit for JSON: NaN is None."""
-        columns = self._columns()
         return {
             "adjust": self.adjust,
             "complete": self.complete,
             "given": list(self.given),
-            "features": [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)],
+            "features": self._rows(),
             "settings": dict(self.settings),
         }
-
-    def to_frame(self) -> Any:
-        """One row per feature: position, name, information, p-value, adjusted value, permutations."""
-        return make_frame(self._columns())
-
-    def plot(self, ax: Any = None, **options: Any) -> Any:
-        """Draw the features by how much they tell, see `unirel.plotting.SignificanceDisplay`."""
-        return _plotting("SignificanceDisplay")(self).plot(ax, **options)
 
     def _columns(self) -> dict[str, list[Any]]:
         return {
             "feature": list(range(len(self.names))),
             "name": list(self.names),
-            "information": _plain(self.information),
-            "p_value": _plain(self.p_value),
-            "adjusted": _plain(self.adjusted),
+            "information": plain(self.information),
+            "p_value": plain(self.p_value),
+            "adjusted": plain(self.adjusted),
             "n_permutations": self.n_permutations.tolist(),
-        }
-
-
-@dataclass(frozen=True, eq=False)
-class Analysis:
-    """How the first features of a selection relate to each other and to the target.
-
-    Attributes
-    ----------
-    names : tuple of str
-        The features, first selected first.
-    shared : ndarray of shape (n_compared, n_compared)
-        Normalised mutual information of every two of the first features, from 0 to 1.
-    joint_information : ndarray of shape (n_features,)
-        I(first n features; target) for n = 1, 2, ...; NaN where it was not estimated, because it would take long.
-    lost : ndarray of shape (n_features,)
-        How much less all of them tell about the target without each one; NaN where it was not estimated. Below 0 the
-        estimate is better without it.
-    entropy : float or None
-        Entropy of the target, the most that can be told about it; None for a continuous target.
-
-    Notes
-    -----
-    Mutual information has no upper bound for continuous columns. It is normalised to ``sqrt(1 - exp(-2 I))``, which is
-    the absolute correlation of two Gaussian columns [1]_, divided by the most it can be if one of them is discrete.
-
-    References
-    ----------
-    .. [1] E. H. Linfoot (1957). An informational measure of correlation. Information and Control 1(1).
-    """
-
-    names: tuple[str, ...]
-    shared: NDArray[np.float64]
-    joint_information: NDArray[np.float64]
-    lost: NDArray[np.float64]
-    entropy: float | None
-
-    @property
-    def together(self) -> tuple[int, float] | None:
-        """The largest number of first features of which it is known what they tell together, and how much that is."""
-        known = np.flatnonzero(np.isfinite(self.joint_information))
-        return (int(known[-1]) + 1, float(self.joint_information[known[-1]])) if len(known) else None
-
-    def partners(self, position: int, most: int = 3) -> list[tuple[str, float]]:
-        """The features that share most with the one at a position of the selection, and how much."""
-        if position >= len(self.shared):
-            return []
-        others = [other for other in range(len(self.shared)) if other != position]
-        others.sort(key=lambda other: -self.shared[position, other])
-        return [(self.names[other], float(self.shared[position, other])) for other in others[:most]]
-
-    def closest_pair(self) -> tuple[int, int] | None:
-        """Positions of the two features that share most."""
-        if len(self.shared) < 2:
-            return None
-        upper = np.triu(self.shared, 1)
-        first, second = np.unravel_index(int(np.argmax(upper)), upper.shape)
-        return int(first), int(second)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain lists, numbers and strings, fit for JSON: NaN is None."""
-        return {
-            "names": list(self.names),
-            "shared": self.shared.tolist(),
-            "joint_information": _plain(self.joint_information),
-            "lost": _plain(self.lost),
-            "entropy": self.entropy,
-        }
-
-
-@dataclass(frozen=True, eq=False)
-class Group:
-    """Selected features every two of which share nearly everything, and features like them that were not selected.
-
-    Attributes
-    ----------
-    members : tuple of int
-        Places in the order of selection, first selected first.
-    best : int
-        The one of them that tells most about the target by itself.
-    least : float
-        What those two of the members share that share least, from 0 to 1.
-    others : tuple of (name, shared)
-        Features that were not selected and share nearly everything with one of the members; how much, at most.
-    together, left : float
-        What all selected features tell about the target, and what is left of it if of the members only the best stays;
-        NaN where that was not estimated, or where there is one member only.
-    """
-
-    members: tuple[int, ...]
-    best: int
-    least: float
-    others: tuple[tuple[str, float], ...]
-    together: float
-    left: float
-
-
-@dataclass(frozen=True, eq=False)
-class Surroundings:
-    """What stands around a selection: features that repeat each other, and features that tell too much.
-
-    Attributes
-    ----------
-    groups : tuple of Group
-        Largest first.
-    partners : dict
-        For features that were not selected but compared, by position: the selected feature that shares most with each,
-        as its place in the order of selection, and how much.
-    told : dict
-        By position: the share of all there is to know about the target that a feature tells by itself. For a
-        continuous target the share of its variance that a Gaussian column would explain.
-    numbered : tuple of int
-        Positions of selected features whose values are whole numbers, all different, as those of an identifier.
-    """
-
-    groups: tuple[Group, ...] = ()
-    partners: Mapping[int, tuple[int, float]] = field(default_factory=dict)
-    told: Mapping[int, float] = field(default_factory=dict)
-    numbered: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True, eq=False)
-class Explanation:
-    """What one feature tells, beside whom, and whom it could replace.
-
-    Attributes
-    ----------
-    name : str
-        The feature.
-    relevance : float
-        What it tells about the target by itself.
-    rank : int
-        Its place among all features by relevance, from 1 on.
-    step : int or None
-        Its place in the order of selection, from 1 on; None if it was not selected.
-    names : tuple of str
-        The selected features beside it, first selected first.
-    shared : ndarray
-        What it shares with each of them, from 0 to 1.
-    together : ndarray
-        What it and each of them tell about the target together.
-    alone : float
-        What the selected features beside it tell together.
-    with_all : float
-        What they tell together with it.
-    instead : ndarray
-        What they tell together with it in the place of each of them.
-    entropy : float or None
-        Entropy of the target, the most that can be told about it; None for a continuous target.
-    """
-
-    name: str
-    relevance: float
-    rank: int
-    step: int | None
-    names: tuple[str, ...]
-    shared: NDArray[np.float64]
-    together: NDArray[np.float64]
-    alone: float
-    with_all: float
-    instead: NDArray[np.float64]
-    entropy: float | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain lists, numbers and strings, fit for JSON."""
-        rows = zip(self.names, self.shared.tolist(), self.together.tolist(), self.instead.tolist(), strict=True)
-        return {
-            **{
-                key: getattr(self, key) for key in ("name", "relevance", "rank", "step", "alone", "with_all", "entropy")
-            },
-            "beside": [
-                {"step": step, "name": name, "shared": shared, "together": together, "instead": instead}
-                for step, (name, shared, together, instead) in enumerate(rows, start=1)
-            ],
         }
 
 
@@ -680,7 +471,7 @@ class ExchangeablePair(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Stability:
+class Stability(Result, drawn_by="StabilityDisplay"):
     """How often features are selected when the rows change.
 
     Attributes
@@ -733,13 +524,12 @@ class Stability:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, numbers and strings, fit for JSON: NaN is None."""
-        columns = self._columns()
         return {
-            "index": _plain(np.array([self.index]))[0],
-            "interval": _plain(np.array(self.interval)),
+            "index": plain(np.array([self.index]))[0],
+            "interval": plain(np.array(self.interval)),
             "level": self.level,
             "n_subsamples": len(self.selected),
-            "features": [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)],
+            "features": self._rows(),
             "exchangeable": [
                 {"names": [self.names[pair.one], self.names[pair.other]], "either": pair.either, "both": pair.both}
                 for pair in self.exchangeable
@@ -747,95 +537,11 @@ class Stability:
             "settings": dict(self.settings),
         }
 
-    def to_frame(self) -> Any:
-        """One row per feature, most often selected first: position, name, frequency, mean rank."""
-        return make_frame(self._columns())
-
-    def plot(self, ax: Any = None) -> Any:
-        """Draw how often each feature is selected; returns a `StabilityDisplay`."""
-        return _plotting("StabilityDisplay")(self).plot(ax)
-
     def _columns(self) -> dict[str, list[Any]]:
         order = self.order
         return {
             "feature": order.tolist(),
             "name": [self.names[feature] for feature in order],
             "frequency": self.frequency[order].tolist(),
-            "mean_rank": _plain(self.mean_rank[order]),
-        }
-
-
-def side_by_side(shared: NDArray[np.float64]) -> list[int]:
-    """An order in which features that share much stand side by side, from what every two of them share."""
-    if len(shared) < 3:
-        return list(range(len(shared)))
-    from scipy.cluster.hierarchy import leaves_list, linkage
-    from scipy.spatial.distance import squareform
-
-    distances = squareform(np.clip(1 - (shared + shared.T) / 2, 0, 1), checks=False)
-    leaves: list[int] = leaves_list(linkage(distances, "average", optimal_ordering=len(shared) <= 200)).tolist()
-    return leaves
-
-
-@dataclass(frozen=True, eq=False)
-class Accuracy:
-    """Scores on rows that took no part in selecting features or in training.
-
-    Attributes
-    ----------
-    method : str
-        What predicts, in words.
-    measure : {"accuracy", "R2"}
-        Share of rows that are predicted correctly, or share of the variance of a continuous target that is explained.
-    sizes : tuple of int
-        Numbers of features.
-    scores : ndarray of shape (n_folds, n_sizes)
-        NaN where fewer features could be selected in a fold.
-    all_features : ndarray of shape (n_folds,)
-        Scores with all features.
-    n_features : int
-        How many these are.
-    chance : float
-        Score of always predicting the most frequent class or the mean.
-    fewer_folds : str
-        Why there are fewer folds than usual; empty if there are not.
-    """
-
-    method: str
-    measure: str
-    sizes: tuple[int, ...]
-    scores: NDArray[np.float64]
-    all_features: NDArray[np.float64]
-    n_features: int
-    chance: float
-    fewer_folds: str = ""
-
-    @property
-    def n_folds(self) -> int:
-        """Number of folds."""
-        return len(self.scores)
-
-    @property
-    def means(self) -> NDArray[np.float64]:
-        """Mean over the folds for each number of features."""
-        return np.asarray(self.scores.mean(axis=0))
-
-    @property
-    def deviations(self) -> NDArray[np.float64]:
-        """Standard deviation over the folds for each number of features."""
-        return np.asarray(self.scores.std(axis=0))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain lists, numbers and strings, fit for JSON; sizes that some fold did not reach are left out."""
-        rows = zip(self.sizes, self.means.tolist(), self.deviations.tolist(), strict=True)
-        return {
-            "method": self.method,
-            "measure": self.measure,
-            "n_folds": self.n_folds,
-            "fewer_folds": self.fewer_folds,
-            "curve": [{"n": n, "mean": mean, "deviation": deviation} for n, mean, deviation in rows if mean == mean],
-            "n_features": self.n_features,
-            "all_mean": float(self.all_features.mean()),
-            "all_deviation": float(self.all_features.std()),
-            "chance": self.chance,
+            "mean_rank": plain(self.mean_rank[order]),
         }

@@ -273,15 +273,13 @@ def search(
         ending = Ending.OUT_OF_TIME
     except KeyboardInterrupt:
         ending = Ending.INTERRUPTED
-    relevance = np.full(table.n_features, np.nan)
-    relevance[table.features] = memo.known_relevance(table.features)
     return Selection(
         criterion=criterion.name,
         beta=beta,
         order=np.array([step.feature for step in steps], np.intp),
         scores=np.array([step.score for step in steps], np.float64),
         names=table.names,
-        relevance=relevance,
+        relevance=table.one_per_feature(memo.known_relevance(table.features)),
         unique_relevance=None if boost is None else boost.values[: table.n_features].copy(),
         ending=ending,
         settings={"max_seconds": limits.max_seconds},
@@ -345,24 +343,23 @@ def _best(
     allowed: NDArray[np.bool_] | None,
 ) -> _Step:
     """The candidate with the best score, among those that are allowed."""
+    boost = boost if beta > 0 else None
     # A spread over all candidates takes the scores of all candidates, so nothing can be left out then.
-    boosted = boost is not None and beta > 0
-    lazy = scores.can_only_fall and not (boosted and boost is not None and boost.rescale)
+    lazy = scores.can_only_fall and (boost is None or not boost.rescale)
     scores.update(pool, selected[:1] if lazy else selected)
     while True:
         values = plain = scores.of(pool, len(selected))
-        if boosted and boost is not None:
+        if boost is not None:
             values = boost.blend(plain, pool, selected, beta, allowed)
         # Others than the allowed ones still have their part in the spread that a boost is brought to.
         values = _among(values, allowed)
         behind = ~scores.up_to_date(pool, len(selected))
-        best = values[~behind].max(initial=-np.inf)
-        tied = values >= best - _TIE * max(1.0, abs(best))
+        tied = _reach(values, values[~behind].max(initial=-np.inf))
         promising = np.flatnonzero(behind & tied)
         if len(promising) == 0:
             place = int(np.flatnonzero(tied)[0])
             cause = Cause.CRITERION
-            if boosted and boost is not None and not _is_best(_among(plain, allowed), place):
+            if boost is not None and not _is_best(_among(plain, allowed), place):
                 known = _among(boost.without_stepwise(plain, pool, selected, beta), allowed)
                 cause = Cause.UNKNOWN if behind.any() else _cause(boost, known, place)
             return _Step(int(pool[place]), float(values[place]), cause)
@@ -376,10 +373,14 @@ def _among(values: Values, allowed: NDArray[np.bool_] | None) -> Values:
     return values if allowed is None else np.where(allowed, values, -np.inf)
 
 
+def _reach(values: Values, best: float) -> NDArray[np.bool_]:
+    """Which values are as good as the best one, but for rounding."""
+    return np.asarray(values >= best - _TIE * max(1.0, abs(best)))
+
+
 def _is_best(values: Values, place: int) -> bool:
-    """Whether nothing is better than the value at a place, but for rounding."""
-    best = values.max()
-    return bool(values[place] >= best - _TIE * max(1.0, abs(best)))
+    """Whether nothing is better than the value at a position, but for rounding."""
+    return bool(_reach(values, values.max())[place])
 
 
 def _cause(boost: Boost, known: Values, place: int) -> Cause:

@@ -68,13 +68,9 @@ class BURSelectorCV(BaseSelector):
         The number of features that was chosen.
     cv_results_ : dict of ndarray
         "beta", "n_features", "mean_test_score", "std_test_score" and "split0_test_score", ... with one entry for each
-        beta and number of features. NaN where a search ended before it had so many features.
+        beta and number of features. NaN where a search ended before it had that many features.
     order_, scores_, ranking_, support_, relevance_, unique_relevance_, selection_, columns_
-        As in `BURSelector`.
-    n_features_in_ : int
-        Number of features seen in `fit`.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Their names; only if all of them are strings.
+        As in `BURSelector`, and so are `n_features_in_` and `feature_names_in_`.
 
     See Also
     --------
@@ -128,10 +124,8 @@ class BURSelectorCV(BaseSelector):
 
         Parameters
         ----------
-        X : array or frame of shape (n_samples, n_features)
-            As in `BURSelector`.
-        y : array or series of shape (n_samples,)
-            The target: class labels of any type, or numbers.
+        X, y : array or frame, array or series
+            The features and the target, as in `BURSelector.fit`.
         **params
             `groups` for the splitter and, if metadata routing is enabled in scikit-learn, what the estimator, the
             scorer and the splitter have requested.
@@ -166,12 +160,7 @@ class BURSelectorCV(BaseSelector):
         return self
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Say which metadata the estimator, the splitter and the scorer get.
-
-        Returns
-        -------
-        MetadataRouter
-        """
+        """Say which metadata the estimator, the splitter and the scorer get."""
         router = MetadataRouter(owner=type(self).__name__)
         router.add(estimator=self.estimator, method_mapping=MethodMapping().add(caller="fit", callee="fit"))
         router.add(splitter=check_cv(self.cv), method_mapping=MethodMapping().add(caller="fit", callee="split"))
@@ -287,7 +276,7 @@ def _results(betas: list[float], sizes: list[int], scores: Values) -> dict[str, 
 
 
 def _choose(results: Mapping[str, NDArray[Any]], scores: Values, one_standard_error: bool) -> int:
-    """Place of the fewest features, then of the smallest beta, among the best scores."""
+    """Position of the fewest features, then of the smallest beta, among the best scores."""
     means = results["mean_test_score"]
     if np.isnan(means).all():
         raise TimeoutError("no number of features was reached in every fold; give more with max_seconds=")

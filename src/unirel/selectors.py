@@ -358,12 +358,7 @@ class BURSelector(BaseSelector):
         return self
 
     def options(self) -> SelectorOptions:
-        """All options of the selection, checked.
-
-        Returns
-        -------
-        dict
-        """
+        """All options of the selection, checked."""
         given = {name: getattr(self, name) for name in options_of(SelectorOptions) if name != "progress"}
         return complete(SelectorOptions, given, "BURSelector")
 

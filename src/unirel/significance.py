@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from unirel.errors import UnirelWarning
 from unirel.information.base import Block, Columns, Information, Values, make_information
-from unirel.measures import known_columns, names_columns, one_per_feature
+from unirel.measures import known_columns, names_columns
 from unirel.options import (
     EstimationOptions,
     ReadingOptions,
@@ -104,8 +104,7 @@ def conditional_test(
     Parameters
     ----------
     {data}
-    given : name, position or list of them, or array or frame of shape (n_samples, n_conditions)
-        What is known: a list names columns of `X`, an array or frame holds columns with the same rows.
+    {given}
     group_size : int
         Rows that are shuffled among each other, at least, where something continuous is given.
     {options}
@@ -191,7 +190,7 @@ def _test(
         _warn_of_few(tally, adjusted[permuted], len(columns), finished)
 
     def spread(values: Any, fill: float = np.nan) -> Any:
-        return one_per_feature(table, _fill(table.features, columns, values, fill))
+        return table.one_per_feature(_fill(table.features, columns, values, fill))
 
     return RelevanceTest(
         spread(information.bounded_pairs(observed, columns, table.target), 0.0),
@@ -215,24 +214,12 @@ def _fill(features: Columns, columns: Columns, values: Any, fill: float) -> Valu
 
 @dataclass
 class Tally:
-    """How often permutations reach what the data tell, of each of some columns.
+    """How often permutations reach what the data tell, of each of some columns."""
 
-    Parameters
-    ----------
-    observed : ndarray of shape (n_columns,)
-        What the data tell.
-    n_permutations : int
-        Permutations at most.
-    stop_after : int or None
-        How often a column must be reached to be settled.
-    keep : bool
-        Whether all values are kept, for maxima over columns.
-    """
-
-    observed: Values
-    n_permutations: int
-    stop_after: int | None = None
-    keep: bool = False
+    observed: Values  # what the data tell
+    n_permutations: int  # at most
+    stop_after: int | None = None  # how often a column must be reached to be settled
+    keep: bool = False  # all values, for maxima over columns
     reached: Counts = field(init=False)
     used: Counts = field(init=False)
     kept: list[Values] = field(init=False, default_factory=list)

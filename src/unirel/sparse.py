@@ -8,56 +8,34 @@ from numpy.typing import NDArray
 from unirel.coding import FEATURE, NARROW_LEVELS, Codes, Facts, are_discrete, find_levels, narrowest
 from unirel.reading import CONTINUOUS, DISCRETE, IGNORED, UNKNOWN, Positions, Source, as_slice, no_infinity
 
-__all__ = ["SparseBlock", "SparseColumns", "SparseNumbers"]
-
 # Columns whose levels are looked for together.
 _STEP = 2**16
 
 
 class SparseBlock(NamedTuple):
-    """Coded columns of which every row that is not mentioned holds a zero.
+    """Coded columns of which every row that is not mentioned holds a zero."""
 
-    Attributes
-    ----------
-    starts : ndarray of shape (n_columns + 1,)
-        Where the entries of each column begin, and where those of the last one end.
-    rows : ndarray of shape (n_entries,)
-        The row of each entry.
-    codes : ndarray of shape (n_entries,)
-        The level of each entry.
-    zero_codes : ndarray of shape (n_columns,)
-        The level of all other rows of a column.
-    n_levels : ndarray of shape (n_columns,)
-        Levels of each column.
-    """
-
-    starts: NDArray[np.int64]
-    rows: NDArray[np.integer[Any]]
-    codes: Codes
-    zero_codes: NDArray[np.int64]
-    n_levels: NDArray[np.int64]
+    starts: NDArray[np.int64]  # where the entries of each column begin, and where those of the last one end
+    rows: NDArray[np.integer[Any]]  # of each entry
+    codes: Codes  # of each entry
+    zero_codes: NDArray[np.int64]  # of all other rows of each column
+    n_levels: NDArray[np.int64]  # of each column
 
 
 class SparseNumbers(NamedTuple):
-    """Columns of numbers of which every row that is not mentioned holds a zero.
+    """Columns of numbers of which every row that is not mentioned holds a zero."""
 
-    Attributes
-    ----------
-    starts, rows : ndarray
-        As in `SparseBlock`.
-    values : ndarray of shape (n_entries,)
-        The entries, NaN where they are missing.
-    n_samples : int
-        Rows of the table.
-    """
-
-    starts: NDArray[np.int64]
+    starts: NDArray[np.int64]  # as in `SparseBlock`
     rows: NDArray[np.integer[Any]]
-    values: NDArray[np.float64]
+    values: NDArray[np.float64]  # of each entry, NaN where it is missing
     n_samples: int
 
     def in_bins(self, n_bins: int) -> SparseBlock:
-        """Entries in bins of equal frequency, see `Table.sparse_bins`."""
+        """Entries in bins of equal frequency.
+
+        A value is in the bin ``floor(n_bins * (rank - 1/2) / n_present)``, equal values sharing their mean rank, zeros
+        among them; missing values have a bin of their own, the last.
+        """
         n_columns, owners, missing = len(self.starts) - 1, _owners(self.starts), np.isnan(self.values)
         n_missing = np.bincount(owners[missing], minlength=n_columns)
         n_present = np.maximum(self.n_samples - n_missing, 1)

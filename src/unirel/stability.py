@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import combinations
 from numbers import Real
 from statistics import NormalDist
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +14,11 @@ from scipy.stats import hypergeom
 from sklearn.base import clone
 
 from unirel.evaluation.journal import Journal, Record, Records
-from unirel.options import check_whole_number
+from unirel.options import RunOptions, check_whole_number, complete, documented
 from unirel.reading import take_rows
 from unirel.results import ExchangeablePair, Stability
 from unirel.table import Table
-from unirel.work import Progress, check_time, map_tasks, progress_of
+from unirel.work import check_time, map_tasks, progress_of
 
 # A pair is exchangeable if one of the two is in at least this share of the subsamples, both in at most this share of
 # those, and, unless they are copies, chance would put as few of any two features together at most that often.
@@ -27,6 +27,7 @@ _EITHER, _BOTH, _CHANCE = 0.5, 0.1, 0.05
 _BLOCK = 4
 
 
+@documented(RunOptions)
 def selection_stability(
     selector: Any,
     X: Any,
@@ -37,9 +38,7 @@ def selection_stability(
     level: float = 0.95,
     random_state: int = 0,
     journal: str | os.PathLike[str] | None = None,
-    n_jobs: int | None = None,
-    progress: Progress | None = None,
-    verbose: bool = False,
+    **options: Unpack[RunOptions],
 ) -> Stability:
     """Fit a selector to many parts of the rows, and count how often it selects each feature.
 
@@ -61,12 +60,7 @@ def selection_stability(
         Seed of the subsamples.
     journal : path, optional
         A file that keeps what is done, so that a run that was stopped goes on, and more subsamples can be added later.
-    n_jobs : int, optional
-        Threads, as in scikit-learn. The result does not depend on them.
-    progress : callable, optional
-        Called as ``progress(done, total)`` after each subsample.
-    verbose : bool, default=False
-        Show progress on standard error.
+    {options}
 
     Returns
     -------
@@ -74,14 +68,10 @@ def selection_stability(
 
     Notes
     -----
-    The index is that of Nogueira et al. [1]_: 1 if every subsample gives the same features, 0 if they agree no better
-    than features drawn by chance. It is corrected for how many are selected, so selections of different sizes compare.
-    Its interval, from the same paper, says how it would vary with other subsamples of these rows, not with other rows.
-
-    References
-    ----------
-    .. [1] S. Nogueira, K. Sechidis, G. Brown (2018). On the stability of feature selection algorithms. Journal of
-       Machine Learning Research 18(174).
+    The index is that of Nogueira et al., see `unirel.evaluation.stability`: 1 if every subsample gives the same
+    features, 0 if they agree no better than features drawn by chance. It is corrected for how many are selected, so
+    selections of different sizes compare. Its interval, from the same paper, says how it would vary with other
+    subsamples of these rows, not with other rows.
 
     Examples
     --------
@@ -93,6 +83,7 @@ def selection_stability(
     >>> round(result.index, 2)
     0.49
     """
+    chosen = complete(RunOptions, options, "selection_stability")
     check_whole_number("n_subsamples", n_subsamples, 2)
     check_whole_number("random_state", random_state, 0)
     for parameter, value in (("share", share), ("level", level)):
@@ -105,7 +96,7 @@ def selection_stability(
     settings = {"selector": _described(selector), "share": share, "random_state": random_state}
     if journal is not None:
         settings["data"] = _digest(table)
-    bar = progress_of({"progress": progress, "verbose": verbose}, "fitting subsamples")
+    bar = progress_of(chosen, "fitting subsamples")
     with Records() if journal is None else Journal(journal, settings, {}) as records:
 
         def fit(number: int) -> Record:
@@ -120,7 +111,7 @@ def selection_stability(
         # A block at a time, so that what is done is in the journal before the next one begins.
         for start in range(0, n_subsamples, _BLOCK):
             block = range(start, min(start + _BLOCK, n_subsamples))
-            for number, record in zip(block, map_tasks(fit, block, n_jobs), strict=True):
+            for number, record in zip(block, map_tasks(fit, block, chosen["n_jobs"]), strict=True):
                 if (number,) not in records:
                     records.add((number,), record)
                 found.append(record)

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel.coding import Codes, Column, Columns, DenseColumns, Facts
+from unirel.coding import Codes, Columns, DenseColumns, Facts
 from unirel.errors import UnirelWarning
-from unirel.options import Kind, Kinds, ReadingOptions, complete, documented
+from unirel.options import ReadingOptions, complete, documented
 from unirel.reading import (
     CONTINUOUS,
     DISCRETE,
@@ -26,8 +26,6 @@ from unirel.reading import (
     open_all,
 )
 from unirel.sparse import SparseBlock, SparseColumns, SparseNumbers
-
-__all__ = ["Column", "Columns", "Kind", "Kinds", "Table", "average_ranks"]
 
 # Columns are scaled together in blocks of about this many values, few enough to stay in the cache.
 _BLOCK = 2**15
@@ -58,8 +56,7 @@ class Table:
     -----
     Counting estimators ask for blocks of columns: `code_block` for the codes of discrete columns, `continuous_block`
     for the numbers of continuous ones. A table read from a sparse matrix (`is_sparse`) has its features in
-    `sparse_block`, `sparse_bins` and `sparse_numbers` too, which take memory for stored entries only; it has no
-    `values`.
+    `sparse_block` and `sparse_numbers` too, which take memory for stored entries only; it has no `values`.
 
     In `values` a continuous value is stored as it is (scaled), a missing one as ``4 * far``, a level as its code times
     ``2 * far``, an ignored column as zeros. So two entries of a row differ by ``|a - b|`` if that is less than `far`,
@@ -110,11 +107,6 @@ class Table:
         1 for scaled columns, otherwise the root mean square of those of the continuous features.
         """
         return self._contents.scaled.unit
-
-    @property
-    def spacing(self) -> float:
-        """Distance between the stored codes of two neighbouring levels."""
-        return 2 * self.far
 
     @property
     def target(self) -> int:
@@ -203,17 +195,15 @@ class Table:
         """Stored entries of discrete features of a sparse table, and their codes."""
         return self._contents.sparse_block(self._of_kind(columns, DISCRETE))
 
-    def sparse_bins(self, columns: Sequence[int] | Positions, n_bins: int) -> SparseBlock:
-        """Stored entries of continuous features of a sparse table, in bins of equal frequency.
-
-        A value is in the bin ``floor(n_bins * (rank - 1/2) / n_present)``, equal values sharing their mean rank, zeros
-        among them; missing values have a bin of their own, the last.
-        """
-        return self.sparse_numbers(columns).in_bins(n_bins)
-
     def sparse_numbers(self, columns: Sequence[int] | Positions) -> SparseNumbers:
         """Stored entries of continuous features of a sparse table."""
         return self._contents.sparse_numbers(self._of_kind(columns, CONTINUOUS))
+
+    def one_per_feature(self, values: Any, columns: Positions | None = None) -> NDArray[np.float64]:
+        """Values of some features, those in use if it is not said which, spread over all features; NaN for others."""
+        result = np.full(self.n_features, np.nan)
+        result[self.features if columns is None else columns] = values
+        return result
 
     def positions(self, columns: Any) -> list[int]:
         """Positions of features given by name or position, one or many; a negative position counts from the end."""
@@ -312,7 +302,12 @@ class Table:
 def check_inputs(inputs: Columns, n_features: int, asked: NDArray[np.int8], missing: str) -> None:
     """Name what is ignored; refuse a table without features and, if asked to, missing values."""
     _warn_of_ignored(inputs, asked)
-    _check_inputs(inputs, n_features, missing)
+    if (inputs.facts.kinds[:n_features] == IGNORED).all():
+        raise ValueError(f"no feature is left: all {n_features} columns of X are ignored; give one of them a kind")
+    incomplete = [inputs[position] for position in np.flatnonzero(inputs.facts.n_missing).tolist()]
+    if missing == "error" and incomplete:
+        listed = ", ".join(f"{column.name!r} ({column.n_missing})" for column in incomplete)
+        raise ValueError(f"missing='error', but there are missing values (NaN) in {listed}; fill or drop them")
 
 
 def _warn_of_ignored(inputs: Columns, asked: NDArray[np.int8]) -> None:
@@ -344,16 +339,6 @@ def _warn_of_indexes(X: Any, y: Any) -> None:
             UnirelWarning,
             stacklevel=3,
         )
-
-
-def _check_inputs(inputs: Columns, n_features: int, missing: str) -> None:
-    """Refuse a table without features and, if asked to, missing values."""
-    if (inputs.facts.kinds[:n_features] == IGNORED).all():
-        raise ValueError(f"no feature is left: all {n_features} columns of X are ignored; give one of them a kind")
-    incomplete = [inputs[position] for position in np.flatnonzero(inputs.facts.n_missing).tolist()]
-    if missing == "error" and incomplete:
-        listed = ", ".join(f"{column.name!r} ({column.n_missing})" for column in incomplete)
-        raise ValueError(f"missing='error', but there are missing values (NaN) in {listed}; fill or drop them")
 
 
 class _Scaled(NamedTuple):

@@ -178,10 +178,8 @@ def _interval(
             warnings.simplefilter("ignore", UnirelWarning)  # It has been said of all rows.
             return replace(finder, table=part, n_jobs=None).find(members).values
 
-    ends = interval_of_halves(table, features, estimate, values[features], level, None)
-    spread = np.full((2, table.n_features), np.nan)
-    spread[:, features] = ends
-    return spread[0], spread[1]
+    low, high = interval_of_halves(table, features, estimate, values[features], level, None)
+    return table.one_per_feature(low), table.one_per_feature(high)
 
 
 @dataclass(frozen=True)
@@ -279,7 +277,7 @@ def _credit(table: Table) -> float:
     """Which share of the neighbours asked for the rows have in their class: 1 unless there are small classes."""
     if table.classes is None:
         return 1.0
-    sizes = np.bincount(table.codes(table.target))
+    sizes = table.class_sizes
     return float((sizes * np.minimum(1.0, (sizes - 1) / _REFERENCE_NEIGHBORS)).sum() / sizes.sum())
 
 
@@ -305,27 +303,13 @@ class Stepwise:
 
 @dataclass(frozen=True)
 class Boost:
-    """Unique relevance of every column of a table, ready to be blended with the score of a criterion.
+    """Unique relevance of every column of a table, ready to be blended with the score of a criterion."""
 
-    Attributes
-    ----------
-    values : ndarray
-        One for each column; NaN where a column is no candidate, or where none is known beforehand.
-    rescale : bool
-        Bring the values to the spread of the criterion at every step. The kinds of the paper are used as they are.
-    stepwise : Stepwise, optional
-        What is found anew at every step.
-    share : float
-        Its share of the weight of unique relevance; the rest is that of the values.
-    credit : float
-        By which the weight is multiplied: below 1 where classes are too small for the neighbours asked for.
-    """
-
-    values: Values
-    rescale: bool = False
-    stepwise: Stepwise | None = None
-    share: float = 0.0
-    credit: float = 1.0
+    values: Values  # NaN where a column is no candidate, or where none is known beforehand
+    rescale: bool = False  # to the spread of the criterion at every step; the kinds of the paper are used as they are
+    stepwise: Stepwise | None = None  # what is found anew at every step
+    share: float = 0.0  # of that in the weight of unique relevance; the rest is that of the values
+    credit: float = 1.0  # times the weight: below 1 where classes are too small for the neighbours asked for
 
     def blend(
         self,
@@ -460,8 +444,7 @@ def _beside_reference(
 def unique_in_metric(information: Information) -> Values:
     """Raw unique relevance by an estimator with one metric for any block; 0 for constant features, NaN for ignored."""
     table = information.table
-    unique = np.full(table.n_features, np.nan)
-    unique[table.features] = 0.0
+    unique = table.one_per_feature(0.0)
     varying = np.array([feature for feature in table.features if varies(table, feature)], np.intp)
     if len(varying):
         whole = information.subsets(varying[:0], varying, np.arange(len(varying))[None])[0]
@@ -488,9 +471,7 @@ def varies(table: Table, column: int) -> bool:
 
 def _collect(table: Table, columns: Columns, values: Values, error: Values) -> Unique:
     """Spread values of some columns over all features."""
-    unique = Unique(np.full(table.n_features, np.nan), np.full(table.n_features, np.nan))
-    unique.values[columns], unique.error[columns] = values, error
-    return unique
+    return Unique(table.one_per_feature(values, columns), table.one_per_feature(error, columns))
 
 
 def _warn_of_zeros(information: KNN, values: Values) -> None:

@@ -92,6 +92,12 @@ def call_apart(function: Callable[..., Result], *arguments: Any) -> Result:
     return results[0]
 
 
+def pieces(items: Any, size: int) -> list[Any]:
+    """An array or list cut into parts of `size` items, of at least one; the last part may be smaller."""
+    size = max(1, size)
+    return [items[start : start + size] for start in range(0, len(items), size)]
+
+
 def map_tasks(
     function: Callable[[Task], Result], tasks: Sequence[Task], n_jobs: int | None, progress: Progress | None = None
 ) -> list[Result]:

@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from unirel.information.bins import bin_edges
+from unirel.information.binned import bin_edges
 from unirel.parts.plan import sketched_edges
 from unirel.parts.scan import SKETCH_SIZE, Part, Wanted, merge, scan_part
 from unirel.reading import CONTINUOUS, DISCRETE, UNKNOWN

@@ -10,6 +10,7 @@ from matplotlib import pyplot
 from sklearn.datasets import load_iris
 
 from unirel import relevance, relevance_test, selection_path
+from unirel.findings import ordered_by_likeness
 from unirel.plotting import (
     AccuracyDisplay,
     BetaPathDisplay,
@@ -19,7 +20,7 @@ from unirel.plotting import (
     SignificanceDisplay,
 )
 from unirel.plotting.base import shorten
-from unirel.results import Ending, Selection, SelectionPath, side_by_side
+from unirel.results import Ending, Selection, SelectionPath
 
 matplotlib.use("agg")
 
@@ -143,7 +144,7 @@ def test_heatmap_checks_shape():
 @pytest.mark.parametrize("size", [0, 1, 2, 3, 30])
 def test_clusters_hold_every_feature_once(size, rng):
     shared = rng.random((size, size))
-    assert sorted(side_by_side((shared + shared.T) / 2)) == list(range(size))
+    assert sorted(ordered_by_likeness((shared + shared.T) / 2)) == list(range(size))
 
 
 def test_accuracy():

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from unirel.analysis import REPEATED
+from unirel.findings import Accuracy, RepeatedGroup
 from unirel.options import SelectorOptions, complete
 from unirel.report import Origin, Report
 from unirel.report.reasons import find_enough, group_in_words, why_taken
-from unirel.results import Accuracy, Cause, Group
+from unirel.results import Cause
 from unirel.table import Table
 
 
@@ -52,7 +53,7 @@ def test_a_feature_that_repeats_a_selected_one_was_left_out_for_it(measured):
 
 def test_that_one_may_do_takes_evidence(measured):
     selection, group = measured.selection, measured.surroundings.groups[0]
-    unknown = Group(group.members, group.best, group.least, (), np.nan, np.nan)
+    unknown = RepeatedGroup(group.members, group.best, group.least, (), np.nan, np.nan)
     assert "may do" not in " ".join(group_in_words(unknown, selection))
     needed = replace(unknown, together=2.0, left=1.0)
     words = " ".join(group_in_words(needed, selection))

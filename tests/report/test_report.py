@@ -14,9 +14,9 @@ pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
 
 from unirel.analysis import analyse, normalise
+from unirel.findings import Analysis
 from unirel.options import EstimationOptions, SelectorOptions, complete, options_of
 from unirel.report import Origin, Report
-from unirel.results import Analysis
 from unirel.table import Table
 
 OPTIONS = complete(EstimationOptions, {}, "analyse")
@@ -307,3 +307,10 @@ def test_a_missing_library_is_named(monkeypatch):
     monkeypatch.setattr(render, "find_spec", lambda name: None if name == "altair" else object())
     with pytest.raises(ImportError, match=r"needs altair; install it with: pip install 'unirel\[report\]'"):
         render.check_installed()
+
+
+def test_copies_share_everything_with_a_correction_too(rng):
+    labels = rng.integers(3, size=60)
+    table = Table.from_data(np.column_stack([labels, labels]), rng.integers(2, size=60), kinds="discrete")
+    options = complete(EstimationOptions, {"estimator": "plugin", "correction": "miller-madow"}, "analyse")
+    np.testing.assert_array_equal(analyse(table, [0, 1], options).shared, 1.0)

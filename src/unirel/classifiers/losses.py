@@ -79,7 +79,9 @@ def losses_without_each(
     estimator = make_estimator(classifier, table.classes is not None)
     target = _Numbers(table) if table.classes is None else _Classes(table)
     matrix, columns_of = design_matrix(table)
-    task = _Task(matrix, [columns_of[feature] for feature in table.features], target, _make_splits(cv, matrix, target))
+    task = _Training(
+        matrix, [columns_of[feature] for feature in table.features], target, _make_splits(cv, matrix, target)
+    )
     counter = _Counter(len(table.features), progress)
     neighbors = plain_neighbors(estimator)
     try:
@@ -89,9 +91,7 @@ def losses_without_each(
             costs = _costs_by_neighbors(task, neighbors, n_jobs, counter)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"stopped after {counter.done} of {counter.total} features") from None
-    losses = np.full(table.n_features, np.nan)
-    losses[table.features] = target.loss(costs / sum(len(test) for _, test in task.splits))
-    return losses
+    return table.one_per_feature(target.loss(costs / sum(len(test) for _, test in task.splits)))
 
 
 def design_matrix(table: Table) -> tuple[Values, list[Rows]]:
@@ -212,7 +212,7 @@ class _Numbers:
 Target = _Classes | _Numbers
 
 
-class _Task(NamedTuple):
+class _Training(NamedTuple):
     """Everything but the estimator."""
 
     matrix: Values
@@ -281,7 +281,7 @@ def _mean_outcomes(target: Target, train: Rows, test: Rows) -> Values:
     return np.tile(target.outcomes[train].mean(axis=0), (len(test), 1))
 
 
-def _costs_by_fits(task: _Task, estimator: Any, n_jobs: int | None, counter: _Counter) -> Values:
+def _costs_by_fits(task: _Training, estimator: Any, n_jobs: int | None, counter: _Counter) -> Values:
     """Sum of the costs of all predictions without each feature, for any estimator."""
     target = task.target
 
@@ -299,7 +299,7 @@ def _costs_by_fits(task: _Task, estimator: Any, n_jobs: int | None, counter: _Co
     return np.array(map_tasks(work, task.columns_of, n_jobs, counter))
 
 
-def _costs_by_neighbors(task: _Task, neighbors: tuple[int, int], n_jobs: int | None, counter: _Counter) -> Values:
+def _costs_by_neighbors(task: _Training, neighbors: tuple[int, int], n_jobs: int | None, counter: _Counter) -> Values:
     """The same for nearest neighbours, which are never fitted again."""
     nearest = NeighborVotes(task.matrix, task.columns_of, task.target.outcomes, *neighbors)
 

@@ -7,6 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
+from unirel.work import pieces
+
 Values = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
@@ -85,8 +87,7 @@ class NeighborVotes:
 
 def split_rows(rows: Rows, n_others: int) -> list[Rows]:
     """Parts of the rows with a bounded number of distances to others."""
-    size = max(8, _BLOCK // n_others)
-    return [rows[start : start + size] for start in range(0, len(rows), size)]
+    return pieces(rows, max(8, _BLOCK // n_others))
 
 
 def _distances(left: Values, right: Values, power: int) -> Values:

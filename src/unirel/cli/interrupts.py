@@ -95,11 +95,11 @@ def listening() -> Iterator[None]:
         reader.close()
 
 
-def end_now(line: str = "", code: int = CODE) -> NoReturn:
+def end_now(line: str = "") -> NoReturn:
     """End the program without waiting for anybody: neither for compiled code nor for other processes."""
     multiprocessing: Any = sys.modules.get("multiprocessing")
     for child in multiprocessing.active_children() if multiprocessing else ():
         child.kill()
     if line:
         os.write(2, f"unirel: {line}\n".encode())
-    os._exit(code)
+    os._exit(CODE)

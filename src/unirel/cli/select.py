@@ -1,9 +1,10 @@
 """`unirel select`: which features to keep."""
 
 import shlex
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from unirel.cli.documents import to_json
 from unirel.cli.exits import BadInput, Exit
@@ -18,8 +19,10 @@ from unirel.options import CLASSIFIER_NAMES, Option, SelectorOptions, check_whol
 from unirel.work import READING_SECONDS, OutOfTime, ProgressBar, end_of, until
 
 if TYPE_CHECKING:
+    from unirel.findings import Accuracy
     from unirel.report import Report
-    from unirel.results import Accuracy
+
+Measured = TypeVar("Measured")
 
 EXAMPLES = """Examples:
 
@@ -191,19 +194,13 @@ def _with_stability(
     """Select in many halves of the rows; the report as it is, with a note, if time does not allow it."""
     from unirel.report.certainty import measure_stability
 
-    messages = printing.messages
-    if not report.selection.complete:
-        messages.note("the stability was not measured, because the selection is incomplete")
-        return report
-    try:
-        return report.with_stability(
-            measure_stability(n_subsamples, given.X, given.y, options, verbose=not printing.quiet)
-        )
-    except OutOfTime:
-        messages.note(
-            "the stability was not measured, because the time budget was used up; give more with --max-seconds"
-        )
-    return report
+    measured = _in_time(
+        "stability",
+        report,
+        printing.messages,
+        lambda: measure_stability(n_subsamples, given.X, given.y, options, verbose=not printing.quiet),
+    )
+    return report if measured is None else report.with_stability(measured)
 
 
 def _measure(
@@ -212,18 +209,26 @@ def _measure(
     """Cross-validate a classifier with the first features; None, with a note, if time does not allow it."""
     from unirel.report.accuracy import measure_accuracy
 
-    messages = printing.messages
-    if not report.selection.complete:
-        messages.note("the accuracy was not measured, because the selection is incomplete")
-        return None
     bar = None if printing.quiet else ProgressBar("measuring accuracy")
-    try:
-        with messages.catching_warnings():
+
+    def measure() -> "Accuracy | None":
+        with printing.messages.catching_warnings():
             return measure_accuracy(accuracy, given.X, given.y, report.table, report.selection, options, bar)
-    except OutOfTime:
-        messages.note(
-            "the accuracy was not measured, because the time budget was used up; give more with --max-seconds"
-        )
+
+    return _in_time("accuracy", report, printing.messages, measure)
+
+
+def _in_time(
+    quantity: str, report: "Report", messages: Messages, measure: Callable[[], Measured | None]
+) -> Measured | None:
+    """What `measure` gives; None, with a note that says why, if the selection is incomplete or time runs out."""
+    why = "the selection is incomplete"
+    if report.selection.complete:
+        try:
+            return measure()
+        except OutOfTime:
+            why = "the time budget was used up; give more with --max-seconds"
+    messages.note(f"the {quantity} was not measured, because {why}")
     return None
 
 

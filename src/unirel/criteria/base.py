@@ -15,7 +15,7 @@ Columns = NDArray[np.intp]
 Fold = Literal["sum", "mean", "min", "latest"]
 
 
-class Source(Protocol):
+class Estimates(Protocol):
     """What a criterion may ask: estimates that are clipped to what is possible, each computed once."""
 
     def relevance(self, candidates: Columns) -> Values:
@@ -59,7 +59,7 @@ class Criterion(ABC):
         given = ", ".join(f"{parameter}={value!r}" for parameter, value in vars(self).items())
         return f"{type(self).__name__}({given})"
 
-    def term(self, source: Source, candidates: Columns, selected: Columns) -> Values:
+    def term(self, source: Estimates, candidates: Columns, selected: Columns) -> Values:
         """What ``selected[-1]``, the newest one, says about every candidate; without a `fold` nobody asks."""
         raise NotImplementedError(f"criterion {self.name!r} has fold={self.fold!r} and needs a method term")
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from unirel.criteria.base import Columns, Criterion, Fold, Source, Values
+from unirel.criteria.base import Columns, Criterion, Estimates, Fold, Values
 from unirel.options import check_choice
 
 
@@ -18,7 +18,7 @@ class BetaGamma(Criterion, name="betagamma"):
         check_choice("fold", fold, ("sum", "mean"))
         self.redundancy, self.conditional, self.fold = redundancy, conditional, fold
 
-    def term(self, source: Source, candidates: Columns, selected: Columns) -> Values:
+    def term(self, source: Estimates, candidates: Columns, selected: Columns) -> Values:
         """The weighted difference for the newest s; what has no weight is not estimated."""
         newest, term = int(selected[-1]), np.zeros(len(candidates))
         # What is conditional comes first: estimators that count find the other in the same tables.

@@ -1,6 +1,6 @@
 """Conditional infomax feature extraction."""
 
-from unirel.criteria.base import Columns, Criterion, Source, Values
+from unirel.criteria.base import Columns, Criterion, Estimates, Values
 
 
 class CIFE(Criterion, name="cife"):
@@ -12,7 +12,7 @@ class CIFE(Criterion, name="cife"):
 
     fold = "sum"
 
-    def term(self, source: Source, candidates: Columns, selected: Columns) -> Values:
+    def term(self, source: Estimates, candidates: Columns, selected: Columns) -> Values:
         """I(x; s) - I(x; s | y) of the newest s."""
         # What is conditional comes first: estimators that count find the other in the same tables.
         given_target = source.pairwise_given_target(candidates, int(selected[-1]))

@@ -1,6 +1,6 @@
 """Conditional mutual information."""
 
-from unirel.criteria.base import Columns, Criterion, Source, Values
+from unirel.criteria.base import Columns, Criterion, Estimates, Values
 
 
 class CMI(Criterion, name="cmi"):
@@ -12,6 +12,6 @@ class CMI(Criterion, name="cmi"):
 
     fold = "latest"
 
-    def term(self, source: Source, candidates: Columns, selected: Columns) -> Values:
+    def term(self, source: Estimates, candidates: Columns, selected: Columns) -> Values:
         """I(x, S; y) - I(S; y)."""
         return source.joint(candidates, selected) - source.joint(selected[-1:], selected[:-1])

@@ -1,6 +1,6 @@
 """Conditional mutual information maximisation."""
 
-from unirel.criteria.base import Columns, Criterion, Source, Values
+from unirel.criteria.base import Columns, Criterion, Estimates, Values
 
 
 class CMIM(Criterion, name="cmim"):
@@ -12,6 +12,6 @@ class CMIM(Criterion, name="cmim"):
 
     fold = "min"
 
-    def term(self, source: Source, candidates: Columns, selected: Columns) -> Values:
+    def term(self, source: Estimates, candidates: Columns, selected: Columns) -> Values:
         """I(x, s; y) - I(s; y) of the newest s."""
         return source.joint(candidates, selected[-1:]) - source.relevance(selected[-1:])

@@ -1,6 +1,6 @@
 """Conditional redundancy."""
 
-from unirel.criteria.base import Columns, Criterion, Source, Values
+from unirel.criteria.base import Columns, Criterion, Estimates, Values
 
 
 class CondRed(Criterion, name="condred"):
@@ -12,7 +12,7 @@ class CondRed(Criterion, name="condred"):
 
     fold = "sum"
 
-    def term(self, source: Source, candidates: Columns, selected: Columns) -> Values:
+    def term(self, source: Estimates, candidates: Columns, selected: Columns) -> Values:
         """I(x; s | y) of the newest s."""
         return source.pairwise_given_target(candidates, int(selected[-1]))
 

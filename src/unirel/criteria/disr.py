@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from unirel.criteria.base import Columns, Criterion, Source, Values
+from unirel.criteria.base import Columns, Criterion, Estimates, Values
 
 
 class DISR(Criterion, name="disr"):
@@ -15,7 +15,7 @@ class DISR(Criterion, name="disr"):
 
     fold = "mean"
 
-    def term(self, source: Source, candidates: Columns, selected: Columns) -> Values:
+    def term(self, source: Estimates, candidates: Columns, selected: Columns) -> Values:
         """I(x, s; y) / H(x, s, y) of the newest s, 0 if everything is constant."""
         entropy = source.joint_entropy(candidates, selected[-1:])
         information = source.joint(candidates, selected[-1:])

@@ -1,6 +1,6 @@
 """Greedy search on the joint information."""
 
-from unirel.criteria.base import Columns, Criterion, Source, Values
+from unirel.criteria.base import Columns, Criterion, Estimates, Values
 
 
 class GSA(Criterion, name="gsa"):
@@ -12,6 +12,6 @@ class GSA(Criterion, name="gsa"):
 
     fold = "latest"
 
-    def term(self, source: Source, candidates: Columns, selected: Columns) -> Values:
+    def term(self, source: Estimates, candidates: Columns, selected: Columns) -> Values:
         """I(x, S; y)."""
         return source.joint(candidates, selected)

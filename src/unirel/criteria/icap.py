@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from unirel.criteria.base import Columns, Criterion, Source, Values
+from unirel.criteria.base import Columns, Criterion, Estimates, Values
 
 
 class ICAP(Criterion, name="icap"):
@@ -14,7 +14,7 @@ class ICAP(Criterion, name="icap"):
 
     fold = "sum"
 
-    def term(self, source: Source, candidates: Columns, selected: Columns) -> Values:
+    def term(self, source: Estimates, candidates: Columns, selected: Columns) -> Values:
         """What I(x; s) exceeds I(x; s | y) by, for the newest s."""
         # What is conditional comes first: estimators that count find the other in the same tables.
         given_target = source.pairwise_given_target(candidates, int(selected[-1]))

@@ -1,6 +1,6 @@
 """Joint mutual information."""
 
-from unirel.criteria.base import Columns, Criterion, Source, Values
+from unirel.criteria.base import Columns, Criterion, Estimates, Values
 
 
 class JMI(Criterion, name="jmi"):
@@ -13,6 +13,6 @@ class JMI(Criterion, name="jmi"):
 
     fold = "mean"
 
-    def term(self, source: Source, candidates: Columns, selected: Columns) -> Values:
+    def term(self, source: Estimates, candidates: Columns, selected: Columns) -> Values:
         """I(x, s; y) of the newest s."""
         return source.joint(candidates, selected[-1:])

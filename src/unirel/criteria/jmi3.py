@@ -1,6 +1,6 @@
 """Joint mutual information of three features."""
 
-from unirel.criteria.base import Columns, Criterion, Source, Values
+from unirel.criteria.base import Columns, Criterion, Estimates, Values
 
 
 class JMI3(Criterion, name="jmi3"):
@@ -13,7 +13,7 @@ class JMI3(Criterion, name="jmi3"):
 
     fold = "latest"
 
-    def term(self, source: Source, candidates: Columns, selected: Columns) -> Values:
+    def term(self, source: Estimates, candidates: Columns, selected: Columns) -> Values:
         """The mean over all pairs; sums without the newest one are remembered."""
         n_pairs = len(selected) * (len(selected) - 1) // 2
         return source.joint_of_pairs(candidates, selected) / n_pairs if n_pairs else source.joint(candidates, selected)

@@ -1,6 +1,6 @@
 """Joint mutual information maximisation."""
 
-from unirel.criteria.base import Columns, Criterion, Source, Values
+from unirel.criteria.base import Columns, Criterion, Estimates, Values
 
 
 class JMIM(Criterion, name="jmim"):
@@ -12,6 +12,6 @@ class JMIM(Criterion, name="jmim"):
 
     fold = "min"
 
-    def term(self, source: Source, candidates: Columns, selected: Columns) -> Values:
+    def term(self, source: Estimates, candidates: Columns, selected: Columns) -> Values:
         """I(x, s; y) of the newest s."""
         return source.joint(candidates, selected[-1:])

@@ -1,6 +1,6 @@
 """Mutual information feature selection."""
 
-from unirel.criteria.base import Columns, Criterion, Source, Values
+from unirel.criteria.base import Columns, Criterion, Estimates, Values
 
 
 class MIFS(Criterion, name="mifs"):
@@ -15,7 +15,7 @@ class MIFS(Criterion, name="mifs"):
     def __init__(self, weight: float = 0.5) -> None:
         self.weight = weight
 
-    def term(self, source: Source, candidates: Columns, selected: Columns) -> Values:
+    def term(self, source: Estimates, candidates: Columns, selected: Columns) -> Values:
         """I(x; s) of the newest s."""
         return source.pairwise(candidates, int(selected[-1]))
 

@@ -1,6 +1,6 @@
 """Minimal redundancy, maximal relevance."""
 
-from unirel.criteria.base import Columns, Criterion, Source, Values
+from unirel.criteria.base import Columns, Criterion, Estimates, Values
 
 
 class MRMR(Criterion, name="mrmr"):
@@ -12,7 +12,7 @@ class MRMR(Criterion, name="mrmr"):
 
     fold = "mean"
 
-    def term(self, source: Source, candidates: Columns, selected: Columns) -> Values:
+    def term(self, source: Estimates, candidates: Columns, selected: Columns) -> Values:
         """I(x; s) of the newest s."""
         return source.pairwise(candidates, int(selected[-1]))
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from unirel.criteria.base import Columns, Criterion, Source, Values
+from unirel.criteria.base import Columns, Criterion, Estimates, Values
 
 # Redundancy below this is nothing but rounding.
 _LEAST = 1e-12
@@ -18,7 +18,7 @@ class MRMRQuotient(Criterion, name="mrmr_q"):
 
     fold = "mean"
 
-    def term(self, source: Source, candidates: Columns, selected: Columns) -> Values:
+    def term(self, source: Estimates, candidates: Columns, selected: Columns) -> Values:
         """I(x; s) of the newest s."""
         return source.pairwise(candidates, int(selected[-1]))
 

@@ -47,8 +47,7 @@ def n_log_n(counts: NDArray[np.integer]) -> Values:
 
 def known_n_log_n(size: int) -> Values:
     """N log n of the whole numbers below `size`, to be looked up."""
-    numbers = np.arange(size)
-    return np.asarray(numbers * np.log(np.maximum(numbers, 1)))
+    return n_log_n(np.arange(size))
 
 
 def entropy_of(counts: NDArray[np.integer]) -> float:

@@ -2,18 +2,20 @@
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unirel.coding import empty_matrices, find_places
 from unirel.information.base import Columns, Values
-from unirel.information.bins import Bins
 from unirel.kernels.bitsets import Sets, count_tables_by_bits, pack_sets
 from unirel.kernels.counts import count_tables, count_weighted_tables
 from unirel.table import Table
-from unirel.work import map_tasks
+from unirel.work import map_tasks, pieces
+
+if TYPE_CHECKING:
+    from unirel.information.binned import Bins
 
 Codes = NDArray[np.unsignedinteger[Any]]
 Counts = NDArray[Any]  # int32 or int64, float64 with weights
@@ -136,7 +138,7 @@ class CodeMatrix:
 
     cells_at_once = 2**18  # few enough to stay in the cache of a thread
 
-    def __init__(self, table: Table, bins: Bins | None, weights: Values | None, n_jobs: int | None) -> None:
+    def __init__(self, table: Table, bins: "Bins | None", weights: Values | None, n_jobs: int | None) -> None:
         n_levels = table.n_levels.copy()
         if bins is not None:
             continuous = np.flatnonzero(table.continuous)
@@ -222,8 +224,7 @@ class CodeMatrix:
         return self._weights
 
     def _each_block(self, work: Callable[[Columns], None], columns: Columns) -> None:
-        size = max(1, _BLOCK // self.n_samples)
-        map_tasks(work, [columns[start : start + size] for start in range(0, len(columns), size)], self._n_jobs)
+        map_tasks(work, pieces(columns, _BLOCK // self.n_samples), self._n_jobs)
 
     def _by_bits(self, candidates: Columns, rest: Rest) -> NDArray[np.bool_]:
         """Which candidates are counted by bit sets."""

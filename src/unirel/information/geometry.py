@@ -16,7 +16,7 @@ from unirel.kernels.metric import CHEBYSHEV, EUCLIDEAN, MANHATTAN, Ball
 from unirel.kernels.plane import Strips, cut_strips
 from unirel.kernels.space import Sorted
 from unirel.table import Table
-from unirel.work import Progress, map_tasks
+from unirel.work import Progress, map_tasks, pieces
 
 Columns = NDArray[np.floating[Any]]
 Rows = NDArray[np.intp]
@@ -82,8 +82,7 @@ class Geometry:
     def each_part(self, work: Callable[[Rows], Values], candidates: Block) -> Values:
         """Do `work` on parts of the candidates so small that a thread needs the memory of a few columns."""
         candidates = np.asarray(candidates, np.intp)
-        size = max(1, min(_NUMBERS_PER_TASK // self.n_samples, -(-len(candidates) // 8)))
-        tasks = [candidates[start : start + size] for start in range(0, len(candidates), size)]
+        tasks = pieces(candidates, min(_NUMBERS_PER_TASK // self.n_samples, -(-len(candidates) // 8)))
         return np.concatenate(map_tasks(work, tasks, self.n_jobs)) if tasks else np.empty(0)
 
     def each_range(self, work: Callable[[int, int], Any], n_rows: int) -> list[Any]:

@@ -343,7 +343,7 @@ class KNN(Information):
 
     def _check_classes(self) -> None:
         """Refuse a target without company in any class, and warn of classes smaller than a ball."""
-        sizes = np.bincount(self.table.codes(self.table.target))
+        sizes = self.table.class_sizes
         if sizes.max() == 1:
             raise ValueError("y has a single sample in every class; pass target_kind='continuous' or another target")
         small = np.flatnonzero(sizes <= self.n_neighbors)

@@ -2,13 +2,12 @@
 
 from copy import copy
 from functools import partial
-from typing import NamedTuple, Unpack
+from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unirel.information.base import Block, Columns, Information, Values, known_n_log_n
-from unirel.information.bins import Bins
 from unirel.information.codes import CodeMatrix, Codes, CodeSource, Joint, Rest
 from unirel.information.part_codes import Cuts, open_parts
 from unirel.information.sparse_codes import SparseCodes
@@ -18,6 +17,9 @@ from unirel.parts.table import PartedTable
 from unirel.table import Table
 from unirel.weights import on_grid
 from unirel.work import map_tasks
+
+if TYPE_CHECKING:
+    from unirel.information.binned import Bins
 
 # Cells of a table beyond which it is not counted directly, however many rows there are: it may have to travel.
 _MOST_CELLS = 2**22
@@ -140,7 +142,7 @@ class Plugin(Information):
             self._ceilings[unknown] = self._entropies(sums[:, 0], None)
         return self._ceilings[columns]
 
-    def _make_bins(self) -> Bins | None:
+    def _make_bins(self) -> "Bins | None":
         return None
 
     def _make_cuts(self) -> Cuts:

@@ -14,7 +14,7 @@ from unirel.kernels.permutations import MARGIN, ross_of_labellings
 from unirel.kernels.plane import ross_in_plane
 from unirel.kernels.space import ross_in_space
 from unirel.kernels.subsets import add_nested_terms, add_subset_terms
-from unirel.work import Progress, map_tasks
+from unirel.work import Progress, map_tasks, pieces
 
 # Subsets a thread works on at a time, and pairs of rows in all of them together.
 _SUBSETS_PER_TASK = 2**12
@@ -158,8 +158,7 @@ class Ross:
             add_subset_terms(always, columns, self._by_class, ball, part, lowest, sums)
             return sums
 
-        size = max(1, min(_SUBSETS_PER_TASK, _PAIRS_PER_TASK // self.n_samples**2))
-        tasks = [subsets[start : start + size] for start in range(0, len(subsets), size)]
+        tasks = pieces(subsets, min(_SUBSETS_PER_TASK, _PAIRS_PER_TASK // self.n_samples**2))
         parts = map_tasks(work, tasks, self._geometry.n_jobs)
         return self._mean(np.concatenate(parts)) if parts else np.empty(0)
 

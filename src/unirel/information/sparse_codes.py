@@ -1,17 +1,19 @@
 """The codes of all columns of a sparse table, and the contingency tables that are counted from them."""
 
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel.information.bins import Bins
 from unirel.information.codes import CodeMatrix, Joint, Rest, tasks_of
 from unirel.kernels.sparse import count_sparse_tables
 from unirel.reading import Positions
 from unirel.sparse import SparseBlock
 from unirel.table import Table
+
+if TYPE_CHECKING:
+    from unirel.information.binned import Bins
 
 # Where the entries of each column begin, their rows, their codes, and the code of all other rows of each column.
 Entries = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
@@ -37,7 +39,7 @@ class SparseCodes:
 
     cells_at_once = CodeMatrix.cells_at_once
 
-    def __init__(self, table: Table, bins: Bins | None, weights: NDArray[np.float64] | None) -> None:
+    def __init__(self, table: Table, bins: "Bins | None", weights: NDArray[np.float64] | None) -> None:
         self._table, self._bins, self._given_weights = table, bins, weights
         self.n_samples = table.n_samples
         whole = np.int32 if table.n_samples < 2**31 else np.int64
@@ -105,10 +107,10 @@ class SparseCodes:
         zero_codes = np.concatenate([block.zero_codes for block in blocks])
         return (np.r_[0, np.cumsum(sizes)], rows, codes, zero_codes), places
 
-    def _cut(self, columns: Positions, bins: Bins) -> SparseBlock:
+    def _cut(self, columns: Positions, bins: "Bins") -> SparseBlock:
         """Entries of continuous features, in bins."""
         if bins.equal_frequency is not None:
-            return self._table.sparse_bins(columns, bins.equal_frequency)
+            return self._table.sparse_numbers(columns).in_bins(bins.equal_frequency)
         starts, rows, _, n_samples = self._table.sparse_numbers(columns)
         codes, zero_codes = np.empty(len(rows), np.int32), np.zeros(len(columns), np.int64)
         step = max(1, _BLOCK // n_samples)

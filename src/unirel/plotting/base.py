@@ -23,6 +23,8 @@ SMALL, NORMAL, TITLE = 8, 9, 10
 class Display:
     """Draws a result. A subclass has a method `plot(ax=None)` that begins with `_start` and returns the Display.
 
+    It draws on matplotlib axes that are given, on those of a new figure otherwise.
+
     Attributes
     ----------
     ax_ : matplotlib Axes

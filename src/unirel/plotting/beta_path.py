@@ -41,20 +41,7 @@ class BetaPathDisplay(Display):
             raise ValueError("the path has one beta only; pass several betas to selection_path")
 
     def plot(self, ax: Any = None, *, max_features: int = 40) -> Self:
-        """Draw the lines, named where they begin and end.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure if None.
-        max_features : int
-            How many of the features selected first are drawn; more than 40 are hard to follow.
-
-        Returns
-        -------
-        BetaPathDisplay
-            Itself.
-        """
+        """Draw the lines of the features selected first, at most `max_features`, named where they begin and end."""
         longest = max(map(len, self.selections))
         size = min(longest, max_features)
         ax = self._start(ax, WIDTH, 1.5 + 0.2 * size)

@@ -7,8 +7,8 @@ from typing import Any, Self
 
 import numpy as np
 
+from unirel.findings import Analysis, ordered_by_likeness
 from unirel.plotting.base import NORMAL, SMALL, WIDTH, Display, shorten, thinned
-from unirel.results import Analysis, side_by_side
 
 # Rows that can have their names.
 _MOST_NAMES = 42
@@ -56,7 +56,7 @@ class HeatmapDisplay(Display):
         # Room for names and for the scale, and a square of cells that are as large as they can be.
         side = min(WIDTH - 2.4, 1.0 + 0.3 * size)
         ax = self._start(ax, side + 2.8, side + 1.6)
-        self.order_ = side_by_side(self.shared)
+        self.order_ = ordered_by_likeness(self.shared)
         cells = self.shared[np.ix_(self.order_, self.order_)].copy()
         np.fill_diagonal(cells, np.nan)  # what a feature shares with itself is no news
         image = ax.imshow(cells, vmin=0, vmax=1, cmap="viridis")

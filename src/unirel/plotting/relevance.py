@@ -60,20 +60,7 @@ class RelevanceDisplay(Display):
         return cls(selector.selection_).plot(ax)
 
     def plot(self, ax: Any = None, *, max_labels: int = 8) -> Self:
-        """Draw one point per feature.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure if None.
-        max_labels : int
-            How many of the features selected first are named, where there is room.
-
-        Returns
-        -------
-        RelevanceDisplay
-            Itself.
-        """
+        """Draw one point per feature; the `max_labels` features selected first are named, where there is room."""
         ax = self._start(ax, WIDTH, 4.6)
         selection = self.selection
         x, y = selection.relevance, np.asarray(selection.unique_relevance)

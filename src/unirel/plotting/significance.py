@@ -38,19 +38,8 @@ class SignificanceDisplay(Display):
     def plot(self, ax: Any = None, *, alpha: float = 0.05, max_features: int = 30) -> Self:
         """Draw one point per feature, and a line at the least information that is significant.
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure if None.
-        alpha : float
-            Features with an adjusted value up to this are significant.
-        max_features : int
-            How many features are drawn; the legend counts all.
-
-        Returns
-        -------
-        SignificanceDisplay
-            Itself.
+        A feature with an adjusted value up to `alpha` is. Of the `max_features` that tell most there is a point; the
+        legend counts all.
         """
         test = self.test
         tested = np.flatnonzero(~np.isnan(test.adjusted))

@@ -32,20 +32,7 @@ class StabilityDisplay(Display):
         self.result = result
 
     def plot(self, ax: Any = None, *, max_features: int = 30) -> Self:
-        """Draw one bar per feature that is ever selected.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure if None.
-        max_features : int
-            How many features are drawn at most.
-
-        Returns
-        -------
-        StabilityDisplay
-            Itself.
-        """
+        """Draw one bar per feature that is ever selected, of at most `max_features` features."""
         result = self.result
         shown = [feature for feature in result.order.tolist() if result.frequency[feature] > 0][:max_features]
         ax = self._start(ax, 7, min(1.6 + 0.27 * len(shown), 14))

@@ -11,10 +11,11 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from unirel.classifiers.losses import design_matrix, smallest_class, split_classes, split_numbers
 from unirel.classifiers.registry import make_estimator, standardise, words_of
+from unirel.findings import Accuracy
 from unirel.folds import read_like, score_prefixes, select_rows
 from unirel.information.base import Columns, Values
 from unirel.options import CLASSIFIER_NAMES, SelectionOptions, check_choice
-from unirel.results import Accuracy, Selection
+from unirel.results import Selection
 from unirel.table import Table
 from unirel.work import Progress, Stages, call_apart, check_time
 
@@ -32,7 +33,7 @@ def check_accuracy(accuracy: str, table: Table, unique_relevance: Any = "referen
             "rows do not allow; name a method, such as unique_relevance='reference'"
         )
     if table.classes is not None:
-        repeated = int((np.bincount(table.codes(table.target)) > 1).sum())
+        repeated = int((table.class_sizes > 1).sum())
         if repeated < 2:
             raise ValueError(
                 f"accuracy={accuracy!r} needs two classes with at least two rows each, but the target has {repeated}; "
@@ -89,7 +90,7 @@ def measure_accuracy(
     rows = X if hasattr(X, "shape") else np.array(X, dtype=object)
     # What predicts gets the columns as they are, not their ranks among all rows.
     plain = read_like(table, rows, y, {**options, "scale": None}) if options["scale"] == "rank" else table
-    trial = _Trial(accuracy, table, target, *_numbers(plain), sizes, selection, {**options, **changed}, steps)
+    trial = _Measurement(accuracy, table, target, *_numbers(plain), sizes, selection, {**options, **changed}, steps)
     # On small tables, threads that scikit-learn starts by itself wait for each other more than they work.
     with threadpool_limits(1 if options["n_jobs"] in (None, 1) else None):
         scores = np.array([trial.score(rows, y, train, test) for train, test in splits])
@@ -122,7 +123,7 @@ def _count_folds(table: Table) -> tuple[int, str]:
 
 
 @dataclass(frozen=True, eq=False)
-class _Trial:
+class _Measurement:
     """What is tried in every fold."""
 
     method: str

@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unirel.analysis import REPEATED
+from unirel.findings import Accuracy, Analysis, Explanation, RepeatedGroup, Surroundings
 from unirel.report.words import ALIKE, LITTLE, ending_of, is_credible, quoted
-from unirel.results import Accuracy, Analysis, Cause, Explanation, Group, Selection, Surroundings
+from unirel.results import Cause, Selection
 from unirel.table import Table
 
 # A feature that by itself tells more than this share of all there is to know may know the target from elsewhere.
@@ -180,7 +181,7 @@ def why_left_out(feature: int, selection: Selection, surroundings: Surroundings,
     return Why("scored lower beside those selected", "scored lower beside those selected")
 
 
-def group_in_words(group: Group, selection: Selection) -> list[str]:
+def group_in_words(group: RepeatedGroup, selection: Selection) -> list[str]:
     """What a group is, which of it is the best, and whether that one may do."""
     names = [quoted(selection.selected_names[place]) for place in group.members]
     best = quoted(selection.selected_names[group.best])
@@ -202,7 +203,7 @@ def group_in_words(group: Group, selection: Selection) -> list[str]:
     return sentences
 
 
-def _may_do(group: Group, selection: Selection, best: str) -> list[str]:
+def _may_do(group: RepeatedGroup, selection: Selection, best: str) -> list[str]:
     """Advice to keep one, or not to, if what is lost about the target can be estimated."""
     if np.isnan(group.together) or not is_credible(selection, group.together):
         return []

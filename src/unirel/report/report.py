@@ -12,6 +12,7 @@ from typing import Any, Self, Unpack
 from unirel.analysis import analyse, surround
 from unirel.atomic import write_text
 from unirel.errors import UnirelWarning
+from unirel.findings import Accuracy, Analysis, Surroundings
 from unirel.notebook import join, paragraph
 from unirel.options import (
     EstimationOptions,
@@ -28,7 +29,7 @@ from unirel.report.origin import Origin
 from unirel.report.render import render
 from unirel.report.summarize import summarize
 from unirel.report.words import selection_in_words
-from unirel.results import Accuracy, Analysis, Selection, SelectionPath, Stability, Surroundings
+from unirel.results import Selection, SelectionPath, Stability
 from unirel.search import select
 from unirel.table import Table
 from unirel.work import READING_SECONDS, OutOfTime, end_of, until

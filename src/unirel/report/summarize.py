@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from unirel.findings import Accuracy, Analysis, Surroundings, ordered_by_likeness
 from unirel.options import SelectorOptions, is_default, options_of
 from unirel.report.certainty import Certainty
 from unirel.report.origin import Origin
@@ -21,7 +22,7 @@ from unirel.report.reasons import (
     why_taken,
 )
 from unirel.report.words import accuracy_in_words, boost_in_words
-from unirel.results import Accuracy, Analysis, Selection, SelectionPath, Surroundings, side_by_side
+from unirel.results import Selection, SelectionPath
 from unirel.table import Table
 
 # Rows of the table and points of the chart of all features; the selected ones are always among them.
@@ -261,7 +262,7 @@ def _points(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def _heat(analysis: Analysis) -> dict[str, Any]:
     """Pairs of the first selected features, those that share much side by side."""
     shared = analysis.shared[:_MOST_COMPARED, :_MOST_COMPARED]
-    order = side_by_side(shared)
+    order = ordered_by_likeness(shared)
     cells = [
         {"a": analysis.names[i], "b": analysis.names[j], "shared": round(float(shared[i, j]), 4)}
         for i, j in permutations(order, 2)

@@ -3,7 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel.results import Accuracy, Analysis, Ending, Redundancy, Selection
+from unirel.findings import Accuracy, Analysis
+from unirel.results import Ending, Redundancy, Selection
 from unirel.table import Table
 
 # From here on two features are said to be alike.

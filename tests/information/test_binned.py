@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from reference import read
 
-from unirel.information import bins as module
-from unirel.information.binned import Binned
-from unirel.information.bins import bin_edges
+from unirel.information import binned as module
+from unirel.information.binned import Binned, bin_edges
 from unirel.table import Table
 
 numbers = st.one_of(st.integers(-5, 5).map(float), st.floats(-100, 100, width=32))
