@@ -87,13 +87,14 @@ def differences(column, mismatch):
     return result
 
 
+# What two columns, or blocks, make of their distances; and what a mismatch costs.
+COMBINE = {"chebyshev": np.maximum, "manhattan": np.add, "euclidean": np.hypot}
+COST = {"chebyshev": math.inf, "manhattan": 2 / math.sqrt(math.pi), "euclidean": math.sqrt(2)}
+
+
 def distances(block, metric="chebyshev", unit=1.0):
-    """Distance of each pair of rows in a block of columns; euclidean ones are squared."""
-    if metric == "chebyshev":
-        return np.max([differences(column, math.inf) for column in block], axis=0)
-    if metric == "manhattan":
-        return np.sum([differences(column, unit * 2 / math.sqrt(math.pi)) for column in block], axis=0)
-    return np.sum([differences(column, unit * math.sqrt(2)) ** 2 for column in block], axis=0)
+    """Distance of each pair of rows in a block of columns."""
+    return COMBINE[metric].reduce([differences(column, unit * COST[metric]) for column in block])
 
 
 def within(row, distance, tolerance):
@@ -430,11 +431,11 @@ def without_each(
         after = [mutual_information(rest, target, clip=False, correction=correction, **options) for rest in rests]
         return before, np.array(after) - before, None
     metric = chosen_metric(varying(block), metric) if single_discrete(target) else "chebyshev"
-    combine = np.max if metric == "chebyshev" else np.sum
+    combine = COMBINE[metric].reduce
     measured = [distances([column], metric, unit) for column in block]
-    before = local_terms(combine(measured, axis=0), target, n_neighbors, tolerance)
+    before = local_terms(combine(measured), target, n_neighbors, tolerance)
     rests = [[*measured[:place], *measured[place + 1 :]] for place in range(len(block))]
-    after = [local_terms(combine(rest, axis=0), target, n_neighbors, tolerance) for rest in rests]
+    after = [local_terms(combine(rest), target, n_neighbors, tolerance) for rest in rests]
     return changes_of(before, after, rows)
 
 
@@ -462,7 +463,7 @@ def with_each(
         after = [mutual_information([*block, column], target, **options) for column in candidates]
         return before, np.array(after) - before, None
     metric = chosen_metric(varying([*block, *candidates]), metric) if single_discrete(target) else "chebyshev"
-    combine = np.maximum if metric == "chebyshev" else np.add
+    combine = COMBINE[metric]
     base = distances(block, metric, unit)
     before = local_terms(base, target, n_neighbors, tolerance)
     extended = (combine(base, distances([column], metric, unit)) for column in candidates)

@@ -171,3 +171,11 @@ def test_a_report_without_the_accuracy_that_there_was_no_time_for(data, monkeypa
     assert time.monotonic() - begun < 15
     assert len(report.selection) == 2
     assert report.accuracy is None
+
+
+def test_a_selection_that_leaves_no_time_to_analyse_it_is_returned(data, late, monkeypatch):
+    monkeypatch.setattr("unirel.report.report.surround", lambda *_: late() or check_time())
+    report = Report.from_data(*data, n_features_to_select=2, max_seconds=50)
+    assert len(report.selection) == 2
+    assert report.selection.complete
+    assert report.analysis.names == ()

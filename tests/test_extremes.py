@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import unirel
+from unirel.information.knn import KNN
 from unirel.table import Table
 
 N_ROWS = 200
@@ -77,3 +78,11 @@ def test_missing_values_stay_apart_on_a_line():
     (line,) = table.line_block([0])
     assert (line[1::5] == 4 * table.far).all()
     assert np.ptp(np.delete(line, np.arange(1, 20, 5))) < table.far
+
+
+@pytest.mark.parametrize("metric", ["chebyshev", "manhattan", "euclidean"])
+def test_a_column_has_the_same_ties_in_every_metric(metric):
+    """Distances to 1e10 differ by 0.4, 0.8, 1.2 ... billionths; up to one billionth they tie."""
+    x, y, order = draw(lambda numbers, rng: one_huge_value(numbers // 4 * 4, rng), 0)
+    knn = KNN(Table.from_data(np.column_stack([x, y]), order % 2, kinds="continuous"), metric=metric)
+    assert knn.with_each([0], [1]).before == pytest.approx(knn.relevance([0])[0], abs=1e-12)

@@ -48,13 +48,13 @@ class Slow:
         columns = [reference.read(column, kind) for column, kind in zip(X.T, kinds, strict=True)]
         self.varies = [column.varies for column in columns]
         self.distances = [reference.distances([column], metric) for column in columns]
-        self.combine = np.max if metric == "chebyshev" else np.sum
+        self.combine = reference.COMBINE[metric].reduce
         self.labels, self.n_neighbors = y.tolist(), n_neighbors
 
     def information(self, block):
         if not any(self.varies[column] for column in block):
             return 0.0
-        distance = self.combine([self.distances[column] for column in block], axis=0)
+        distance = self.combine([self.distances[column] for column in block])
         return reference.ross(distance, self.labels, self.n_neighbors)
 
     def analyse(self, order, tolerance):

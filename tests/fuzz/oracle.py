@@ -15,10 +15,14 @@ import numpy as np
 
 LONG = np.longdouble
 TIE = LONG("1e-9")
-SLACK = 0  # how many times what rounding may add to them distances may differ more, or less, and be a tie
+# Pairs of rows whose distance is so near the limit of a tie that rounding to doubles could move it across, those of one
+# call of `stands` after the other; and those, with the number of the call in front, for which that is to be supposed.
+NEAR = []
+MOVED = set()
 INFINITY = LONG("inf")
 _ONE, _NOTHING = LONG(1), LONG(0)
 _ROUNDING = LONG("1e-17")  # sums that are 0 but for this; a quotient would make something of it
+_EPSILON = LONG(np.finfo(float).eps)
 _EULER = LONG("0.57721566490153286060651209008240243104215933593992")
 
 
@@ -80,6 +84,7 @@ class Column:
         self.discrete = kind == "discrete"
         self.varies = len(set(self.places)) > 1
         self.numbers, self.deviation, self.length = None, LONG(0), LONG(1)
+        self.offsets = np.zeros(len(values), LONG)  # from the middle of the column
         self._gaps, self._binned = {}, {}  # found once
         if not self.discrete:
             self.numbers = np.array([0 if is_missing(value) else value for value in values], LONG)
@@ -97,11 +102,14 @@ class Column:
         elif scale == "rank":
             self.numbers[~self.missing] = ranks_of(present)
             self.length = np.std(self.numbers[~self.missing])
+        present = self.numbers[~self.missing]
+        self.offsets[~self.missing] = np.abs(present - np.sort(present)[(len(present) - 1) // 2]) / self.length
 
-    @property
-    def noise(self):
-        """What rounding to doubles may add to a distance along this column."""
-        return LONG(np.finfo(float).eps) * np.max(np.abs(self.numbers)) / self.length if not self.discrete else LONG(0)
+    def noise(self, mismatch):
+        """What rounding to doubles may add to distances along this column, whose numbers are shifted to its middle."""
+        gaps = self.gaps(mismatch)
+        apart = np.where(self.missing[:, None] | self.missing[None, :], 0, self.offsets[:, None] + self.offsets)
+        return _EPSILON * (apart + 4 * np.where(np.isfinite(gaps), gaps, 0))
 
     def take(self, rows):
         """The same column with some rows only, scaled as it was."""
@@ -109,7 +117,7 @@ class Column:
         part.places = [self.places[row] for row in rows]
         part.missing, part.discrete, part.deviation = self.missing[rows], self.discrete, self.deviation
         part.numbers, part.length = None if self.numbers is None else self.numbers[rows], self.length
-        part.varies = len(set(part.places)) > 1
+        part.offsets, part.varies = self.offsets[rows], len(set(part.places)) > 1
         part._gaps, part._binned = {}, {}
         return part
 
@@ -163,21 +171,28 @@ def unit_of(features, scale):
 
 
 class Space(NamedTuple):
-    """Distances of all pairs of rows, and what rounding to doubles may add to one."""
+    """Distances of all pairs of rows, and what rounding to doubles may add to each."""
 
     distances: np.ndarray
-    noise: LONG
+    noise: np.ndarray
 
 
 def distances(block, metric, unit):
-    """Distances of all pairs of rows in a block; euclidean ones of several columns are squared."""
-    noise = max(column.noise for column in block)
+    """Distances of all pairs of rows in a block."""
     if metric == "chebyshev":
-        return Space(np.max([column.gaps(INFINITY) for column in block], axis=0), noise)
-    if metric == "manhattan":
-        return Space(np.sum([column.gaps(unit * 2 / np.sqrt(LONG(np.pi))) for column in block], axis=0), noise)
-    gaps = [column.gaps(unit * np.sqrt(LONG(2))) for column in block]
-    return Space(gaps[0] if len(gaps) == 1 else np.sum(np.square(gaps), axis=0), noise)
+        return furthest([Space(column.gaps(INFINITY), column.noise(INFINITY)) for column in block])
+    mismatch = unit * (2 / np.sqrt(LONG(np.pi)) if metric == "manhattan" else np.sqrt(LONG(2)))
+    gaps = np.array([column.gaps(mismatch) for column in block])
+    noise = np.array([column.noise(mismatch) for column in block])
+    if metric == "manhattan" or len(block) == 1:
+        return Space(np.sum(gaps, axis=0), np.sum(noise, axis=0))
+    whole = np.sqrt(np.sum(gaps**2, axis=0))
+    return Space(whole, np.sum(gaps * noise, axis=0) / np.where(whole > 0, whole, 1))
+
+
+def furthest(spaces):
+    """The largest of several distances of each pair."""
+    return Space(*(np.max(parts, axis=0) for parts in zip(*spaces, strict=True)))
 
 
 def metric_of(block, metric):
@@ -193,23 +208,27 @@ def metric_of(block, metric):
 # Neighbours
 
 
-def stands(space, radii):
+def stands(space, ball):
     """For each row 0 for what is inside its ball, 1 for what ties with the radius, 2 for what is outside, as it is."""
-    rows, radii = space.distances, radii[:, None]
-    inner, outer = radii * (1 - TIE), radii * (1 + TIE)
-    if SLACK:
-        slack = SLACK * space.noise * np.maximum(1, np.where(np.isfinite(radii), radii, 0))
-        inner, outer = np.minimum(inner - slack, radii), np.maximum(outer + slack, radii)
-    where = np.where(rows < inner, 0, np.where(rows <= outer, 1, 2))
+    rows, radii = space.distances, ball.distances[:, None]
+    ties = (rows >= radii * (1 - TIE)) & (rows <= radii * (1 + TIE))
+    near = np.abs(np.abs(rows - radii) - TIE * radii) <= space.noise + ball.noise[:, None]
+    near = np.argwhere(near & (rows != radii) & ~np.eye(len(rows), dtype=bool)).tolist()
+    for row, other in near:
+        ties[row, other] ^= (len(NEAR), row, other) in MOVED
+    NEAR.append(near)
+    where = np.where(ties, 1, np.where(rows < radii, 0, 2))
     np.fill_diagonal(where, 2)
     return where
 
 
-def kth_nearest(rows, ranks):
+def kth_nearest(space, ranks, among=True):
     """The distance of the neighbour with some rank, of each row; no row is its own neighbour."""
-    rows = rows.copy()
+    rows = np.where(among, space.distances, INFINITY)
     np.fill_diagonal(rows, INFINITY)
-    return np.sort(rows, axis=1)[np.arange(len(rows)), ranks - 1]
+    each = np.arange(len(rows))
+    nearest = np.argsort(rows, axis=1)[each, ranks - 1]
+    return Space(rows[each, nearest], space.noise[each, nearest])
 
 
 def count(where, level):
@@ -225,10 +244,10 @@ def ross_terms(space, labels, n_neighbors):
     if not len(kept):
         return terms
     kept_pairs = np.ix_(kept, kept)
-    space, same = Space(space.distances[kept_pairs], space.noise), same_pairs(labels)[kept_pairs]
+    space, same = Space(*(part[kept_pairs] for part in space)), same_pairs(labels)[kept_pairs]
     own = np.array([sizes[labels[row]] for row in kept])
     ranks = np.minimum(n_neighbors, own - 1)
-    where = stands(space, kth_nearest(np.where(same, space.distances, INFINITY), ranks))
+    where = stands(space, kth_nearest(space, ranks, same))
     counts = [count(levels, level) for levels in (where, np.where(same, where, 2)) for level in (0, 1)]
     rows = zip(kept, ranks.tolist(), own.tolist(), *counts, strict=True)
     for row, k, size, before, tied, own_before, own_tied in rows:
@@ -244,8 +263,8 @@ def ksg_terms(spaces, margins, n_neighbors):
     """
     n_rows, everything = len(spaces[0].distances), tuple(range(len(spaces)))
     k = min(n_neighbors, n_rows - 1)
-    radii = kth_nearest(np.max([space.distances for space in spaces], axis=0), np.full(n_rows, k))
-    where = [stands(space, radii) for space in spaces]
+    ball = kth_nearest(furthest(spaces), np.full(n_rows, k))
+    where = [stands(space, ball) for space in spaces]
     together = {members: np.max([where[block] for block in members], axis=0) for members in (everything, *margins)}
     inside, tied = ({members: count(rows, level) for members, rows in together.items()} for level in (0, 1))
     *given, a, b = everything

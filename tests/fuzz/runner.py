@@ -133,8 +133,11 @@ def fuzz(seconds, seed=0, most=None, extreme=True, failures=5, say=print, start=
         counts[f"of {case.check}"] += 1
         if problem is not None:
             counts["wrong"] += 1
+            counted = COUNTS.copy()
             small, place = shrink(case), f"table {number} of seed {seed}, {case.check}"
             say(f"{place}: {problem}\nmade smaller: {run(small)}\n{reproducer(small)}\n")
+            COUNTS.clear()
+            COUNTS.update(counted)
         number += step
         if counts["tables"] % _EVERY == 0:
             others = differ_in_a_copy(seed, list(range(number - _COPIES * step, number, step)), extreme)

@@ -7,8 +7,10 @@ import pytest
 from fuzz import oracle
 from fuzz.checks import CHECKS, COUNTS, Case, run
 from fuzz.runner import closing_line, differ_in_a_copy, draw, fuzz, fuzz_in_processes, reproducer, shrink
+from fuzz.tables import EXTREME, heavy_tails, many_integers, normal, offset, rounded, sentinel
 
 import unirel
+from unirel.table import Table
 
 SHARE = 160
 pytestmark = pytest.mark.skipif(np.finfo(np.longdouble).nmant < 60, reason="the oracle needs a long double")
@@ -102,15 +104,37 @@ def test_another_process_finds_the_same_bits():
 
 
 def test_what_hangs_on_rounding_is_not_decided():
-    """Differences of decimals far from zero are off by about the billionth by which ties may differ."""
+    """Differences of 10 beside 1e10, or of 5 in squares, are as much as ties may differ by; each falls by itself."""
+    c0 = [84, 32, 52, 70, 36, 42, 1e10, 5, 29, 68, 5, 78, 46, 10, 81, 56, 32, 62, 74, 96, 90]
+    c1 = [44, 55, 66, 1e10, 76, 1, 19, 90, 49, 24, 91, 22, 25, 29, 91, 44, 31, 64, 26, 89, 96]
+    target = [0, 0, 1, 1, 0, 1, 1, 1, 0, 0, 0, 1, 1, 0, 1, 0, 1, 1, 0, 1, 1]
+    before = COUNTS["undecided"]
+    assert run(Case("selection", {"c0": c0, "c1": c1}, target, {"criterion": "mrmr"})) is None
+    assert COUNTS["undecided"] == before + 1
+
+
+def test_what_is_far_from_the_limit_is_decided():
     columns = {"c1": [True, True, True, True, False, False], "c2": [30, -20, -45, -1, 28, 43]}
     target = [-953862.7, -953862.5, -953864.7, -953862.7, -953861.5, -953862.9]
     options = {"n_neighbors": 2, "metric": "euclidean", "estimator": "knn", "criterion": "cife"}
     before = COUNTS["undecided"]
     assert run(Case("selection", columns, target, options)) is None
     assert run(Case("selection", columns, [value + 953862 for value in target], options)) is None
-    assert COUNTS["undecided"] - before <= 1
-    assert oracle.SLACK == 0
+    assert COUNTS["undecided"] == before
+
+
+@pytest.mark.parametrize("kind", [normal, rounded, many_integers, heavy_tails, offset, sentinel, *EXTREME])
+@pytest.mark.parametrize("scale", ["standard", "rank"])
+def test_what_doubles_round_is_what_the_oracle_supposes(kind, scale):
+    for seed in range(10):
+        values = kind(np.random.default_rng(seed), 40).astype(float)
+        table = Table.from_data(values[:, None], np.arange(40) % 2, kinds="continuous", scale=scale)
+        column = oracle.Column(values.tolist(), "continuous", scale)
+        scaled = table.values[0]
+        off = np.abs(np.abs(scaled[:, None] - scaled) - column.gaps(oracle.INFINITY))
+        noise = column.noise(oracle.INFINITY)
+        assert (off <= noise).all()
+        assert (noise <= 1e-14 * np.max(column.offsets)).all()
 
 
 def test_what_is_wrong_is_not_excused_where_something_is_undecided(monkeypatch):

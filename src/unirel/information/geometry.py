@@ -71,7 +71,9 @@ class Geometry:
         """What kernels need to know of a metric; different levels, missing ones among them, cost a mismatch."""
         mismatch = self.far if metric == "chebyshev" else self.far.dtype.type(_TYPICAL_DIFFERENCE[metric] * self._unit)
         size = self.n_neighbors if n_neighbors is None else n_neighbors
-        return Ball(size, METRICS[metric], self.far, mismatch, self.tolerance, self.psi)
+        # Squares differ by twice the share by which distances do.
+        tolerance = self.tolerance * (2 if metric == "euclidean" else 1)
+        return Ball(size, METRICS[metric], self.far, mismatch, tolerance, self.psi)
 
     def anchor_of(self, block: Block) -> int | None:
         """The column of a block that orders the rows best, if there is any that does."""

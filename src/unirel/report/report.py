@@ -1,5 +1,6 @@
 """The report of a selection."""
 
+import math
 import os
 import time
 import warnings
@@ -193,7 +194,8 @@ class Report:
                 analysis = analyse(table, order, estimation, curve=along)
                 around = surround(table, path.selections[0], analysis, estimation)
         except OutOfTime:
-            analysis, around = analyse(table, order[:0], estimation, curve=along), Surroundings()
+            with until(math.inf):  # a moment, without which what was found would be lost
+                analysis, around = analyse(table, order[:0], estimation, curve=along), Surroundings()
         certainty = Certainty()
         if (along if test is None else test) and not interrupted:
             with suppress(OutOfTime), until(max(ends, time.monotonic() + READING_SECONDS)):
