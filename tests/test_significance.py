@@ -12,6 +12,7 @@ from scipy.stats import chi2, chi2_contingency, false_discovery_control, kstest
 
 import unirel
 from unirel.information.base import Information, make_information
+from unirel.kernels.permutations import LANES
 from unirel.options import EstimationOptions, complete
 from unirel.significance import Tally, _neighborhoods, _part
 from unirel.table import Table
@@ -373,8 +374,8 @@ def test_an_interrupted_test_has_valid_values_of_what_was_done(rng):
 
     test = unirel.relevance_test(X, y, progress=stop)
     assert not test.complete
-    assert test.n_permutations[0] == 20
-    assert test.p_value[0] == 1 / 21
+    assert test.n_permutations[0] == LANES
+    assert test.p_value[0] == 1 / (LANES + 1)
     assert "complete=False" in repr(test)
 
 

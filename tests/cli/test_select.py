@@ -107,14 +107,18 @@ def test_stability_says_how_often_features_come_out(unirel, table):
 
 def test_stability_stands_beside_each_feature(unirel, table, tmp_path):
     page = tmp_path / "page.html"
-    done = unirel("select", table, "-t", "class", "-k", 3, "--stability", 10, "--report", page)
+    done = unirel("select", table, "-t", "class", "-k", 4, "--stability", 10, "--report", page)
     lines = done.out.splitlines()
-    assert lines[0].split()[-3:] == ["significant", "selected", "in"]
-    assert all(line.split()[-1].endswith("%") and line.split()[-2] in ("yes", "no") for line in lines[2:5])
+    assert lines[0].split()[-2:] == ["selected", "in"]
+    assert all(line.split()[-1].endswith("%") for line in lines[2:6])
+    assert max(map(len, lines[:6])) <= 80
+    marked = [line.split()[1] for line in lines[2:6] if "?" in line]
+    assert marked == ["noise"]
     words = " ".join(done.out.split())
+    assert "A question mark stands beside what may be chance." in words
     assert "repeated on 10 random halves of the rows (subsamples)" in words
     assert "Tested were all 4 features" in words
-    assert page.read_text(encoding="utf-8").count("of subsamples</span>") == 3
+    assert page.read_text(encoding="utf-8").count("of subsamples</span>") == 4
 
 
 def test_stability_needs_all_rows(unirel, table, tmp_path):

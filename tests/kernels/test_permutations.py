@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from unirel.information.geometry import digamma_table
 from unirel.kernels.line import Classes, ross_on_line
 from unirel.kernels.metric import CHEBYSHEV, Ball
-from unirel.kernels.permutations import MARGIN, ross_of_labellings
+from unirel.kernels.permutations import LANES, ross_of_labellings
 
 FAR = 1024.0
 
@@ -25,29 +25,32 @@ def labelled_columns(draw):
     column = np.array(values) * draw(st.sampled_from([0.1, 1.0])) + blur * rng.standard_normal(n_samples)
     column[rng.random(n_samples) < draw(st.sampled_from([0.0, 0.2]))] = 4 * FAR
     labels = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
+    return column.astype(dtype), labels, rng
+
+
+def assert_bits_of_one_at_a_time(column, labels, n_neighbors, rng):
+    labellings = np.array([rng.permutation(labels) for _ in range(LANES)])
+    order, sizes = np.argsort(column), np.bincount(labels)
+    tolerance, far = 1e-9 if column.dtype == np.float64 else 1e-5, column.dtype.type(FAR)
+    ball = Ball(n_neighbors, CHEBYSHEV, far, far, tolerance, digamma_table(len(column)))
+    line = np.pad(column[order], 1, constant_values=((-np.inf, np.inf),))
+    places, wanted = np.pad(order, 1, mode="edge"), np.minimum(n_neighbors, sizes - 1)
+    found = ross_of_labellings(line, labellings.T.astype(np.uint8)[places], wanted, ball)
     starts = np.concatenate([[0], np.cumsum(sizes)])
-    return column.astype(dtype), np.array([rng.permutation(labels) for _ in range(3)]), starts
+    expected = [ross_on_line(column[None], order[None], Classes(own, starts), ball)[0] for own in labellings]
+    assert found.tolist() == expected
 
 
 @given(labelled_columns(), st.integers(1, 6))
 def test_many_labellings_give_the_bits_of_one_at_a_time(case, n_neighbors):
-    column, labels, starts = case
-    order = np.argsort(column)
-    tolerance = 1e-9 if column.dtype == np.float64 else 1e-5
-    far = column.dtype.type(FAR)
-    ball = Ball(n_neighbors, CHEBYSHEV, far, far, tolerance, digamma_table(len(column)))
-    line = np.pad(column[order], MARGIN, constant_values=((-np.inf, np.inf),))
-    found = ross_of_labellings(line, order, labels, starts, ball)
-    expected = [ross_on_line(column[None], order[None], Classes(own, starts), ball)[0] for own in labels]
-    assert found.tolist() == expected
+    column, labels, rng = case
+    assert_bits_of_one_at_a_time(column, labels, n_neighbors, rng)
 
 
-@pytest.mark.parametrize("n_classes", [2, 9])
-def test_long_columns(rng, n_classes):
-    """Long enough that most balls end within the points that are compared, and with many classes beyond them."""
-    column, labels = rng.standard_normal(2000), rng.integers(n_classes, size=2000).astype(np.int32)
-    order, starts = np.argsort(column), np.concatenate([[0], np.cumsum(np.bincount(labels))])
-    ball = Ball(3, CHEBYSHEV, FAR, FAR, 1e-9, digamma_table(2000))
-    line = np.pad(column[order], MARGIN, constant_values=((-np.inf, np.inf),))
-    found = ross_of_labellings(line, order, labels[None], starts, ball)
-    assert found[0] == ross_on_line(column[None], order[None], Classes(labels, starts), ball)[0]
+@pytest.mark.parametrize("shares", [[0.5, 0.5], [1 / 9] * 9, [0.9, 0.09, 0.01]], ids=str)
+@pytest.mark.parametrize(("n_neighbors", "decimals"), [(3, 15), (3, 3), (30, 15), (30, 2)])
+def test_long_columns(rng, shares, n_neighbors, decimals):
+    """Long enough that neighbours are passed together first, and those of rare classes one by one."""
+    column, labels = rng.standard_normal(2000).round(decimals), rng.choice(len(shares), 2000, p=shares)
+    for dtype in (np.float64, np.float32):
+        assert_bits_of_one_at_a_time(column.astype(dtype), labels.astype(np.int32), n_neighbors, rng)

@@ -42,8 +42,9 @@ _MOST_PAIRS = 5
 HINT = "unirel: faster with --beta 0, with a smaller --unique-samples or with fewer features (-k)"
 HEADERS = ("step", "name", "relevance", "unique", "shares most with")
 COLUMNS = ("step", "name", "kind", "score", "relevance", "unique_relevance", "partner", "shared")
-# Columns that are there only if somebody has looked, with their headers.
-MAYBE = {"significant": "significant", "frequency": "selected in"}
+# Columns that are there only if somebody has looked; people see a question mark for the first.
+MAYBE = ("significant", "frequency")
+OFTEN = "selected in"
 
 
 class SelectOptions(SelectorOptions, total=False):
@@ -154,8 +155,8 @@ def run(request: Request, printing: Printing, files: Files, options: dict[str, A
         columns,
         [list(row.values()) for row in rows],
         words,
-        [*HEADERS, *(MAYBE[name] for name in columns if name in MAYBE)],
-        _shown(report),
+        [*HEADERS, OFTEN] if "frequency" in columns else HEADERS,
+        _shown(rows),
         then,
     )
     selection, interrupted = report.selection, report.interrupted
@@ -253,26 +254,28 @@ def _rows(report: "Report") -> list[dict[str, Any]]:
     return [{name: row[name] for name in _columns(report)} for row in rows]
 
 
-def _shown(report: "Report") -> list[list[Any]]:
-    """The rows as people see them: no wider than the terminal, with bars."""
-    rows = _rows(report)
+def _shown(rows: list[dict[str, Any]]) -> list[list[Any]]:
+    """The rows as people see them: no wider than the terminal, with bars, or with how often each comes out instead."""
     largest = max((row["relevance"] or 0.0 for row in rows), default=0.0)
-    maybe = [name for name in _columns(report) if name in MAYBE]
-    # Two more columns take the place of the bars.
-    free = width_of_output() - _OTHERS + 9 * bool(maybe) - sum(len(MAYBE[name]) + 3 for name in maybe)
+    often = any("frequency" in row for row in rows)
+    free = width_of_output() - _OTHERS - (len(OFTEN) - 1 if often else 0)
     wanted = [max((len(str(row[key] or "")) for row in rows), default=0) for key in ("name", "partner")]
     name = min(wanted[0], max(free // 2, free - wanted[1]))
     return [
         [
             row["step"],
             shorten(row["name"], name),
-            _number(row["relevance"], ".2f") + ("" if maybe else f" {bar(row['relevance'], largest, 8)}"),
+            _relevance(row) + ("" if often else bar(row["relevance"], largest, 8)),
             _number(row["unique_relevance"], ".3f").rjust(6),
             f"{_number(row['shared'], '.2f')} {shorten(row['partner'] or '', free - name)}".strip(),
-            *(_number(row[key], ".0%") if key == "frequency" else row[key] for key in maybe),
+            *([_number(row["frequency"], ".0%")] if often else []),
         ]
         for row in rows
     ]
+
+
+def _relevance(row: dict[str, Any]) -> str:
+    return _number(row["relevance"], ".2f") + ("?" if row.get("significant") == "no" else " ")
 
 
 def _number(value: float | None, form: str) -> str:
@@ -303,7 +306,10 @@ def _certainty(report: "Report") -> list[str]:
         f"of the two is in {pair.either:.0%} of the subsamples, both are in {pair.both:.0%}."
         for pair in (() if stability is None else stability.exchangeable[:_MOST_PAIRS])
     ]
-    return [*report.certainty.words(report.selection), " ".join(exchanged)]
+    words = report.certainty.words(report.selection)
+    if "no" in map(report.certainty.significant, report.selection.order.tolist()):
+        words[-1] += " A question mark stands beside what may be chance."
+    return [*words, " ".join(exchanged)]
 
 
 def _next(request: Request, files: Files) -> str:

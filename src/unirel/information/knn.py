@@ -14,6 +14,7 @@ from unirel.information.base import Block, Changes, Information, Values
 from unirel.information.geometry import Geometry, Rows
 from unirel.information.ross import Ross
 from unirel.kernels.line import differential_entropy
+from unirel.kernels.permutations import LANES
 from unirel.options import EstimationOptions, Metric
 from unirel.table import Table
 from unirel.work import Progress, map_tasks
@@ -118,6 +119,11 @@ class KNN(Information):
             return super().conditional_relevance(candidates, given)
         before = np.array([self._before(int(candidate), given) for candidate in candidates])
         return np.where(self._geometry.varies[candidates], self.joint(candidates, given) - before, 0.0)
+
+    @property
+    def orders_at_once(self) -> int:
+        """Labels are compared many at a time."""
+        return LANES if self.table.discrete[self.table.target] else 1
 
     def permuted(self, candidates: Block, given: Block, orders: NDArray[np.intp]) -> Values:
         """I(candidate; target | given) with the rows of target and given in other orders; what stays is shared."""

@@ -10,7 +10,7 @@ from unirel.information.geometry import Columns, Geometry, Rows, make_room, make
 from unirel.kernels.change_one import change_one_in_classes
 from unirel.kernels.drop_one import drop_one_from_classes
 from unirel.kernels.line import Classes, ross_on_line
-from unirel.kernels.permutations import MARGIN, ross_of_labellings
+from unirel.kernels.permutations import LANES, ross_of_labellings
 from unirel.kernels.plane import ross_in_plane
 from unirel.kernels.space import ross_in_space
 from unirel.kernels.subsets import add_nested_terms, add_subset_terms
@@ -19,8 +19,8 @@ from unirel.work import Progress, map_tasks, pieces
 # Subsets a thread works on at a time, and pairs of rows in all of them together.
 _SUBSETS_PER_TASK = 2**12
 _PAIRS_PER_TASK = 2**28
-# Neighbours of which all windows are looked at rather than one that moves.
-_FEW_NEIGHBORS = 8
+# Neighbours of all classes together that a point passes one by one; where it is more, they are searched.
+_NEAR = 120
 
 
 class Ross:
@@ -58,22 +58,28 @@ class Ross:
         labels = np.full(self._geometry.n_samples, -1, np.int32)
         labels[self._rows] = self._classes.labels
         moved = labels[orders]
+        lanes = _in_lanes(moved)
 
         def work(part: Rows) -> Values:
             columns = self._geometry.values[part]
             sorts = np.argsort(columns, axis=1)
-            return np.array([self._of_labellings(*column, moved) for column in zip(columns, sorts, strict=True)])
+            return np.array([self._of_labellings(*column, moved, lanes) for column in zip(columns, sorts, strict=True)])
 
         return self._mean(self._geometry.each_part(work, candidates)).T
 
-    def _of_labellings(self, column: Columns, order: Rows, labels: NDArray[np.int32]) -> Values:
+    def _of_labellings(
+        self, column: Columns, order: Rows, labels: NDArray[np.int32], lanes: list[NDArray[np.uint8]]
+    ) -> Values:
         """Sums of local terms of one column for each row of `labels`, which are below 0 where a row is left out."""
         ball, starts = self._geometry.ball(), self._classes.starts
         ascending = column[order]
         n_equal = np.count_nonzero(ascending[1:] == ascending[:-1])
-        if ball.n_neighbors <= _FEW_NEIGHBORS and n_equal * 8 < self.n_samples == len(order):
-            line = np.pad(ascending, MARGIN, constant_values=((-np.inf, np.inf),))
-            return ross_of_labellings(line, order, labels, starts, ball)
+        wanted = np.minimum(ball.n_neighbors, self._sizes - 1)
+        if wanted.sum() <= _NEAR and n_equal * 8 < self.n_samples == len(order):
+            line = np.pad(ascending, 1, constant_values=((-np.inf, np.inf),))
+            places = np.pad(order, 1, mode="edge")
+            found = [ross_of_labellings(line, part[places], wanted, ball) for part in lanes]
+            return np.concatenate(found)[: len(labels)]
         sums = np.empty(len(labels))
         for place, own in enumerate(labels):
             # What is left of an order without the rows that are left out is in order.
@@ -203,3 +209,9 @@ class Ross:
     def _sorted(self, columns: Columns) -> Columns:
         """The same with the rows of a class side by side."""
         return np.take(columns, self._rows[self._order], axis=-1)
+
+
+def _in_lanes(labels: NDArray[np.int32]) -> list[NDArray[np.uint8]]:
+    """Labellings in parts of LANES, with a row for every row of the table; the last part is filled up."""
+    filled = np.pad(labels.astype(np.uint8), ((0, -len(labels) % LANES), (0, 0)), mode="edge")
+    return [np.ascontiguousarray(filled[start : start + LANES].T) for start in range(0, len(filled), LANES)]

@@ -4,122 +4,154 @@ import numpy as np
 
 from unirel.kernels._jit import Floats, Integers, inner, kernel
 from unirel.kernels.line import count_around
-from unirel.kernels.metric import Ball
+from unirel.kernels.metric import Ball, smaller
 from unirel.kernels.ties import limits_of, ross_term
 
-# Infinities at both ends of a line; that many points are looked at without asking where the ball ends.
-MARGIN = 4
+# Labellings that are looked at together.
+LANES = 64
+# Neighbours that are passed before it is asked who is still looking, and how many at most: a byte has to hold them.
+_STRIDE, _REACH = 4, 240
+# Numbers of one byte, so that many go into one vector instruction.
+_NONE, _ONE = np.uint8(0), np.uint8(1)
 
 
 @inner
-def _term_of_tied(
-    line: Floats, position: int, own: Floats, point: int, radius: float, n_neighbors: int, ball: Ball
-) -> float:
-    """Ross's term of a point whose ball may have ties at its radius, by counting in full."""
-    limits = limits_of(min(radius, ball.far), ball.tolerance)
-    inside, within = count_around(line, position, limits, ball.far)
-    if within == inside + 1:
-        return ball.psi[n_neighbors] - ball.psi[within]
-    return ross_term(n_neighbors, count_around(own, point, limits, ball.far), (inside, within), ball.psi)
+def _pass_neighbor(line: Floats, center: float, low: int, high: int) -> tuple[int, float, int, int]:
+    """The nearer of the points at `low` and at `high`, its distance, and where the next ones are on either side."""
+    to_left, to_right = center - line[low], line[high] - center
+    # Which side is nearer is a matter of chance, and a branch on it would be guessed wrong half of the time.
+    leftward = int(to_left < to_right)
+    return high + (low - high) * leftward, smaller(to_left, to_right), low - leftward, high + 1 - leftward
 
 
 @inner
-def _find_balls(own: Floats, begin: int, end: int, n_neighbors: int, radii: Floats, windows: Integers) -> None:
-    """The radius around every point of a class, and the first of the n_neighbors + 1 points that it just holds.
+def _ties(before: float, radius: float, after: float, ball: Ball) -> bool:
+    """Whether a neighbour is as far away as the one before it or after it, or as all that are far away."""
+    inner, outer = limits_of(radius, ball.tolerance)
+    return (before > inner) | (after <= outer) | (radius >= ball.far)
 
-    One pass over all points for each place that a point can have among its neighbours: passes without a branch, which
-    the compiler turns into vector instructions.
+
+@inner
+def _term_of_tied(line: Floats, labels: Integers, position: int, radius: float, n_neighbors: int, ball: Ball) -> float:
+    """Ross's term of a point whose ball has ties at its radius, by counting in full."""
+    limits = limits_of(smaller(radius, ball.far), ball.tolerance)
+    inside, within = 0, 0
+    for step in (-1, 1):
+        place = position + step
+        while 0 < place < line.shape[0] - 1:
+            distance = abs(line[place] - line[position])
+            if limits[1] < ball.far and distance > limits[1]:
+                break
+            same = labels[place] == labels[position]
+            inside += same and distance <= limits[0]
+            within += same
+            place += step
+    everyone = count_around(line[1:-1], position - 1, limits, ball.far)
+    return ross_term(n_neighbors, (inside, within), everyone, ball.psi)
+
+
+@inner
+def _walk_together(
+    line: Floats, labels: Integers, position: int, missing: Integers, passed: Integers, distances: Floats
+) -> tuple[int, int, int]:
+    """Pass the neighbours of a point, nearest first, until few labellings still miss neighbours of its class.
+
+    `missing` counts down in each labelling how many, `passed` counts up how many of any class it took. Returns how many
+    neighbours were passed, and where the next ones are. The hot loop: all labellings have the same neighbours, and 64
+    labels are compared in a few vector instructions.
     """
-    # Slices, since positions that could be negative would be looked at one by one.
-    center, reaches, firsts = own[begin:end], radii[begin:end], windows[begin:end]
-    last = own[begin + n_neighbors : end + n_neighbors]
-    for point in range(center.shape[0]):
-        reaches[point] = last[point] - center[point]
-        firsts[point] = begin + point
-    for before in range(1, n_neighbors + 1):
-        first = own[begin - before : end - before]
-        last = own[begin - before + n_neighbors : end - before + n_neighbors]
-        for point in range(center.shape[0]):
-            left, right = center[point] - first[point], last[point] - center[point]
-            reach = left if left > right else right
-            reaches[point] = reach if reach < reaches[point] else reaches[point]
-    for before in range(1, n_neighbors + 1):
-        first = own[begin - before : end - before]
-        for point in range(center.shape[0]):
-            firsts[point] -= center[point] - first[point] <= reaches[point]
+    own, center = labels[position], line[position]
+    low, high = position - 1, position + 1
+    n_passed, n_open, n_closed = 0, LANES, 0
+    # A few labellings that wait for a rare class would hold up all others.
+    while n_open and (n_open * 16 > LANES or n_closed * 4 >= n_open):
+        if n_passed >= min(_REACH, line.shape[0] - 2 - _STRIDE):
+            break
+        for _ in range(_STRIDE):
+            other, distance, low, high = _pass_neighbor(line, center, low, high)
+            n_passed += 1
+            distances[n_passed] = distance
+            theirs = labels[other]
+            for lane in range(LANES):
+                is_open = _ONE if missing[lane] > _NONE else _NONE
+                same = _ONE if theirs[lane] == own[lane] else _NONE
+                passed[lane] = np.uint8(passed[lane] + is_open)
+                missing[lane] = np.uint8(missing[lane] - (is_open & same))
+        still = _NONE
+        for lane in range(LANES):
+            still = np.uint8(still + (_ONE if missing[lane] > _NONE else _NONE))
+        n_closed, n_open = n_open - int(np.int64(still)), int(np.int64(still))
+    return n_passed, low, high
 
 
 @inner
-def _sum_of_class(
-    line: Floats, own: Floats, places: Integers, begin: int, end: int, ball: Ball, radii: Floats, windows: Integers
-) -> float:
-    """Sum of Ross's terms of the points of one class, ``own[begin:end]``, which stand at `places` on the line.
-
-    The line has infinities at both ends, and so have the points of a class, as many as there are neighbours: no loop
-    has to look where it is. Which side a ball touches is a matter of chance, and a branch on it would be guessed wrong
-    half of the time: it is selected instead. On the other side the first few points are compared, not searched.
-    """
-    n_neighbors = min(ball.n_neighbors, end - begin - 1)
-    psi = ball.psi
-    total = 0.0
-    _find_balls(own, begin, end, n_neighbors, radii, windows)
-    for point in range(begin, end):
-        center, radius, window = own[point], radii[point], windows[point]
-        low, high = places[window], places[window + n_neighbors]
-        inner, outer = limits_of(radius, ball.tolerance)
-        on_right = own[window + n_neighbors] - center >= radius
-        step = -1 if on_right else 1
-        touched = high if on_right else low
-        other = low if on_right else high
-        n_more = 0
-        for ahead in range(1, MARGIN + 1):
-            n_more += abs(line[other + ahead * step] - center) <= outer
-        if n_more == MARGIN:
-            while abs(line[other + (n_more + 1) * step] - center) <= outer:
-                n_more += 1
-        tied = abs(line[other + n_more * step] - center) > inner
-        tied |= abs(line[touched + step] - center) > inner
-        tied |= abs(line[touched - step] - center) <= outer
-        if tied or radius >= ball.far or radius <= 0.0:
-            inner_line, inner_own = line[MARGIN:-MARGIN], own[begin:end]
-            place = places[point] - MARGIN
-            total += _term_of_tied(inner_line, place, inner_own, point - begin, radius, n_neighbors, ball)
-        else:
-            total += psi[n_neighbors] - psi[high - low + n_more]
-    return total
+def _walk_on(
+    line: Floats,
+    labels: Integers,
+    position: int,
+    missing: Integers,
+    walk: tuple[int, int, int, float],
+    wanted: Integers,
+    ball: Ball,
+    sums: Floats,
+) -> None:
+    """Go on for the labellings that still miss neighbours, one by one, and add Ross's terms of the point in these."""
+    own, center = labels[position], line[position]
+    n_passed, low, high, distance = walk
+    late = np.flatnonzero(missing)
+    n_late = late.shape[0]
+    while n_late:
+        before = distance
+        other, distance, low, high = _pass_neighbor(line, center, low, high)
+        n_passed += 1
+        for place in range(n_late - 1, -1, -1):
+            lane = late[place]
+            missing[lane] -= labels[other, lane] == own[lane]
+            if missing[lane] == _NONE:
+                n_late -= 1
+                late[place] = late[n_late]
+                n_neighbors = wanted[own[lane]]
+                after = smaller(center - line[low], line[high] - center)
+                if _ties(before, distance, after, ball):
+                    term = _term_of_tied(line, labels[:, lane], position, distance, n_neighbors, ball)
+                else:
+                    term = ball.psi[n_neighbors] - ball.psi[n_passed]
+                sums[own[lane], lane] += term
 
 
 @kernel
-def ross_of_labellings(line: Floats, rows: Integers, labels: Integers, starts: Integers, ball: Ball) -> Floats:
-    """Sum of Ross's terms of one column, for each row of `labels`.
+def ross_of_labellings(line: Floats, labels: Integers, wanted: Integers, ball: Ball) -> Floats:
+    """Sum of Ross's terms of one column, for each of LANES labellings.
 
-    `line` is the column in ascending order between infinities, MARGIN at each end, and `rows` the row at every position
-    of it without these.
+    `line` is the column in ascending order between two infinities, `labels` has a row for each of its positions with a
+    byte for each labelling, and `wanted` says for each class how many neighbours a ball has to reach.
     """
-    n_labellings, n_samples = labels.shape
-    n_classes = starts.shape[0] - 1
-    margin = ball.n_neighbors
-    own = np.empty(n_samples + 2 * n_classes * margin, line.dtype)
-    radii = np.empty(own.shape[0], line.dtype)
-    places = np.zeros(own.shape[0], np.int64)
-    windows = np.empty(own.shape[0], np.int64)
-    for label in range(n_classes):
-        own[starts[label] + 2 * label * margin :] = -np.inf
-        own[starts[label + 1] + (2 * label + 1) * margin :] = np.inf
-    fill = np.empty(n_classes, np.int64)
-    sums = np.zeros(n_labellings)
-    for labelling in range(n_labellings):
-        for label in range(n_classes):
-            fill[label] = starts[label] + (2 * label + 1) * margin
-        of_row = labels[labelling]
-        for position in range(n_samples):
-            label = of_row[rows[position]]
-            slot = fill[label]
-            own[slot] = line[position + MARGIN]
-            places[slot] = position + MARGIN
-            fill[label] = slot + 1
-        for label in range(n_classes):
-            begin = starts[label] + (2 * label + 1) * margin
-            end = begin + starts[label + 1] - starts[label]
-            sums[labelling] += _sum_of_class(line, own, places, begin, end, ball, radii, windows)
-    return sums
+    missing, passed = np.empty(LANES, np.uint8), np.empty(LANES, np.uint8)
+    distances, tied = np.zeros(_REACH + _STRIDE + 2, line.dtype), np.zeros(_REACH + _STRIDE + 2, np.bool_)
+    sums, terms = np.zeros((wanted.shape[0], LANES)), np.zeros((wanted.shape[0], _REACH + _STRIDE + 1))
+    for label in range(wanted.shape[0]):
+        for step in range(1, min(terms.shape[1], ball.psi.shape[0])):
+            terms[label, step] = ball.psi[wanted[label]] - ball.psi[step]
+    for position in range(1, line.shape[0] - 1):
+        own = labels[position]
+        for lane in range(LANES):
+            missing[lane] = wanted[own[lane]]
+            passed[lane] = _NONE
+        n_passed, low, high = _walk_together(line, labels, position, missing, passed, distances)
+        distances[n_passed + 1] = smaller(line[position] - line[low], line[high] - line[position])
+        any_tied = False
+        for step in range(1, n_passed + 1):
+            tied[step] = _ties(distances[step - 1], distances[step], distances[step + 1], ball)
+            any_tied |= tied[step]
+        if missing.any():
+            _walk_on(
+                line, labels, position, missing.copy(), (n_passed, low, high, distances[n_passed]), wanted, ball, sums
+            )
+        for lane in range(LANES):
+            place = _NONE if missing[lane] > _NONE else passed[lane]
+            if any_tied and tied[place]:
+                radius, n_neighbors = distances[place], wanted[own[lane]]
+                sums[own[lane], lane] += _term_of_tied(line, labels[:, lane], position, radius, n_neighbors, ball)
+            else:
+                sums[own[lane], lane] += terms[own[lane], place]
+    return sums.sum(axis=0)
