@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from unirel.coding import empty_matrices, find_places
-from unirel.parts.plan import Plan, encode_part
+from unirel.parts.plan import Plan
 from unirel.parts.scan import Part
 from unirel.parts.table import Coded, Found, Kept, Parts, Values
 
@@ -97,19 +96,70 @@ class DaskParts(Parts):
         """Code all partitions; each stays on the worker that codes it."""
         import dask
 
-        everywhere = dask.delayed(partial(code_part, plan=plan, grid=grid), pure=False, traverse=False)
+        everywhere = dask.delayed(partial(code_part, plan=plan, grid=grid, scratch=scratch), pure=False, traverse=False)
         return KeptByDask(list(dask.persist(*(everywhere(part) for part in self._parts))))
 
 
 class KeptByDask(Kept):
-    """Coded partitions in the memory of workers; one that is lost with its worker is coded again by Dask."""
+    """Coded partitions on workers; one that is lost with its worker is coded again by Dask."""
 
     def __init__(self, parts: list[Any]) -> None:
+        from distributed import futures_of
+
         self._parts = parts
+        self._futures = [future for part in parts for future in futures_of(part)]  # none without a cluster
 
     def ask(self, function: Callable[[Coded], Any], add: Callable[[list[Any]], Any]) -> Any:
-        """What a function finds in every partition, added up on the cluster."""
-        return _add_up(function, add, self._parts).compute()
+        """What a function finds in every partition, added up on the cluster.
+
+        A task for each thread of a worker, however many partitions it has: tasks cost more than small tables do.
+        """
+        if not self._futures:
+            return super().ask(function, add)
+        client, found = self._futures[0].client, []
+        for worker, groups in self._groups().items():
+            # Elsewhere only if that worker is gone.
+            place = {"workers": [worker], "allow_other_workers": True} if worker else {}
+            found += client.map(partial(ask_parts, function=function, add=add), groups, pure=False, **place)
+        while len(found) > _WIDTH:
+            found = client.map(add, [found[at : at + _WIDTH] for at in range(0, len(found), _WIDTH)], pure=False)
+        return add(client.gather(found))
+
+    def bring(self, function: Callable[[Coded], Any]) -> list[Any]:
+        """What a function finds in every partition, in their order."""
+        import dask
+
+        ask = dask.delayed(partial(ask_part, function=function), pure=False, traverse=False)
+        return list(dask.compute(*map(ask, self._parts)))
+
+    def close(self) -> None:
+        """Let the workers forget the codes."""
+        self._parts, self._futures = [], []
+
+    def _groups(self) -> dict[str, list[list[Any]]]:
+        """Partitions by the worker that has them, in a group for each of its threads; alone if none has them yet."""
+        client = self._futures[0].client
+        places, n_threads = client.who_has(self._futures), client.nthreads()
+        held: dict[str, list[Any]] = {}
+        for future in self._futures:
+            held.setdefault(next(iter(places[future.key]), ""), []).append(future)
+        sizes = {worker: n_threads.get(worker, len(own)) for worker, own in held.items()}
+        return {
+            worker: [own[at :: sizes[worker]] for at in range(min(sizes[worker], len(own)))]
+            for worker, own in held.items()
+        }
+
+
+def ask_parts(parts: list[Coded], *, function: Callable[[Coded], Any], add: Callable[[list[Any]], Any]) -> Any:
+    """What a function finds in some partitions, added up."""
+    return add([ask_part(part, function=function) for part in parts])
+
+
+def ask_part(part: Coded, *, function: Callable[[Coded], Any]) -> Any:
+    """What a function finds in a partition, whose codes leave memory then."""
+    found = function(part)
+    part.files.release()
+    return found
 
 
 def _add_up(function: Callable[..., Any], add: Callable[[list[Any]], Any], parts: list[Any]) -> Any:
@@ -159,7 +209,8 @@ def read_group(path: str, group: int | None, names: tuple[str, ...], weights: st
     columns = [*names, *([] if weights is None else [weights])]
     try:
         table = feather.read_table(path) if group is None else pq.ParquetFile(path).read_row_group(group)
-        absent = [name for name in columns if name not in table.column_names]
+        known = set(table.column_names)
+        absent = [name for name in columns if name not in known]
         if absent:
             raise ValueError(f"the schema changes: {label} has no column {absent[0]!r}; give all files the same")
     except (pa.ArrowException, OSError) as error:
@@ -168,14 +219,8 @@ def read_group(path: str, group: int | None, names: tuple[str, ...], weights: st
     return Part(table.select(list(names[:-1])), table.column(names[-1]), own, label)
 
 
-def code_part(part: Part, *, plan: Plan, grid: Callable[[Values], Values]) -> Coded:
-    """The codes of a part, in matrices as those in memory are."""
-    n_rows = len(part.y)
-    matrices = empty_matrices(plan.n_levels, n_rows, np.zeros)
-    widths, places = find_places(plan.n_levels)
-    for positions, codes in encode_part(part, plan) if n_rows else []:
-        for width, matrix in enumerate(matrices):
-            mine = widths[positions] == width
-            matrix[places[positions[mine]]] = codes[mine]
-    weights = None if part.weights is None else grid(np.asarray(part.weights, np.float64))
-    return Coded(plan.n_levels, matrices, weights)
+def code_part(part: Part, *, plan: Plan, grid: Callable[[Values], Values], scratch: Any) -> Coded:
+    """The codes of a part, on the disk of its worker."""
+    coded = Coded.empty(plan.n_levels, len(part.y), part.weights is not None, scratch)
+    coded.write(0, part, plan, grid)
+    return coded
