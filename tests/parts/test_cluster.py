@@ -73,10 +73,10 @@ def test_a_step_is_one_task_for_each_thread_of_a_worker(client):
     parts = [dask.delayed(Coded.empty)(np.array([2]), n_rows, False, None) for n_rows in range(7)]
     kept = KeptByDask(list(dask.persist(*parts)))
     distributed.wait(kept._futures)
-    groups = kept._groups()
-    assert set(groups) <= set(client.nthreads())
-    assert [len(own) for own in groups.values()] == [1] * len(groups)
-    assert sum(len(group) for own in groups.values() for group in own) == 7
+    groups = kept._find_groups()
+    assert len({tuple(workers) for workers, _ in groups}) == len(groups) <= len(client.nthreads())
+    assert sum(len(own) for _, own in groups) == 7
+    assert kept._find_groups() is groups
     assert [len(own) for own in kept.bring(weights_of)] == list(range(7))
     assert kept.ask(weights_of, np.concatenate).sum() == sum(range(7))
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
+from time import monotonic
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 
@@ -108,6 +110,8 @@ class KeptByDask(Kept):
 
         self._parts = parts
         self._futures = [future for part in parts for future in futures_of(part)]  # none without a cluster
+        self._groups: list[tuple[list[str], list[Any]]] = []
+        self._looked = 0.0
 
     def ask(self, function: Callable[[Coded], Any], add: Callable[[list[Any]], Any]) -> Any:
         """What a function finds in every partition, added up on the cluster.
@@ -116,11 +120,14 @@ class KeptByDask(Kept):
         """
         if not self._futures:
             return super().ask(function, add)
-        client, found = self._futures[0].client, []
-        for worker, groups in self._groups().items():
-            # Elsewhere only if that worker is gone.
-            place = {"workers": [worker], "allow_other_workers": True} if worker else {}
-            found += client.map(partial(ask_parts, function=function, add=add), groups, pure=False, **place)
+        import dask
+
+        client, groups = self._futures[0].client, self._find_groups()
+        keys = [f"ask-parts-{uuid4()}" for _ in groups]
+        places = {key: workers for key, (workers, _) in zip(keys, groups, strict=True)}
+        # Elsewhere only if that worker is gone.
+        with dask.annotate(workers=places.get, allow_other_workers=True):
+            found = client.map(partial(ask_parts, function=function, add=add), [own for _, own in groups], key=keys)
         while len(found) > _WIDTH:
             found = client.map(add, [found[at : at + _WIDTH] for at in range(0, len(found), _WIDTH)], pure=False)
         return add(client.gather(found))
@@ -134,20 +141,24 @@ class KeptByDask(Kept):
 
     def close(self) -> None:
         """Let the workers forget the codes."""
-        self._parts, self._futures = [], []
+        self._parts, self._futures, self._groups = [], [], []
 
-    def _groups(self) -> dict[str, list[list[Any]]]:
-        """Partitions by the worker that has them, in a group for each of its threads; alone if none has them yet."""
-        client = self._futures[0].client
+    def _find_groups(self) -> list[tuple[list[str], list[Any]]]:
+        """Partitions in a group for each thread of the worker that has them, and that worker; alone if none has.
+
+        It is looked up again after a second only: the question takes as long as a short step.
+        """
+        if self._groups and all(workers for workers, _ in self._groups) and monotonic() < self._looked + 1.0:
+            return self._groups
+        client, held = self._futures[0].client, {}
         places, n_threads = client.who_has(self._futures), client.nthreads()
-        held: dict[str, list[Any]] = {}
         for future in self._futures:
-            held.setdefault(next(iter(places[future.key]), ""), []).append(future)
-        sizes = {worker: n_threads.get(worker, len(own)) for worker, own in held.items()}
-        return {
-            worker: [own[at :: sizes[worker]] for at in range(min(sizes[worker], len(own)))]
-            for worker, own in held.items()
-        }
+            held.setdefault(tuple(places[future.key])[:1], []).append(future)
+        self._groups, self._looked = [], monotonic()
+        for workers, own in held.items():
+            size = min(n_threads.get(workers[0], len(own)) if workers else len(own), len(own))
+            self._groups += [(list(workers), own[at::size]) for at in range(size)]
+        return self._groups
 
 
 def ask_parts(parts: list[Coded], *, function: Callable[[Coded], Any], add: Callable[[list[Any]], Any]) -> Any:
