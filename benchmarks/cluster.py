@@ -6,6 +6,7 @@ processes beside threads, ``python -m benchmarks.cluster --sizes 5000000x100 --m
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -30,12 +31,16 @@ ANCHORS = {
     / 631,
     "fast-mRMR-MPI: 60 s for 200 features of 16,000 x 4 million, 768 cores": 60e9 * 768 / 16e3 / 4e6 / 200,
 }
-# Rows, columns, features, partitions, cores: what nobody can run here.
+# Rows, columns, features, partitions, threads of all workers: what nobody can run here.
 BEYOND = [
-    ("ECBDL14, 400 cores", 64_000_000, 631, 20, 400, 400),
+    ("64 million x 631, 400 cores", 64_000_000, 631, 20, 400, 400),
     ("10^9 x 1,000, 100 workers of 8 cores", 10**9, 1_000, 20, 800, 800),
-    ("16,000 x 4 million, 768 cores", 16_000, 4_000_000, 200, 16, 768),
+    ("16,000 x 4 million, 768 cores", 16_000, 4_000_000, 200, 768, 768),
 ]
+# What a search is paid in; see `costs`.
+PRICES = [("ns per cell and core", 1e9), ("ms per step", 1e3), ("ms per task", 1e3), ("ms per part", 1e3)]
+PRICES += [("ns per byte", 1e9)]
+CAUSES = ("counting", "waiting for answers", "the scheduler", "many parts", "tables that travel")
 
 
 def write(folder: Path, n_rows: int, n_columns: int, part: int) -> None:
@@ -103,14 +108,14 @@ def timed_search(
     }
 
 
-def run_streamed(folder: Path, n_wanted: int, n_jobs: int) -> dict[str, Any]:
+def run_streamed(folder: Path, n_wanted: int, _: int, n_jobs: int) -> dict[str, Any]:
     import pyarrow.dataset as ds
 
     found = timed_search(ds.dataset(folder, format="parquet"), "y", n_wanted, n_jobs, str(folder.parent))
     return {**found, "peak": [peak_mebibytes()]}
 
 
-def run_in_memory(folder: Path, n_wanted: int, n_jobs: int) -> dict[str, Any]:
+def run_in_memory(folder: Path, n_wanted: int, _: int, n_jobs: int) -> dict[str, Any]:
     import pyarrow.dataset as ds
 
     table = ds.dataset(folder, format="parquet").to_table()
@@ -118,13 +123,13 @@ def run_in_memory(folder: Path, n_wanted: int, n_jobs: int) -> dict[str, Any]:
     return {**found, "peak": [peak_mebibytes()]}
 
 
-def run_on_cluster(folder: Path, n_wanted: int, n_workers: int) -> dict[str, Any]:
+def run_on_cluster(folder: Path, n_wanted: int, n_workers: int, n_threads: int) -> dict[str, Any]:
     import pyarrow.dataset as ds
     from distributed import Client, LocalCluster
 
     from unirel.parts.cluster import DaskParts
 
-    settings = {"threads_per_worker": 1, "host": "127.0.0.1", "dashboard_address": "127.0.0.1:0"}
+    settings = {"threads_per_worker": n_threads, "host": "127.0.0.1", "dashboard_address": "127.0.0.1:0"}
     with LocalCluster(n_workers=n_workers, memory_limit="2GiB", **settings) as cluster, Client(cluster) as client:
         client.run(_warm_up)
         parts = DaskParts.of_files(ds.dataset(folder, format="parquet"), "y")
@@ -142,13 +147,14 @@ def _warm_up() -> None:
     BURSelector("jmi", 2, beta=0, kinds="discrete").fit(X, X[:, 0] > 3)
 
 
+MEMORY = [("memory", 1, 1), ("memory", 1, 2)]
 RUNS = {"memory": run_in_memory, "streamed": run_streamed, "dask": run_on_cluster}
 
 
-def in_own_process(kind: str, folder: Path, n_wanted: int, n_workers: int) -> dict[str, Any]:
+def in_own_process(kind: str, folder: Path, n_wanted: int, *n_workers: int) -> dict[str, Any]:
     """One run in a process of its own, so that its peak memory is its own."""
     command = [sys.executable, "-m", "benchmarks.cluster", "--only", kind, "--folder", str(folder)]
-    command += ["-k", str(n_wanted), "--workers", str(n_workers)]
+    command += ["-k", str(n_wanted), "--workers", *map(str, n_workers)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"{' '.join(command)} failed:\n{done.stderr[-3000:]}")
@@ -156,45 +162,44 @@ def in_own_process(kind: str, folder: Path, n_wanted: int, n_workers: int) -> di
     return found
 
 
-def n_tasks(n_parts: int) -> int:
-    """Tasks of a step: one for each part, and those that add up, eight at a time."""
-    tasks, left = n_parts, n_parts
-    while left > 1:
+def costs(n_rows: int, n_columns: int, n_wanted: int, n_parts: int, n_tasks: int, n_cores: int) -> list[float]:
+    """What a search costs on a cluster, in the units of the model.
+
+    Cells that a core counts; steps; tasks of all steps, those that add up eight results included; parts that a core
+    counts; bytes that arrive one after the other on the longest way to the caller.
+    """
+    n_tasks = min(n_tasks, n_parts)
+    n_cores, n_joins, n_arriving, left = min(n_cores, n_tasks), 0, 0, n_tasks
+    while left > 8:
         left = -(-left // 8)
-        tasks += left
-    return tasks + 1
+        n_joins, n_arriving = n_joins + left, n_arriving + 8
+    per_step = [1, n_tasks + n_joins, n_parts / n_cores, (n_arriving + left) * n_columns * TABLE]
+    return [cells_of(n_rows, n_columns, n_wanted) / n_cores, *(n_wanted * cost for cost in per_step)]
 
 
-def costs(n_rows: int, n_columns: int, n_wanted: int, n_parts: int, n_cores: int) -> list[float]:
-    """What a search costs on a cluster, in the units of the model: cells for each core, tasks, bytes that travel."""
-    n_rounds = n_wanted + 3  # relevance, entropies of all columns and of the target, and the steps
-    cells = cells_of(n_rows, n_columns, n_wanted) / min(n_cores, n_parts)
-    return [cells, n_rounds * n_tasks(n_parts), n_rounds * n_parts * n_columns * TABLE / min(n_cores, n_parts)]
-
-
-def report(runs: list[tuple[str, list[float], float]]) -> None:
+def report(runs: list[tuple[str, Any, float]]) -> None:
     """Fit the model to what was measured on a cluster, and print prediction beside measurement."""
     units, seconds = np.array([cost for _, cost, _ in runs]), np.array([took for *_, took in runs])
     # Relative errors count, or the largest run would decide alone.
     found, _ = nnls(units / seconds[:, None], np.ones(len(seconds)))
     print("\na model of the search on a cluster: ", end="")
-    print(
-        f"{found[0] * 1e9:.2f} ns per cell and core, {found[1] * 1e3:.2f} ms per task, {found[2] * 1e9:.2f} ns per byte"
-    )
-    print(f"{'case':<48}{'measured':>12}{'predicted':>12}")
+    print(", ".join(f"{price * unit:.3g} {words}" for price, (words, unit) in zip(found, PRICES, strict=True)))
+    print(f"{'case':<52}{'measured':>12}{'predicted':>12}")
     for case, cost, took in runs:
-        print(f"{case:<48}{took:>10.2f} s{float(cost @ found):>10.2f} s")
-    for case, *size in BEYOND if len(runs) > 3 else []:  # Three prices are not known from fewer runs.
-        cost = np.array(costs(*size))
-        dearest = ("counting", "the scheduler", "tables that travel")[int(np.argmax(cost * found))]
-        total = float(cost @ found)
-        print(f"{case:<48}{'-':>12}{total:>10.1f} s, {total / size[2]:.2f} s for a feature; most of it {dearest}")
+        print(f"{case:<52}{took:>10.2f} s{float(cost @ found):>10.2f} s")
+    for case, *size in BEYOND if len(runs) > len(PRICES) else []:  # Or the prices are not known.
+        cost = np.array(costs(*size, size[-1])) * found
+        total, dearest = float(cost.sum()), int(np.argmax(cost))
+        words = f"{total / size[2]:.2f} s for a feature; {cost[dearest] / total:.0%} of it {CAUSES[dearest]}"
+        print(f"{case:<52}{'-':>12}{total:>10.1f} s, {words}")
     for words, nanoseconds in ANCHORS.items():
         print(f"{words}: {nanoseconds:.1f} ns per cell and core")
 
 
-def measure(size: str, folder: Path, n_wanted: int, workers: list[int], part: int | None, memory: bool) -> list[Any]:
-    """Run one size every way, and print it; returns what the model is fitted to."""
+def measure(
+    size: str, folder: Path, n_wanted: int, ways: list[tuple[str, int, int]], part: int | None = None
+) -> list[Any]:
+    """Run one size some ways (which, processes, threads of each), and print it; returns what the model is fitted to."""
     n_rows, n_columns = map(int, size.split("x"))
     part = part or VALUES_OF_FILE // n_columns
     n_wanted = min(n_wanted, n_columns)
@@ -202,25 +207,28 @@ def measure(size: str, folder: Path, n_wanted: int, workers: list[int], part: in
     write(data, n_rows, n_columns, part)
     cells, runs, orders = cells_of(n_rows, n_columns, n_wanted), [], []
     print(f"\n{n_rows:,} x {n_columns}, jmi, k = {n_wanted}, files of {part:,} rows", flush=True)
-    print(f"{'way':<22}{'look':>9}{'code':>9}{'search':>10}{'ns/cell/core':>14}{'of processor':>14}   peak MiB of each")
-    kinds = [("streamed", 1), *(("dask", n) for n in workers)]
-    kinds += [("memory", 1), ("memory", 2)] if memory else []
+    print(f"{'way':<26}{'look':>9}{'code':>9}{'search':>9}{'total':>9}", end="")
+    print(f"{'ns/cell/core':>14}{'of processor':>14}   peak MiB of each")
     seconds = {}
-    for kind, n in kinds:
-        found = in_own_process(kind, data, n_wanted, n)
+    for way in ways:
+        kind, n_processes, n_threads = way
+        found = in_own_process(kind, data, n_wanted, n_processes, n_threads)
         orders.append(found["order"])
-        seconds[kind, n] = found["search"]
-        words = {"dask": f"dask, {n} processes", "streamed": f"streamed, {n} thread"}.get(kind, f"memory, {n} threads")
-        times = "".join(f"{found[name]:>7.2f} s" for name in ("look", "code"))
-        per_cell = "".join(f"{took / cells * 1e9:>14.3f}" for took in (found["search"] * n, found["processor"]))
-        peaks = ", ".join(map(str, found["peak"]))
-        print(f"{words:<22}{times}{found['search']:>8.2f} s{per_cell}   {peaks}", flush=True)
+        seconds[way] = found["search"]
+        n_cores = min(n_processes * n_threads, os.cpu_count() or 1)
+        times = [*(found[name] for name in ("look", "code", "search"))]
+        shown = "".join(f"{took:>7.2f} s" for took in [*times, sum(times)])
+        per_cell = "".join(f"{took / cells * 1e9:>14.3f}" for took in (found["search"] * n_cores, found["processor"]))
+        words = f"{kind}, {n_processes} x {n_threads} threads"
+        print(f"{words:<26}{shown}{per_cell}   {', '.join(map(str, found['peak']))}", flush=True)
         if kind == "dask":
-            cost = costs(n_rows, n_columns, n_wanted, found["n_parts"], n)
-            runs.append((f"{size}, {found['n_parts']} parts, {n} processes", np.array(cost), found["search"]))
+            cost = costs(n_rows, n_columns, n_wanted, found["n_parts"], n_processes * n_threads, n_cores)
+            case = f"{size}, {found['n_parts']} parts, {n_processes} x {n_threads} threads"
+            runs.append((case, np.array(cost), found["search"]))
     print("the same features in the same order" if all(one == orders[0] for one in orders) else "THE ORDERS DIFFER")
-    if ("memory", 2) in seconds and ("dask", 2) in seconds:
-        print(f"2 processes reach {seconds['memory', 2] / seconds['dask', 2]:.0%} of the speed of 2 threads in memory")
+    if MEMORY[1] in seconds and ("dask", 2, 1) in seconds:
+        share = seconds[MEMORY[1]] / seconds["dask", 2, 1]
+        print(f"2 processes reach {share:.0%} of the speed of 2 threads in memory")
     return runs
 
 
@@ -235,21 +243,20 @@ def main(quick: bool = False, arguments: list[str] | None = None) -> None:
     parser.add_argument("--only", choices=RUNS, help=argparse.SUPPRESS)
     given = parser.parse_args(arguments if arguments is not None else [])
     if given.only:
-        print(json.dumps(RUNS[given.only](given.folder, given.k, given.workers[0])))
+        print(json.dumps(RUNS[given.only](given.folder, given.k, *given.workers)))
         return
     if quick:
         given.sizes, given.workers, given.k, given.part = ["4000x12"], [1], 4, 1000
+    processes = [("dask", n, 1) for n in given.workers]
+    ways = [("streamed", 1, 1), *processes, *(MEMORY if given.memory else [])]
     with tempfile.TemporaryDirectory() as temporary:
-        folder = given.folder or Path(temporary)
-        runs = [
-            run
-            for size in given.sizes
-            for run in measure(size, folder, given.k, given.workers, given.part, given.memory)
-        ]
+        folder, runs = given.folder or Path(temporary), []
+        for size in given.sizes:
+            runs += measure(size, folder, given.k, ways, given.part)
         if not quick:
-            # Where nothing but tasks counts, and where nothing but tables that travel does.
-            runs += measure("6400x20", folder, given.k, given.workers[:1], 200, False)
-            runs += measure("2000x2000", folder, given.k, given.workers[:1], 250, False)
+            # Where nothing but steps, parts and tasks counts, and where nothing but tables that travel does.
+            runs += measure("6400x20", folder, given.k, [*processes, ("dask", 1, 32)], 100)
+            runs += measure("2000x2000", folder, given.k, processes, 250)
     report(runs)
 
 

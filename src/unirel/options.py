@@ -234,8 +234,8 @@ class EstimationOptions(WorkOptions, total=False):
         Option(
             None,
             "path, optional",
-            "Folder for the codes of a dataset that is read in parts; they are deleted in the end. That of temporary "
-            "files if it is not given.",
+            "Folder for the codes of a table in parts, on every worker if it is on a cluster; they are deleted in the "
+            "end. That of temporary files if it is not given.",
             flags=("--scratch",),
         ),
     ]

@@ -13,7 +13,11 @@ import pytest
 
 from unirel import BURSelector, selection_path
 from unirel.criteria.jmi import JMI
+from unirel.information.part_codes import weights_of
+from unirel.parts.cluster import KeptByDask
+from unirel.parts.table import Coded
 
+dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 pytest.importorskip("datasketches")
 dd = pytest.importorskip("dask.dataframe")
@@ -63,6 +67,18 @@ def test_plain_and_boosted_on_workers(client):
     for ours, theirs in zip(found, expected, strict=True):
         np.testing.assert_array_equal(ours.order, theirs.order)
         np.testing.assert_array_equal(ours.scores, theirs.scores)
+
+
+def test_a_step_is_one_task_for_each_thread_of_a_worker(client):
+    parts = [dask.delayed(Coded.empty)(np.array([2]), n_rows, False, None) for n_rows in range(7)]
+    kept = KeptByDask(list(dask.persist(*parts)))
+    distributed.wait(kept._futures)
+    groups = kept._find_groups()
+    assert len({tuple(workers) for workers, _ in groups}) == len(groups) <= len(client.nthreads())
+    assert sum(len(own) for _, own in groups) == 7
+    assert kept._find_groups() is groups
+    assert [len(own) for own in kept.bring(weights_of)] == list(range(7))
+    assert kept.ask(weights_of, np.concatenate).sum() == sum(range(7))
 
 
 class Deadly(JMI, name="deadly"):

@@ -34,7 +34,7 @@ def open_parts(table: PartedTable, cuts: Cuts, options: EstimationOptions) -> tu
     total = float(table.n_samples) if about is None else float(kept.ask(weight_of, sum))
     if kept.local is None:
         return PartCodes(plan.n_levels, kept, table.n_samples), total
-    return DiskCodes(kept, options["n_jobs"]), total
+    return DiskCodes(kept.local, options["n_jobs"]), total
 
 
 def weight_of(part: Coded) -> float:
@@ -45,12 +45,10 @@ def weight_of(part: Coded) -> float:
 class DiskCodes(CodeMatrix):
     """A code matrix on disk: like one in memory, but what has been counted goes out of memory again."""
 
-    def __init__(self, kept: Kept, n_jobs: int | None) -> None:
-        if kept.local is None:
-            raise ValueError("these codes are elsewhere")
-        self._hold(*kept.local, n_jobs)
+    def __init__(self, coded: Coded, n_jobs: int | None) -> None:
+        self._hold(coded.n_levels, coded.matrices, coded.weights, n_jobs)
         self._ready[:] = True
-        self._kept = kept
+        self._files = coded.files
 
     def columns_at_once(self, n_candidates: int) -> int:
         """How many of some candidates are counted together: a quarter of a gigabyte of codes at most."""
@@ -59,7 +57,7 @@ class DiskCodes(CodeMatrix):
     def tables(self, candidates: Columns, rest: Rest) -> tuple[Counts, Columns]:
         """Tables of some candidates against the rest, one after the other, and where each of them begins."""
         found = super().tables(candidates, rest)
-        self._kept.release()
+        self._files.release()
         return found
 
     def _by_bits(self, candidates: Columns, rest: Rest) -> NDArray[np.bool_]:
@@ -95,8 +93,7 @@ class PartCodes:
 
     def codes(self, column: int) -> Codes:
         """Codes of one column, of all rows: a byte for each of them comes here."""
-        found: Codes = self._kept.ask(partial(codes_of, column=column), _join)
-        return found
+        return _join(self._kept.bring(partial(codes_of, column=column)))
 
     def tables(self, candidates: Columns, rest: Rest) -> tuple[Counts, Columns]:
         """Tables of some candidates against the rest, one after the other, and where each of them begins."""
@@ -128,7 +125,7 @@ class PartCodes:
 
     def row_weights(self) -> Values | None:
         """Weight of every row, None if all count alike; they come here."""
-        weights = self._kept.ask(weights_of, _join)
+        weights = _join(self._kept.bring(weights_of))
         return None if weights.dtype == np.bool_ else weights
 
     def _narrow(self, tables: Counts) -> Counts:
@@ -143,7 +140,7 @@ class PartCodes:
 
 def codes_of(part: Coded, *, column: int) -> Codes:
     """Codes of a column of a part."""
-    return CodeMatrix.of_codes(*part).codes(column)
+    return _matrix(part).codes(column)
 
 
 def weights_of(part: Coded) -> NDArray[Any]:
@@ -153,7 +150,7 @@ def weights_of(part: Coded) -> NDArray[Any]:
 
 def count_part(part: Coded, *, candidates: Columns, columns: tuple[int, ...]) -> Counts:
     """Tables of candidates against some columns, in one part."""
-    matrix = CodeMatrix.of_codes(*part)
+    matrix = _matrix(part)
     joint = _joint(matrix, columns)
     rest = Rest(joint, joint.n_levels, 1)
     return matrix.tables_of_part(candidates, rest, (0, matrix.n_samples))[0]
@@ -161,7 +158,7 @@ def count_part(part: Coded, *, candidates: Columns, columns: tuple[int, ...]) ->
 
 def count_levels_of_part(part: Coded, *, columns: tuple[int, ...]) -> Counts:
     """How many rows of a part, or which weight, each joint level of some columns has."""
-    joint = _joint(CodeMatrix.of_codes(*part), columns)
+    joint = _joint(_matrix(part), columns)
     counts = np.bincount(joint.codes, part.weights, joint.n_levels)
     return counts if part.weights is None else counts.astype(np.float64)  # of no rows it would be whole numbers
 
@@ -172,6 +169,10 @@ def add_tables(tables: list[Counts]) -> Counts:
     for table in tables[1:]:
         total += table
     return total
+
+
+def _matrix(part: Coded) -> CodeMatrix:
+    return CodeMatrix.of_codes(part.n_levels, part.matrices, part.weights)
 
 
 def _joint(matrix: CodeMatrix, columns: tuple[int, ...]) -> Joint:

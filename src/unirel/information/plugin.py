@@ -136,10 +136,10 @@ class Plugin(Information):
     def ceilings(self, columns: Block) -> Values:
         """Plug-in entropies of columns, without correction."""
         columns = np.asarray(columns, np.intp)
-        unknown = columns[np.isnan(self._ceilings[columns])]
-        if len(unknown):
-            sums, _ = self._sums(unknown, Rest(self._block([]), 1, 1))
-            self._ceilings[unknown] = self._entropies(sums[:, 0], None)
+        # Those of candidates are known by now, from the tables that were counted for what is to be bounded.
+        for column in columns[np.isnan(self._ceilings[columns])].tolist():
+            sums, _ = self._sum_n_log_n(self._codes.counts(self._block([column])))
+            self._ceilings[column] = self._entropies(np.array([sums]), None)[0]
         return self._ceilings[columns]
 
     def _make_bins(self) -> "Bins | None":
@@ -173,6 +173,7 @@ class Plugin(Information):
         if not direct.all():
             few, (sums, used) = (sums, used), self._sums_in_groups(candidates, ~direct, fixed, other)
             sums[direct], used[direct] = few
+        self._ceilings[candidates] = self._entropies(sums[:, 0], None)
         return Margins(*self._entropies(sums, used).T, *(self._entropy(joint) for joint in (fixed, other, both)))
 
     def _sums(self, candidates: Columns, rest: Rest) -> tuple[Values, NDArray[np.int64]]:

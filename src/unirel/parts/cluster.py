@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
+from time import monotonic
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 
-from unirel.coding import empty_matrices, find_places
-from unirel.parts.plan import Plan, encode_part
+from unirel.parts.plan import Plan
 from unirel.parts.scan import Part
 from unirel.parts.table import Coded, Found, Kept, Parts, Values
 
@@ -97,19 +98,79 @@ class DaskParts(Parts):
         """Code all partitions; each stays on the worker that codes it."""
         import dask
 
-        everywhere = dask.delayed(partial(code_part, plan=plan, grid=grid), pure=False, traverse=False)
+        everywhere = dask.delayed(partial(code_part, plan=plan, grid=grid, scratch=scratch), pure=False, traverse=False)
         return KeptByDask(list(dask.persist(*(everywhere(part) for part in self._parts))))
 
 
 class KeptByDask(Kept):
-    """Coded partitions in the memory of workers; one that is lost with its worker is coded again by Dask."""
+    """Coded partitions on workers; one that is lost with its worker is coded again by Dask."""
 
     def __init__(self, parts: list[Any]) -> None:
+        from distributed import futures_of
+
         self._parts = parts
+        self._futures = [future for part in parts for future in futures_of(part)]  # none without a cluster
+        self._groups: list[tuple[list[str], list[Any]]] = []
+        self._looked = 0.0
 
     def ask(self, function: Callable[[Coded], Any], add: Callable[[list[Any]], Any]) -> Any:
-        """What a function finds in every partition, added up on the cluster."""
-        return _add_up(function, add, self._parts).compute()
+        """What a function finds in every partition, added up on the cluster.
+
+        A task for each thread of a worker, however many partitions it has: tasks cost more than small tables do.
+        """
+        if not self._futures:
+            return super().ask(function, add)
+        import dask
+
+        client, groups = self._futures[0].client, self._find_groups()
+        keys = [f"ask-parts-{uuid4()}" for _ in groups]
+        places = {key: workers for key, (workers, _) in zip(keys, groups, strict=True)}
+        # Elsewhere only if that worker is gone.
+        with dask.annotate(workers=places.get, allow_other_workers=True):
+            found = client.map(partial(ask_parts, function=function, add=add), [own for _, own in groups], key=keys)
+        while len(found) > _WIDTH:
+            found = client.map(add, [found[at : at + _WIDTH] for at in range(0, len(found), _WIDTH)], pure=False)
+        return add(client.gather(found))
+
+    def bring(self, function: Callable[[Coded], Any]) -> list[Any]:
+        """What a function finds in every partition, in their order."""
+        import dask
+
+        ask = dask.delayed(partial(ask_part, function=function), pure=False, traverse=False)
+        return list(dask.compute(*map(ask, self._parts)))
+
+    def close(self) -> None:
+        """Let the workers forget the codes."""
+        self._parts, self._futures, self._groups = [], [], []
+
+    def _find_groups(self) -> list[tuple[list[str], list[Any]]]:
+        """Partitions in a group for each thread of the worker that has them, and that worker; alone if none has.
+
+        It is looked up again after a second only: the question takes as long as a short step.
+        """
+        if self._groups and all(workers for workers, _ in self._groups) and monotonic() < self._looked + 1.0:
+            return self._groups
+        client, held = self._futures[0].client, {}
+        places, n_threads = client.who_has(self._futures), client.nthreads()
+        for future in self._futures:
+            held.setdefault(tuple(places[future.key])[:1], []).append(future)
+        self._groups, self._looked = [], monotonic()
+        for workers, own in held.items():
+            size = min(n_threads.get(workers[0], len(own)) if workers else len(own), len(own))
+            self._groups += [(list(workers), own[at::size]) for at in range(size)]
+        return self._groups
+
+
+def ask_parts(parts: list[Coded], *, function: Callable[[Coded], Any], add: Callable[[list[Any]], Any]) -> Any:
+    """What a function finds in some partitions, added up."""
+    return add([ask_part(part, function=function) for part in parts])
+
+
+def ask_part(part: Coded, *, function: Callable[[Coded], Any]) -> Any:
+    """What a function finds in a partition, whose codes leave memory then."""
+    found = function(part)
+    part.files.release()
+    return found
 
 
 def _add_up(function: Callable[..., Any], add: Callable[[list[Any]], Any], parts: list[Any]) -> Any:
@@ -159,7 +220,8 @@ def read_group(path: str, group: int | None, names: tuple[str, ...], weights: st
     columns = [*names, *([] if weights is None else [weights])]
     try:
         table = feather.read_table(path) if group is None else pq.ParquetFile(path).read_row_group(group)
-        absent = [name for name in columns if name not in table.column_names]
+        known = set(table.column_names)
+        absent = [name for name in columns if name not in known]
         if absent:
             raise ValueError(f"the schema changes: {label} has no column {absent[0]!r}; give all files the same")
     except (pa.ArrowException, OSError) as error:
@@ -168,14 +230,8 @@ def read_group(path: str, group: int | None, names: tuple[str, ...], weights: st
     return Part(table.select(list(names[:-1])), table.column(names[-1]), own, label)
 
 
-def code_part(part: Part, *, plan: Plan, grid: Callable[[Values], Values]) -> Coded:
-    """The codes of a part, in matrices as those in memory are."""
-    n_rows = len(part.y)
-    matrices = empty_matrices(plan.n_levels, n_rows, np.zeros)
-    widths, places = find_places(plan.n_levels)
-    for positions, codes in encode_part(part, plan) if n_rows else []:
-        for width, matrix in enumerate(matrices):
-            mine = widths[positions] == width
-            matrix[places[positions[mine]]] = codes[mine]
-    weights = None if part.weights is None else grid(np.asarray(part.weights, np.float64))
-    return Coded(plan.n_levels, matrices, weights)
+def code_part(part: Part, *, plan: Plan, grid: Callable[[Values], Values], scratch: Any) -> Coded:
+    """The codes of a part, on the disk of its worker."""
+    coded = Coded.empty(plan.n_levels, len(part.y), part.weights is not None, scratch)
+    coded.write(0, part, plan, grid)
+    return coded

@@ -6,12 +6,9 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from unirel.coding import empty_matrices, find_places
-from unirel.parts.plan import Plan, encode_part
+from unirel.parts.plan import Plan
 from unirel.parts.scan import Part
-from unirel.parts.scratch import Scratch
 from unirel.parts.table import Coded, Found, Kept, Parts, Values
 from unirel.reading import find_column
 
@@ -63,32 +60,16 @@ class FileParts(Parts):
             raise ValueError("X has 0 sample(s): the dataset has no rows; name other files")
         return total
 
-    def keep(self, plan: Plan, n_rows: Sequence[int], grid: Callable[[Values], Values], scratch: Any) -> _KeptOnDisk:
+    def keep(self, plan: Plan, n_rows: Sequence[int], grid: Callable[[Values], Values], scratch: Any) -> KeptOnDisk:
         """Write the codes of all rows to a scratch file."""
-        files = Scratch(scratch)
+        coded = Coded.empty(plan.n_levels, sum(n_rows), self.weighted, scratch)
         try:
-            return self._write(plan, n_rows, grid, files)
+            for part, start in zip(self._read(), np.cumsum([0, *n_rows[:-1]]).tolist(), strict=True):
+                coded.write(start, part, plan, grid)
         except BaseException:  # Ctrl-C too
-            files.close()
+            coded.files.close()
             raise
-
-    def _write(
-        self, plan: Plan, n_rows: Sequence[int], grid: Callable[[Values], Values], files: Scratch
-    ) -> _KeptOnDisk:
-        matrices = empty_matrices(plan.n_levels, sum(n_rows), files.empty)
-        weights = files.empty((sum(n_rows),), np.float64) if self.weighted else None
-        widths, places = find_places(plan.n_levels)
-        start = 0
-        for part, size in zip(self._read(), n_rows, strict=True):
-            for positions, codes in encode_part(part, plan):
-                for width, matrix in enumerate(matrices):
-                    mine = widths[positions] == width
-                    matrix[places[positions[mine]], start : start + size] = codes[mine]
-            if weights is not None:
-                weights[start : start + size] = grid(np.asarray(part.weights, np.float64))
-            start += size
-            files.release()
-        return _KeptOnDisk(files, plan.n_levels, matrices, weights)
+        return KeptOnDisk(coded)
 
     def _read(self) -> Iterator[Part]:
         """All rows, some at a time."""
@@ -113,11 +94,11 @@ class FileParts(Parts):
                 raise OSError(f"{label} cannot be read: {' '.join(str(error).split())[:160]}") from None
 
     def _check_schema(self, fragment: Any, label: str) -> None:
-        found, expected = fragment.physical_schema, self._dataset.schema
-        for field in expected:
-            if field.name not in found.names:
+        found = {field.name: field.type for field in fragment.physical_schema}
+        for field in self._dataset.schema:
+            if field.name not in found:
                 raise ValueError(f"the schema changes: {label} has no column {field.name!r}; give all files the same")
-            own = found.field(field.name).type
+            own = found[field.name]
             if own != field.type:
                 words = f"is {own} instead of {field.type}"
                 raise ValueError(f"the schema changes: column {field.name!r} of {label} {words}; give it one type")
@@ -133,19 +114,18 @@ class FileParts(Parts):
         return Part(table.select(self._features), column(self._y), weights, label)
 
 
-class _KeptOnDisk(Kept):
+class KeptOnDisk(Kept):
     """Codes of all rows in a scratch file."""
 
-    def __init__(
-        self, files: Scratch, n_levels: NDArray[np.int64], matrices: list[NDArray[Any]], weights: Values | None
-    ) -> None:
-        self.files = files
-        self.local = Coded(n_levels, matrices, weights)
+    local: Coded
 
-    def release(self) -> None:
-        """Take codes out of memory; they are read again when they are needed."""
-        self.files.release()
+    def __init__(self, coded: Coded) -> None:
+        self.local = coded
+
+    def bring(self, function: Callable[[Coded], Any]) -> list[Any]:
+        """What a function finds in all rows."""
+        return [function(self.local)]
 
     def close(self) -> None:
         """Delete the file."""
-        self.files.close()
+        self.local.files.close()

@@ -23,6 +23,7 @@ class Scratch:
     """
 
     def __init__(self, folder: str | os.PathLike[str] | None = None) -> None:
+        self.folder = folder
         self._folder = Path(tempfile.gettempdir() if folder is None else folder)
         if not self._folder.is_dir():
             raise ValueError(f"scratch={str(folder)!r} is no folder; make it first")

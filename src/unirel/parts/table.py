@@ -4,16 +4,26 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel.coding import Columns, Facts
+from unirel.coding import Columns, Facts, empty_matrices, find_places
 from unirel.options import ReadingOptions
-from unirel.parts.plan import Plan, find_facts, sketched_edges, sorted_levels, target_codes, values_of_part
+from unirel.parts.plan import (
+    Plan,
+    encode_part,
+    find_facts,
+    sketched_edges,
+    sorted_levels,
+    target_codes,
+    values_of_part,
+)
 from unirel.parts.scan import Part, Scan, Seen, Wanted, merge, scan_part
+from unirel.parts.scratch import Scratch
 from unirel.reading import DISCRETE, KINDS, UNKNOWN, Positions, Source, kinds_given, take_rows
 from unirel.table import Table, check_inputs
 from unirel.weights import are_whole, repeat_rows, unit_of_weights
@@ -22,26 +32,78 @@ Values = NDArray[np.float64]
 Found = TypeVar("Found")
 
 
-class Coded(NamedTuple):
-    """Coded rows: levels of every column, matrices of codes as `empty_matrices` makes them, and weights."""
+@dataclass(frozen=True)
+class Coded:
+    """Coded rows, in files that are mapped to memory: what was read leaves it again, and workers have room for more.
+
+    A copy for another process goes to files there.
+
+    Attributes
+    ----------
+    n_levels : ndarray of int64
+        Levels of every column.
+    matrices : list of ndarray
+        Codes, as `empty_matrices` makes room for them.
+    weights : ndarray or None
+        Weight of every row.
+    files : Scratch
+        Where all of it is.
+    """
 
     n_levels: NDArray[np.int64]
     matrices: list[NDArray[Any]]
     weights: Values | None
+    files: Scratch
+
+    @classmethod
+    def empty(cls, n_levels: NDArray[np.int64], n_rows: int, weighted: bool, folder: Any) -> Coded:
+        """Room for some rows."""
+        files = Scratch(folder)
+        weights = files.empty((n_rows,), np.float64) if weighted else None
+        return cls(n_levels, empty_matrices(n_levels, n_rows, files.empty), weights, files)
+
+    def write(self, start: int, part: Part, plan: Plan, grid: Callable[[Values], Values]) -> None:
+        """Code the rows of a part; the first of them is row `start` here."""
+        rows = slice(start, start + len(part.y))
+        widths, places = find_places(plan.n_levels)
+        for positions, codes in encode_part(part, plan) if len(part.y) else []:
+            for width, matrix in enumerate(self.matrices):
+                mine = widths[positions] == width
+                matrix[places[positions[mine]], rows] = codes[mine]
+        if self.weights is not None:
+            self.weights[rows] = grid(np.asarray(part.weights, np.float64))
+        self.files.release()
+
+    def __reduce__(self) -> Any:
+        return _copy_coded, (self.n_levels, self.matrices, self.weights, self.files.folder)
 
 
-class Kept:
+def _copy_coded(
+    n_levels: NDArray[np.int64], matrices: list[NDArray[Any]], weights: Values | None, folder: Any
+) -> Coded:
+    copy = Coded.empty(n_levels, matrices[0].shape[1], weights is not None, folder)
+    for matrix, own in zip(copy.matrices, matrices, strict=True):
+        matrix[:] = own
+    if copy.weights is not None:
+        copy.weights[:] = weights
+    copy.files.release()
+    return copy
+
+
+class Kept(ABC):
     """Coded parts that stay where they are."""
 
     local: Coded | None = None  # all rows, where this process can reach them
 
+    @abstractmethod
+    def bring(self, function: Callable[[Coded], Any]) -> list[Any]:
+        """What a function finds in every part, in their order."""
+
     def ask(self, function: Callable[[Coded], Any], add: Callable[[list[Any]], Any]) -> Any:
-        """What a function finds in every part, added up."""
-        return add([function(self.local)]) if self.local is not None else None
+        """What a function finds in every part, added up in any order."""
+        return add(self.bring(function))
 
-    def release(self) -> None:
-        """Give back memory that can be read again."""
-
+    @abstractmethod
     def close(self) -> None:
         """Give back everything."""
 
