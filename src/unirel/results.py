@@ -34,7 +34,7 @@ class Cause(StrEnum):
     UNKNOWN = "unknown"  # not all scores were looked at
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Selection:
     """Features in the order in which a criterion selected them.
 
@@ -174,9 +174,16 @@ class Selection:
         if self.unique_relevance is not None:
             headers.append("unique relevance")
             columns.append(bars(unique, strong=False))
+        return to_html(self._caption, headers, list(zip(*columns, strict=True)))
+
+    def __repr__(self) -> str:
+        more = ", ..." * (len(self) > _MOST_NAMES)
+        return f"Selection({self._caption}: {', '.join(map(repr, self.selected_names[:_MOST_NAMES]))}{more})"
+
+    @property
+    def _caption(self) -> str:
         mark = "" if self.complete else f" (incomplete: {self.reason})"
-        caption = f"{len(self)} of {len(self.names):,} features by {self.criterion}, beta {self.beta:g}{mark}"
-        return to_html(caption, headers, list(zip(*columns, strict=True)))
+        return f"{len(self)} of {len(self.names):,} features by {self.criterion}, beta {self.beta:g}{mark}"
 
     def _columns(self) -> list[list[Any]]:
         unique = np.full(len(self.names), np.nan) if self.unique_relevance is None else self.unique_relevance
@@ -195,6 +202,8 @@ def _plotting(name: str) -> Any:
     return getattr(import_module("unirel.plotting"), name)
 
 
+# Names that the text of a selection has; all are in `selected_names`.
+_MOST_NAMES = 10
 _ROW = ("step", "feature", "name", "score", "relevance", "unique_relevance")
 
 
@@ -540,8 +549,8 @@ class Analysis:
         """Positions of the two features that share most."""
         if len(self.shared) < 2:
             return None
-        upper = np.triu(self.shared, 1)
-        first, second = np.unravel_index(int(np.argmax(upper)), upper.shape)
+        pairs = np.triu(np.ones(self.shared.shape, bool), 1)
+        first, second = np.unravel_index(int(np.argmax(np.where(pairs, self.shared, -1.0))), pairs.shape)
         return int(first), int(second)
 
     def to_dict(self) -> dict[str, Any]:

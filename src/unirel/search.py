@@ -396,9 +396,9 @@ def _n_features(table: Table, wanted: Any) -> tuple[int, bool]:
     if isinstance(wanted, str) and wanted in ("auto", "all"):
         return n_features, wanted == "auto"
     if isinstance(wanted, Integral) and not isinstance(wanted, bool) and int(wanted) >= 1:
-        if int(wanted) > table.n_features and wanted != DEFAULT_N_FEATURES:
+        if int(wanted) > n_features and wanted != DEFAULT_N_FEATURES:
             # Only to name a number is no reason to end with an error, nor to say nothing.
-            message = f"n_features_to_select={wanted}, but there are {table.n_features} features: all are selected"
+            message = f"n_features_to_select={wanted}, but there are {n_features} features: all are selected"
             warnings.warn(message, UnirelWarning, stacklevel=4)
         return min(int(wanted), n_features), False
     if isinstance(wanted, Real) and not isinstance(wanted, Integral) and 0 < float(wanted) <= 1:
