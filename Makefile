@@ -11,7 +11,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 SOURCES := src tests benchmarks examples docs
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow check faults fuzz oldest versions one-version bench quality docs format clean-kernels clean distclean
+.PHONY: help demo test test-slow check faults fuzz oldest versions one-version bench quality newcomer docs format clean-kernels clean distclean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -77,6 +77,9 @@ bench: $(STAMPS)/package  ## time the library beside its peers and print a table
 
 quality: $(STAMPS)/quality  ## compare the accuracy that selectors lead to; hours, resumable, set UNIREL_DATA for the paper's datasets
 	@$(BIN)/python -m benchmarks.quality $(QUALITY_ARGS)
+
+newcomer:  ## from a clone of the last commit to the first page in a browser, timed
+	@$(PYTHON) tests/newcomer.py
 
 docs: $(STAMPS)/docs  ## build the documentation into docs/_build/html; a warning is an error
 	@MPLBACKEND=agg MPLCONFIGDIR=$(CURDIR)/docs/_build/matplotlib \

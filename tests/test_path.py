@@ -440,6 +440,16 @@ def test_many_columns_and_few_rows_are_cut_unless_more_are_wanted(rng):
     assert set(selection_path(X, y, n_features_to_select="auto", **options).order("mim", 0)) <= set(relevant[:300])
 
 
+def test_of_many_thousand_columns_the_most_relevant_are_searched(rng, monkeypatch):
+    monkeypatch.setattr("unirel.search._MOST", 7)
+    X = rng.normal(size=(50, 30))
+    y = np.arange(50) % 2
+    options = {"criteria": "jmi", "betas": 0, "estimator": "binned", "n_features_to_select": 7}
+    relevant = np.argsort(-unirel.relevance(X, y, estimator="binned"), kind="stable")
+    assert set(selection_path(X, y, **options).order("jmi", 0)) == set(relevant[:7])
+    assert set(selection_path(X, y, max_candidates=None, **options).order("jmi", 0)) != set(relevant[:7])
+
+
 @pytest.mark.parametrize("max_candidates", [0, 2.5, "all"])
 def test_wrong_numbers_of_candidates_are_named(data, max_candidates):
     with pytest.raises(ValueError, match="max_candidates="):

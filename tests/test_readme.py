@@ -1,15 +1,42 @@
-"""The README's Python examples run."""
+"""The README's examples run, and its first command is there."""
 
 import re
 from pathlib import Path
 
-README = Path(__file__).parents[1] / "README.md"
+import pytest
+from newcomer import first_command
+from test_docs import Block, commands, run_command, write_measurements
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def test_python_examples_run():
-    blocks = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.S)
+    blocks = re.findall(r"```python\n(.*?)```", README, re.S)
     assert len(blocks) >= 2
     namespace = {}
     for block in blocks:
         exec(block, namespace)
     assert len(namespace["selector"].get_feature_names_out()) == 10
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("default")
+def test_commands_run(tmp_path, monkeypatch, capsys):
+    for library in ("pandas", "typer", "pyarrow", "vl_convert"):
+        pytest.importorskip(library)
+    monkeypatch.chdir(tmp_path)
+    write_measurements()
+    found = [
+        words for code in re.findall(r"```bash\n(.*?)```", README, re.S) for words in commands(Block("", "", code, 0))
+    ]
+    assert len(found) >= 7
+    for words in found:
+        run_command(words)
+    assert {"page.html", "small.parquet"} <= {path.name for path in tmp_path.iterdir()}
+
+
+def test_the_first_command_is_a_target():
+    make, target = first_command(README)
+    assert make == "make"
+    assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M)

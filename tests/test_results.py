@@ -212,3 +212,9 @@ def test_why_it_ended(ending, complete, reason):
     unboosted = make_selection(ending=ending, settings={"max_seconds": 5}, unique_relevance=None)
     assert unboosted.reason.startswith(reason)
     assert unboosted.reason.endswith("this is the order without boost")
+
+
+def test_a_selection_is_a_line():
+    assert repr(make_selection()) == "Selection(2 of 3 features by jmi, beta 0.1: 'c', 'a')"
+    many = make_selection(order=np.arange(11), names=tuple("abcdefghijk"))
+    assert repr(many).endswith("'i', 'j', ...)")

@@ -157,6 +157,13 @@ def test_more_features_than_there_are_means_all_with_a_word(cancer, wanted):
         assert BURSelector(n_features_to_select=wanted).fit(X[:, :4], y).support_.all()
 
 
+def test_ignored_features_are_not_counted_as_features_there_are(cancer):
+    X, y = cancer
+    with pytest.warns(UnirelWarning, match="n_features_to_select=4, but there are 3 features: all are selected"):
+        selector = BURSelector(n_features_to_select=4, kinds={0: "ignored"}).fit(X[:, :4], y)
+    assert selector.support_.tolist() == [False, True, True, True]
+
+
 def test_all_features_in_order(cancer):
     X, y = cancer
     assert sorted(BURSelector(n_features_to_select="all").fit(X[:, :12], y).order_) == list(range(12))

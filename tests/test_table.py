@@ -492,6 +492,7 @@ REFUSED = {
     "one row": (np.ones((1, 3)), [1], ValueError, "X has 1 sample "),
     "three dimensions": (np.ones((6, 2, 2)), Y, ValueError, "X has 3 dimensions"),
     "scalar": (3.0, Y, ValueError, "X has 0 dimensions"),
+    "name of the target": (GOOD, "churn", ValueError, r"y='churn' is a text; pass the values, such as X\['churn'\]"),
     "ragged": ([[1], [2, 3]], [0, 1], ValueError, "X has rows of different lengths"),
     "no target": (GOOD, None, ValueError, "requires y to be passed, but the target y is None"),
     "two targets": (GOOD, np.ones((6, 2)), ValueError, r"y should be a 1d array, but its shape is \(6, 2\)"),

@@ -62,8 +62,8 @@ class Analysis:
         """Positions of the two features that share most."""
         if len(self.shared) < 2:
             return None
-        upper = np.triu(self.shared, 1)
-        first, second = np.unravel_index(int(np.argmax(upper)), upper.shape)
+        pairs = np.triu(np.ones(self.shared.shape, bool), 1)
+        first, second = np.unravel_index(int(np.argmax(np.where(pairs, self.shared, -1.0))), pairs.shape)
         return int(first), int(second)
 
     def to_dict(self) -> dict[str, Any]:

@@ -362,7 +362,7 @@ class SearchOptions(MeasureOptions, ClassifierOptions, ProgressOptions, total=Fa
             "auto",
             'int, "auto" or None',
             "Search among the most relevant columns only, that many of them; None for all. With many columns and few "
-            'rows noise wins maxima: "auto" is 300 where there are more than ten columns for each row, otherwise all.',
+            'rows noise wins maxima: "auto" is 300 where there are more than ten columns for each row, otherwise 5000.',
             _none_or(_count_or("auto", 1)),
             ("--max-candidates",),
         ),

@@ -361,6 +361,8 @@ def _as_table(data: Any, parameter: str) -> NDArray[Any]:
             array = np.array(data, dtype=object)
     except ValueError:
         raise ValueError(f"{parameter} has rows of different lengths; give every row as many values") from None
+    if isinstance(data, str) and parameter == "y":
+        raise ValueError(f"{parameter}={data!r} is a text; pass the values, such as X[{data!r}], and X without them")
     if array.ndim not in (1, 2):
         about = f"{parameter} has {array.ndim} dimensions (shape={array.shape}, type {type(data).__name__})"
         raise ValueError(f"{about}; pass a table of rows and columns")

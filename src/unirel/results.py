@@ -62,7 +62,7 @@ class Result:
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Selection(Result, drawn_by="SelectionDisplay"):
     """Features in the order in which a criterion selected them.
 
@@ -184,9 +184,16 @@ class Selection(Result, drawn_by="SelectionDisplay"):
         if self.unique_relevance is not None:
             headers.append("unique relevance")
             columns.append(bars(known["unique_relevance"], strong=False))
+        return to_html(self._caption, headers, list(zip(*columns, strict=True)))
+
+    def __repr__(self) -> str:
+        more = ", ..." * (len(self) > _MOST_NAMES)
+        return f"Selection({self._caption}: {', '.join(map(repr, self.selected_names[:_MOST_NAMES]))}{more})"
+
+    @property
+    def _caption(self) -> str:
         mark = "" if self.complete else f" (incomplete: {self.reason})"
-        caption = f"{len(self)} of {len(self.names):,} features by {self.criterion}, beta {self.beta:g}{mark}"
-        return to_html(caption, headers, list(zip(*columns, strict=True)))
+        return f"{len(self)} of {len(self.names):,} features by {self.criterion}, beta {self.beta:g}{mark}"
 
     def _columns(self) -> dict[str, list[Any]]:
         unique = np.full(len(self.names), np.nan) if self.unique_relevance is None else self.unique_relevance
@@ -198,6 +205,10 @@ class Selection(Result, drawn_by="SelectionDisplay"):
             "relevance": plain(self.relevance[self.order]),
             "unique_relevance": plain(unique[self.order]),
         }
+
+
+# Names that the text of a selection has; all are in `selected_names`.
+_MOST_NAMES = 10
 
 
 def plain(values: NDArray[np.float64]) -> list[float | None]:

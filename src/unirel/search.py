@@ -34,8 +34,9 @@ from unirel.work import OutOfTime, Progress, Stages, end_of, progress_of, until
 _TIE = 1e-12
 # Candidates with the best bounds that a lazy step brings up to date at a time.
 _BATCH = 32
-# Where there are more columns than this for each row, noise wins maxima, and only the most relevant are searched.
-_MANY, _FEW = 10, 300
+# Where there are more columns than this for each row, noise wins maxima, and only the most relevant are searched. The
+# last of many thousands never win either, and would only take time.
+_MANY, _FEW, _MOST = 10, 300, 5000
 
 
 def select(
@@ -396,9 +397,9 @@ def _n_features(table: Table, wanted: Any) -> tuple[int, bool]:
     if isinstance(wanted, str) and wanted in ("auto", "all"):
         return n_features, wanted == "auto"
     if isinstance(wanted, Integral) and not isinstance(wanted, bool) and int(wanted) >= 1:
-        if int(wanted) > table.n_features and wanted != DEFAULT_N_FEATURES:
+        if int(wanted) > n_features and wanted != DEFAULT_N_FEATURES:
             # Only to name a number is no reason to end with an error, nor to say nothing.
-            message = f"n_features_to_select={wanted}, but there are {table.n_features} features: all are selected"
+            message = f"n_features_to_select={wanted}, but there are {n_features} features: all are selected"
             warnings.warn(message, UnirelWarning, stacklevel=4)
         return min(int(wanted), n_features), False
     if isinstance(wanted, Real) and not isinstance(wanted, Integral) and 0 < float(wanted) <= 1:
@@ -412,7 +413,7 @@ def _n_features(table: Table, wanted: Any) -> tuple[int, bool]:
 def _max_candidates(table: Table, wanted: Any, n_features: int) -> int | None:
     """How many of the most relevant columns are searched, never fewer than are to be selected; None for all."""
     if wanted == "auto":
-        wanted = _FEW if len(table.features) > _MANY * table.n_samples else None
+        wanted = _FEW if len(table.features) > _MANY * table.n_samples else _MOST
     return None if wanted is None else max(int(wanted), n_features)
 
 

@@ -6,8 +6,9 @@ from numpy.testing import assert_allclose
 from reference import FAR, MISMATCH, encoded_columns, encoded_distances, ksg_terms, ross_terms
 from scipy.special import digamma
 
-from unirel.information.geometry import line_of, make_room, side_by_side
+from unirel.information.geometry import common_values, line_of, make_room, rare_of, side_by_side
 from unirel.kernels.change_one import add_one_to_line, change_one_in_classes
+from unirel.kernels.rare import add_rare_to_classes
 
 BLOCKS = {"line": [0], "ties": [1, 5], "levels": [3], "gaps": [4, 3, 4], "equal": [2, 2], "all": list(range(7))}
 
@@ -23,11 +24,13 @@ def summed(terms_of, block, candidates, rows):
     ("n_neighbors", "dtype"), [(1, np.float64), (3, np.float64), (30, np.float64), (3, np.float32)]
 )
 @pytest.mark.parametrize("metric", MISMATCH)
-@pytest.mark.parametrize("block", BLOCKS)
+@pytest.mark.parametrize("block", [*BLOCKS, "rare"])
 def test_add_to_classes(block, metric, n_neighbors, dtype, rng, make_ball, make_classes):
     n_rows = 40
     candidates = encoded_columns(rng, n_rows, dtype)
-    columns = candidates[BLOCKS[block]]
+    if block == "rare":
+        candidates = np.where(rng.random(candidates.shape) < 0.1, candidates, candidates[:, :1])
+    columns = candidates[BLOCKS.get(block, [0, 1, 3])]
     labels, rows = np.sort(np.r_[[2, 2], np.arange(n_rows - 2) % 2]), np.arange(0, n_rows, 2)
     ball, changes = make_ball(n_rows, n_neighbors, metric, dtype), np.zeros((2, len(candidates)))
     classes, room = make_classes(labels), make_room(n_rows, n_neighbors)
@@ -41,6 +44,11 @@ def test_add_to_classes(block, metric, n_neighbors, dtype, rng, make_ball, make_
     expected = summed(terms_of, columns, candidates, rows)
     assert total == pytest.approx(expected[0], abs=1e-10)
     assert_allclose(changes, expected[1], rtol=0, atol=1e-10)
+
+    by_entries = np.zeros((2, len(candidates)))
+    entries = rare_of(candidates, common_values(candidates))
+    assert add_rare_to_classes(columns, entries, classes, rows, ball, by_entries) == pytest.approx(total, abs=1e-12)
+    assert_allclose(by_entries, changes, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """The report: what it says, that it says the same twice, and that names stay text."""
 
+import dataclasses
 import json
 import re
 import subprocess
@@ -287,6 +288,8 @@ class TestAnalysis:
         assert analysis.partners(1) == [("c", 0.3), ("a", 0.2)]
         assert analysis.partners(7) == []
         assert analysis.closest_pair() == (0, 2)
+        nothing_shared = dataclasses.replace(analysis, shared=np.eye(3))
+        assert nothing_shared.closest_pair() == (0, 1)
 
     def test_curve_is_that_of_mutual_information(self):
         from sklearn.datasets import load_iris

@@ -14,6 +14,7 @@ from unirel.kernels.change_one import LANES, N_BUCKETS, Lanes, Order, Room
 from unirel.kernels.line import Line
 from unirel.kernels.metric import CHEBYSHEV, EUCLIDEAN, MANHATTAN, Ball
 from unirel.kernels.plane import Strips, cut_strips
+from unirel.kernels.rare import Rare
 from unirel.kernels.space import Sorted
 from unirel.table import Table
 from unirel.work import Progress, map_tasks, pieces
@@ -157,6 +158,22 @@ def side_by_side(columns: Columns) -> Columns:
     result = np.zeros((n_samples, LANES - (-n_columns // LANES) * LANES), columns.dtype)
     result[:, LANES : LANES + n_columns] = columns.T
     return result
+
+
+def common_values(columns: Columns) -> Columns:
+    """The value in the middle of each column, which more than half of its rows have if any value has that many."""
+    middle = columns.shape[1] // 2
+    return np.partition(columns, middle, axis=1)[:, middle]
+
+
+def rare_of(columns: Columns, common: Columns) -> Rare:
+    """Columns by the entries that are not the common value."""
+    owners, points = np.nonzero(columns != common[:, None])
+    by_row = np.argsort(points, kind="stable")
+    starts = np.searchsorted(owners, np.arange(columns.shape[0] + 1))
+    row_starts = np.searchsorted(points[by_row], np.arange(columns.shape[1] + 1))
+    values, by_row = columns[owners, points], owners[by_row].astype(np.int32)
+    return Rare(common, starts, points.astype(np.int32), values, row_starts, by_row)
 
 
 def _standard_error(change: Values, square: Values, n_rows: int) -> Values:

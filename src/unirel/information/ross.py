@@ -6,12 +6,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unirel.information.base import Block, Changes, Values
-from unirel.information.geometry import Columns, Geometry, Rows, make_room, make_strips, side_by_side, sorted_by
+from unirel.information.geometry import (
+    Columns,
+    Geometry,
+    Rows,
+    common_values,
+    make_room,
+    make_strips,
+    rare_of,
+    side_by_side,
+    sorted_by,
+)
 from unirel.kernels.change_one import change_one_in_classes
 from unirel.kernels.drop_one import drop_one_from_classes
 from unirel.kernels.line import Classes, ross_on_line
+from unirel.kernels.metric import Ball
 from unirel.kernels.permutations import LANES, ross_of_labellings
 from unirel.kernels.plane import ross_in_plane
+from unirel.kernels.rare import add_rare_to_classes, count_ties
 from unirel.kernels.space import ross_in_space
 from unirel.kernels.subsets import add_nested_terms, add_subset_terms
 from unirel.work import Progress, map_tasks, pieces
@@ -21,6 +33,12 @@ _SUBSETS_PER_TASK = 2**12
 _PAIRS_PER_TASK = 2**28
 # Neighbours of all classes together that a point passes one by one; where it is more, they are searched.
 _NEAR = 120
+# A column is nearly constant if at most this share of its rows have another value than most. Neighbours tie a lot if
+# that many times as many as were asked for are within a ball, in the median of about that many rows.
+_RARE, _MANY_TIED, _ASKED_ABOUT_TIES = 0.1, 8, 64
+
+# Adds changes, and their squares, seen from some rows, and returns the sum of their terms in the block.
+Work = Callable[[Rows, Values], float]
 
 
 class Ross:
@@ -127,20 +145,51 @@ class Ross:
         progress: Progress | None,
     ) -> Changes:
         """Changes of I(block; labels) without each of its columns or, if there are candidates, with each of them."""
-        ball, classes = self._geometry.ball(metric), self._by_class
-        block, leaving = self._sorted(block), candidates is None
+        ball, block, centers = self._geometry.ball(metric), self._sorted(block), self._centers(rows)
         columns = block if candidates is None else self._sorted(candidates)
-        # Where a column leaves the maximum norm, the second largest difference is all that has to be known.
-        changed = None if leaving and metric == "chebyshev" else side_by_side(columns)
+        if candidates is not None:
+            work = self._joining(block, columns, centers, ball)
+        elif metric == "chebyshev":
+            # Where a column leaves the maximum norm, the second largest difference is all that has to be known.
+            def work(part: Rows, sums: Values) -> float:
+                return drop_one_from_classes(block, self._by_class, part, ball, sums)
+
+        else:
+            work = self._walking(block, columns, True, ball)
+        return self._geometry.changes(work, len(columns), centers, self._constant(centers), progress)
+
+    def _walking(self, block: Columns, columns: Columns, leaving: bool, ball: Ball) -> Work:
+        """Adds up changes with each of the columns, or without it, along the rows in the order of their distance."""
+        changed = side_by_side(columns)
 
         def work(part: Rows, sums: Values) -> float:
-            if changed is None:
-                return drop_one_from_classes(block, classes, part, ball, sums)
             room = make_room(self.n_samples, ball.n_neighbors)
-            return change_one_in_classes(block, changed, classes, part, leaving, ball, room, sums)
+            return change_one_in_classes(block, changed, self._by_class, part, leaving, ball, room, sums)
 
-        centers = self._centers(rows)
-        return self._geometry.changes(work, len(columns), centers, self._constant(centers), progress)
+        return work
+
+    def _joining(self, block: Columns, columns: Columns, centers: Rows, ball: Ball) -> Work:
+        """Adds up changes with each of the columns; of a column that is nearly constant by its few other entries.
+
+        That pays where many neighbours tie: all of them would have to be walked past.
+        """
+        common, classes = common_values(columns), self._by_class
+        rare = (columns != common[:, None]).mean(axis=1) <= _RARE
+        some = centers[:: -(-len(centers) // _ASKED_ABOUT_TIES)]
+        if not rare.any() or np.median(count_ties(block, classes, some, ball)) <= _MANY_TIED * ball.n_neighbors:
+            return self._walking(block, columns, False, ball)
+        entries, walk = rare_of(columns[rare], common[rare]), self._walking(block, columns[~rare], False, ball)
+
+        def work(part: Rows, sums: Values) -> float:
+            of_rare, of_others = (np.zeros((2, np.count_nonzero(chosen))) for chosen in (rare, ~rare))
+            part = part[np.lexsort([*block[:, part], classes.labels[part]])]  # rows at the same place together
+            total = add_rare_to_classes(block, entries, classes, part, ball, of_rare)
+            if not rare.all():
+                walk(part, of_others)
+            sums[:, rare], sums[:, ~rare] = of_rare, of_others
+            return total
+
+        return work
 
     def nested(self, columns: Columns, metric: str) -> Values:
         """I(first columns; labels) of the first column, the first two, and so on."""
