@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, cast, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel.kernels.reading import FLOAT, HIGHEST, LOWEST, SIGNED, UNSIGNED, code_levels
+from unirel.kernels.reading import FLOAT, HIGHEST, LOWEST, MOST_SLOTS, SIGNED, UNSIGNED, code_levels
 from unirel.options import Kind
 from unirel.reading import CONTINUOUS, DISCRETE, IGNORED, KINDS, UNKNOWN, Numbers, Positions, Raw, Source, as_slice
 from unirel.work import check_time, pieces
@@ -436,7 +436,7 @@ def find_levels(
     found[:, 0] = zeros
     keys = values.view(np.int64)
     keys.flags.writeable = False  # Some frames lend only such arrays, and another type would be compiled again.
-    code_levels(keys, starts, form, codes, levels, found)
+    code_levels(keys, starts, form, np.zeros((3, MOST_SLOTS), np.int64), codes, levels, found)
     bits = np.where(levels < 0, levels ^ HIGHEST, levels)  # of floats; what was not filled is a NaN
     infinite = np.isinf(bits.view(np.float64)).any(axis=1) & (form == FLOAT)
     zero_codes = (levels < zero).sum(axis=1)

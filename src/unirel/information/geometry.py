@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import digamma
 
 from unirel.information.base import Block, Changes, Values
-from unirel.kernels.change_one import LANES, N_BUCKETS, Lanes, Order, Room
+from unirel.kernels.change_one import LANES, N_BUCKETS, NEAREST, Order, Room
 from unirel.kernels.line import Line
 from unirel.kernels.metric import CHEBYSHEV, EUCLIDEAN, MANHATTAN, Ball
 from unirel.kernels.plane import Strips, cut_strips
@@ -144,20 +144,20 @@ def make_room(n_samples: int, n_neighbors: int) -> Room:
     """Room for one thread."""
     least, extra, *ordered = np.empty((5, n_samples))
     order = Order(np.empty(n_samples, np.int32), *ordered)
-    pairs = np.empty((3, 2, LANES))
-    lanes = Lanes(np.empty((n_neighbors + 1, LANES)), *pairs, *np.empty((2, LANES)))
-    return Room(least, extra, order, np.empty(2 * N_BUCKETS + 1, np.int64), lanes)
+    starts, lanes = np.empty(2 * N_BUCKETS + 1, np.int64), np.empty((NEAREST + n_neighbors + 1, LANES))
+    return Room(least, extra, least.view(np.int64), order, order.floors.view(np.int64), starts, lanes)
 
 
 def side_by_side(columns: Columns) -> Columns:
-    """Columns of an array with a row for every row of the data: a group of zeros, which changes nothing, and then them.
+    """Columns in groups, each with a row for every row of the data: one of zeros, which change nothing, and then them.
 
     Zeros fill up the last group too.
     """
     n_columns, n_samples = columns.shape
-    result = np.zeros((n_samples, LANES - (-n_columns // LANES) * LANES), columns.dtype)
-    result[:, LANES : LANES + n_columns] = columns.T
-    return result
+    n_groups = -(-n_columns // LANES)
+    result = np.zeros(((1 + n_groups) * LANES, n_samples), columns.dtype)
+    result[LANES : LANES + n_columns] = columns
+    return np.ascontiguousarray(result.reshape(-1, LANES, n_samples).swapaxes(1, 2))
 
 
 def common_values(columns: Columns) -> Columns:

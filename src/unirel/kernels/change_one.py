@@ -5,7 +5,7 @@ candidates walk along that order until all that follows is farther than what the
 together, side by side in one row of the array, so that every inner loop is plain vector code.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from unirel.kernels._jit import Floats, Integers, inner, kernel, zero
 from unirel.kernels.line import Classes, Line, count_around
 from unirel.kernels.metric import CHEBYSHEV, Ball, cost, larger, smaller
-from unirel.kernels.ties import crossed, ksg_term, limits_of, not_crossed, ross_term
+from unirel.kernels.ties import crossed, ksg_term, limits_of, not_crossed, ross_terms
 
 # Candidates that walk together: few enough to stay in the nearest cache, many enough for long inner loops.
 LANES = 64
@@ -21,6 +21,9 @@ LANES = 64
 # ones. There are enough for 32 octaves below the largest distance; what is nearer still shares the first bucket.
 _SHIFT = 46
 N_BUCKETS = 2048
+# Rows of what the candidates that walk together know: the distance of one point with each of them, the largest distance
+# within their balls and inside, and their smallest distances, which ascend; one more than there are neighbours.
+CHANGED, OUTER, INNER, NEAREST = 0, 1, 2, 3
 
 
 class Order(NamedTuple):
@@ -32,39 +35,21 @@ class Order(NamedTuple):
     floors: NDArray[np.float64]  # no later least distance is below
 
 
-class Group(NamedTuple):
-    """The candidates that walk together, and from where."""
-
-    candidates: NDArray[Any]
-    first: int
-    row: int
-
-
-class Lanes(NamedTuple):
-    """What the candidates that walk together have found, one column each."""
-
-    nearest: NDArray[np.float64]  # the smallest distances in ascending rows; one more than asked for
-    limits: NDArray[np.float64]  # the largest distance inside the ball and within it
-    counts: NDArray[np.float64]  # how many points of an order are inside and within
-    kept: NDArray[np.float64]  # what was counted first, while they count something else
-    changed: NDArray[np.float64]  # the distance of one point with each candidate
-    terms: NDArray[np.float64]
-
-
 class Room(NamedTuple):
     """Room to work in, for one row at a time. Made in Python: arrays that a kernel makes take long to compile."""
 
     least: NDArray[np.float64]  # of all points, in the order of the rows
     extra: NDArray[np.float64]
+    bits: NDArray[np.int64]  # those of the least distances: as whole numbers they are in the same order
     order: Order
+    floor_bits: NDArray[np.int64]
     starts: NDArray[np.int64]  # where a bucket begins; half of the buckets for the points of one class, half for others
-    lanes: Lanes
+    lanes: NDArray[np.float64]
 
 
 @inner
-def _measure_least(block: Floats, row: int, leaving: bool, ball: Ball, room: Room) -> None:
+def _measure_least(block: Floats, row: int, leaving: bool, ball: Ball, least: Floats, extra: Floats) -> None:
     """Distances from `row`, and if a column is to leave them, what its farthest column adds to each."""
-    least, extra = room.least, room.extra
     for point in range(least.shape[0]):
         least[point] = 0.0
         extra[point] = 0.0
@@ -86,31 +71,30 @@ def _measure_least(block: Floats, row: int, leaving: bool, ball: Ball, room: Roo
 @inner
 def _put_in_order(begin: int, end: int, row: int, room: Room) -> None:
     """Put the points from `begin` to `end`, and behind them the others, roughly in order, that is in buckets."""
-    bits = room.least.view(np.int64)  # the bits of positive numbers are in the order of the numbers
-    floor_bits = room.order.floors.view(np.int64)
-    starts = room.starts
-    highest = N_BUCKETS - 1
+    bits, starts, order = room.bits, room.starts, room.order
+    base = 0
     for point in range(bits.shape[0]):
-        highest = max(highest, bits[point] >> _SHIFT)
-    base = highest - N_BUCKETS + 1
+        lowest = (bits[point] >> _SHIFT) - (N_BUCKETS - 1)
+        base = lowest if lowest > base else base
     for bucket in range(starts.shape[0]):
         starts[bucket] = 0
     # Twice over all points: first how many are in each bucket, then, where each bucket begins, who.
     for point in range(bits.shape[0]):
-        bucket = max(0, (bits[point] >> _SHIFT) - base) + (0 if begin <= point < end else N_BUCKETS)
+        step = (bits[point] >> _SHIFT) - base
+        bucket = (step if step > 0 else 0) + (0 if begin <= point < end else N_BUCKETS)
         starts[bucket + 1] += point != row
     for bucket in range(2 * N_BUCKETS):
         starts[bucket + 1] += starts[bucket]
     for point in range(bits.shape[0]):
         if point != row:
-            step = max(0, (bits[point] >> _SHIFT) - base)
-            bucket = step + (0 if begin <= point < end else N_BUCKETS)
+            step = (bits[point] >> _SHIFT) - base
+            bucket = (step if step > 0 else 0) + (0 if begin <= point < end else N_BUCKETS)
             slot = starts[bucket]
             starts[bucket] = slot + 1
-            room.order.points[slot] = point
-            room.order.least[slot] = room.least[point]
-            room.order.extra[slot] = room.extra[point]
-            floor_bits[slot] = (base + step) << _SHIFT if step > 0 else 0
+            order.points[slot] = point
+            order.least[slot] = room.least[point]
+            order.extra[slot] = room.extra[point]
+            room.floor_bits[slot] = (base + step) << _SHIFT if step > 0 else 0
 
 
 @inner
@@ -121,17 +105,17 @@ def _changed(least: float, extra: float, value: float, center: float, ball: Ball
 
 
 @inner
-def _sort_in(nearest: Floats, n_rows: int, changed: Floats) -> None:
-    """Put one distance of each candidate into its ascending column; the largest entries drop out.
+def _sort_in(lanes: Floats, n_rows: int) -> None:
+    """Put the changed distance of each candidate into its ascending column; the largest entries drop out.
 
     Four candidates at a time: their distances stay in registers on the way down, and most fours are left alone.
     """
-    last = nearest[n_rows - 1]
+    changed, last = lanes[CHANGED], lanes[NEAREST + n_rows - 1]
     for lane in range(0, LANES, 4):
         a, b, c, d = changed[lane], changed[lane + 1], changed[lane + 2], changed[lane + 3]
         if (a < last[lane]) | (b < last[lane + 1]) | (c < last[lane + 2]) | (d < last[lane + 3]):
-            for slot in range(n_rows):
-                kept = nearest[slot, lane : lane + 4]
+            for slot in range(NEAREST, NEAREST + n_rows):
+                kept = lanes[slot, lane : lane + 4]
                 old_a, old_b, old_c, old_d = kept[0], kept[1], kept[2], kept[3]
                 kept[0], kept[1] = smaller(old_a, a), smaller(old_b, b)
                 kept[2], kept[3] = smaller(old_c, c), smaller(old_d, d)
@@ -147,34 +131,37 @@ def _largest(values: Floats) -> float:
 
 
 @inner
-def _find_nearest(order: Order, last: int, group: Group, n_neighbors: int, ball: Ball, lanes: Lanes) -> None:
+def _find_nearest(
+    order: Order, last: int, columns: Floats, row: int, n_neighbors: int, ball: Ball, lanes: Floats
+) -> None:
     """Keep the smallest distances along the first part of an order, and the limits of the balls that reach them."""
-    centers = group.candidates[group.row, group.first : group.first + LANES]
-    nearest = lanes.nearest
-    for slot in range(n_neighbors + 1):
+    centers, changed = columns[row], lanes[CHANGED]
+    for slot in range(NEAREST, NEAREST + n_neighbors + 1):
         for lane in range(LANES):
-            nearest[slot, lane] = np.inf
+            lanes[slot, lane] = np.inf
+    farthest = lanes[NEAREST + n_neighbors - 1]
     reach = np.inf
     # The hot loop: it ends where no later point can be among the nearest of any candidate.
     for step in range(last):
         if order.floors[step] > reach:
             break
-        values = group.candidates[order.points[step], group.first : group.first + LANES]
+        values = columns[order.points[step]]
         for lane in range(LANES):
-            lanes.changed[lane] = _changed(order.least[step], order.extra[step], values[lane], centers[lane], ball)
-        _sort_in(nearest, min(step, n_neighbors) + 1, lanes.changed)  # what is below is still infinite
+            changed[lane] = _changed(order.least[step], order.extra[step], values[lane], centers[lane], ball)
+        _sort_in(lanes, (step if step < n_neighbors else n_neighbors) + 1)  # what is below is still infinite
         if step % 4 == 3:
-            reach = _largest(nearest[n_neighbors - 1]) * (1.0 + ball.tolerance)
+            reach = _largest(farthest) * (1.0 + ball.tolerance)
     for lane in range(LANES):
-        lanes.limits[0, lane], lanes.limits[1, lane] = limits_of(nearest[n_neighbors - 1, lane], ball.tolerance)
+        lanes[INNER, lane], lanes[OUTER, lane] = limits_of(farthest[lane], ball.tolerance)
 
 
 @inner
-def _count_along(order: Order, start: int, stop: int, group: Group, ball: Ball, lanes: Lanes) -> None:
+def _count_along(
+    order: Order, start: int, stop: int, columns: Floats, row: int, ball: Ball, lanes: Floats, counts: Floats
+) -> None:
     """How many distances along a part of an order are inside the ball of each candidate, and how many within it."""
-    centers = group.candidates[group.row, group.first : group.first + LANES]
-    inner_limits, outer_limits = lanes.limits[0], lanes.limits[1]
-    inside, within = lanes.counts[0], lanes.counts[1]
+    centers, inner_limits, outer_limits = columns[row], lanes[INNER], lanes[OUTER]
+    inside, within = counts[0], counts[1]
     for lane in range(LANES):
         inside[lane] = 0.0
         within[lane] = 0.0
@@ -182,7 +169,7 @@ def _count_along(order: Order, start: int, stop: int, group: Group, ball: Ball, 
     for step in range(start, stop):
         if order.floors[step] > reach:
             break
-        values = group.candidates[order.points[step], group.first : group.first + LANES]
+        values = columns[order.points[step]]
         # Counted in floating point: comparisons of this width then need no conversion.
         for lane in range(LANES):
             distance = _changed(order.least[step], order.extra[step], values[lane], centers[lane], ball)
@@ -191,34 +178,46 @@ def _count_along(order: Order, start: int, stop: int, group: Group, ball: Ball, 
 
 
 @inner
-def _keep_counts(lanes: Lanes) -> None:
-    """Do ``kept[:] = counts``, which would compile the text of an error for shapes that do not fit."""
-    for lane in range(LANES):
-        lanes.kept[0, lane] = lanes.counts[0, lane]
-        lanes.kept[1, lane] = lanes.counts[1, lane]
-
-
-@inner
-def _keep_unless_tied(lanes: Lanes, n_neighbors: int) -> int:
+def _know_unless_tied(n_neighbors: int, lanes: Floats, counts: Floats) -> int:
     """Write down how many of the nearest are inside and within; 0 if some candidate has to count because of a tie."""
     tied = False
     for lane in range(LANES):
-        tied |= lanes.nearest[n_neighbors, lane] <= lanes.limits[1, lane]
-        tied |= n_neighbors > 1 and lanes.nearest[max(0, n_neighbors - 2), lane] > lanes.limits[0, lane]
-        lanes.kept[0, lane], lanes.kept[1, lane] = n_neighbors - 1, n_neighbors
+        # Before the nearest of all stands the inner limit itself, which does not exceed it.
+        tied |= lanes[NEAREST + n_neighbors, lane] <= lanes[OUTER, lane]
+        tied |= lanes[NEAREST + n_neighbors - 2, lane] > lanes[INNER, lane]
+        counts[0, lane] = n_neighbors - 1
+        counts[1, lane] = n_neighbors
     return 0 if tied else 1
 
 
-@inner
-def _add(changes: Floats, first: int, before: float, terms: Floats) -> None:
-    """Add the changes, and their squares, of the candidates that there are; what fills up the lanes is left out."""
-    for lane in range(min(LANES, changes.shape[1] - first)):
-        change = terms[lane] - before
-        changes[0, first + lane] += change
-        changes[1, first + lane] += change * change
-
-
 @kernel
+def _count_in_classes(
+    block: Floats, candidates: Floats, classes: Classes, rows: Integers, leaving: bool, ball: Ball, room: Room,
+    counts: Floats,
+) -> None:  # fmt: skip
+    """For each of `rows` and each candidate, count the points of the own class and others inside a ball and within.
+
+    The ball reaches the last of the neighbours of the own class.
+    """
+    order, lanes = room.order, room.lanes
+    n_points = block.shape[1] - 1
+    for place in range(rows.shape[0]):
+        row = rows[place]
+        begin, end = classes.starts[classes.labels[row]], classes.starts[classes.labels[row] + 1]
+        n_own = end - begin - 1
+        n_neighbors = n_own if n_own < ball.n_neighbors else ball.n_neighbors
+        _measure_least(block, row, leaving, ball, room.least, room.extra)
+        _put_in_order(begin, end, row, room)
+        for group in range(candidates.shape[0]):
+            columns = candidates[group]
+            _find_nearest(order, n_own, columns, row, n_neighbors, ball, lanes)
+            # Those of the own class are known from the search, unless some of them tie; then they are counted first.
+            slot = 2 * (place * candidates.shape[0] + group)
+            for others in range(_know_unless_tied(n_neighbors, lanes, counts[slot]), 2):
+                stop = n_points if others else n_own
+                _count_along(order, others * n_own, stop, columns, row, ball, lanes, counts[slot + others])
+
+
 def change_one_in_classes(
     block: Floats,
     candidates: Floats,
@@ -235,35 +234,17 @@ def change_one_in_classes(
     of the block, and the metric is a sum. Adds, for every candidate, the changes and their squares to the rows of
     `changes`.
     """
-    order, lanes = room.order, room.lanes
-    total = 0.0
-    for row in rows:
-        begin, end = classes.starts[classes.labels[row]], classes.starts[classes.labels[row] + 1]
-        n_own = end - begin - 1
-        n_neighbors = min(ball.n_neighbors, n_own)
-        _measure_least(block, row, leaving, ball, room)
-        _put_in_order(begin, end, row, room)
-        before = 0.0
-        for lanes_before in range(0, candidates.shape[1], LANES):
-            group = Group(candidates, lanes_before, row)
-            _find_nearest(order, n_own, group, n_neighbors, ball, lanes)
-            # Those of the own class are known from the search, unless some of them tie; then they are counted first.
-            for others in range(_keep_unless_tied(lanes, n_neighbors), 2):
-                start, stop = (n_own, order.points.shape[0] - 1) if others else (zero(), n_own)
-                _count_along(order, start, stop, group, ball, lanes)
-                if not others:
-                    _keep_counts(lanes)
-            first = lanes_before - LANES  # the block as it is comes first
-            for lane in range(1 if first < 0 else min(LANES, changes.shape[1] - first)):
-                inside, within = int(lanes.kept[0, lane]), int(lanes.kept[1, lane])
-                everyone = (inside + int(lanes.counts[0, lane]), within + int(lanes.counts[1, lane]))
-                lanes.terms[lane] = ross_term(n_neighbors, (inside, within), everyone, ball.psi)
-            if first < 0:
-                before = lanes.terms[0]
-                total += before
-            else:
-                _add(changes, first, before, lanes.terms)
-    return total
+    counts = np.empty((2 * len(rows) * len(candidates), 2, LANES))
+    _count_in_classes(block, candidates, classes, rows, leaving, ball, room, counts)
+    counts = counts.reshape(len(rows), -1, 2, 2, LANES).transpose(2, 3, 0, 1, 4).reshape(2, 2, len(rows), -1)
+    # The block as it is comes first, in a group of its own; what fills up the last group is left out.
+    own, others = np.take(counts, np.r_[0, LANES : LANES + changes.shape[1]], axis=-1).astype(np.int64)
+    sizes = np.diff(classes.starts)[classes.labels[rows]]
+    terms = ross_terms(np.minimum(ball.n_neighbors, sizes - 1), own, own + others, ball.psi)
+    change = terms[:, 1:] - terms[:, :1]
+    # Row by row, so that no sum depends on how many candidates there are, as it would if numpy added them its own way.
+    changes += np.add.accumulate([change, change * change], axis=1)[:, -1]
+    return float(np.add.accumulate(terms[:, 0])[-1])
 
 
 @inner
@@ -293,9 +274,10 @@ def add_one_to_line(
     order, lanes = room.order, room.lanes
     n_points = n_samples - 1
     joint = Order(order.points, np.empty(n_points), order.extra, order.floors)
+    in_joint, in_block = np.empty((2, LANES)), np.empty((2, LANES))
     total = 0.0
     for row in rows:
-        _measure_least(block, row, False, ball, room)
+        _measure_least(block, row, False, ball, room.least, room.extra)
         for point in range(n_samples):
             gaps[point] = smaller(abs(target.values[point] - target.values[row]), ball.far)
         # One order serves both spaces: its floors are below the joint distances too.
@@ -303,26 +285,26 @@ def add_one_to_line(
         for step in range(n_points):
             joint.least[step] = larger(order.least[step], gaps[order.points[step]])
         before = 0.0
-        for start in range(0, candidates.shape[1], LANES):
-            group = Group(candidates, start, row)
-            _find_nearest(joint, n_points, group, ball.n_neighbors, ball, lanes)
-            _count_along(joint, zero(), n_points, group, ball, lanes)
-            _keep_counts(lanes)
-            _count_along(order, zero(), n_points, group, ball, lanes)
-            first = start - LANES
+        for group in range(candidates.shape[0]):
+            columns = candidates[group]
+            _find_nearest(joint, n_points, columns, row, ball.n_neighbors, ball, lanes)
+            _count_along(joint, zero(), n_points, columns, row, ball, lanes, in_joint)
+            _count_along(order, zero(), n_points, columns, row, ball, lanes, in_block)
+            first = (group - 1) * LANES  # the block as it is comes first
             for lane in range(1 if first < 0 else min(LANES, changes.shape[1] - first)):
-                limits = (lanes.limits[0, lane], lanes.limits[1, lane])
-                inside, within = int(lanes.kept[0, lane]), int(lanes.kept[1, lane])
-                x = (int(lanes.counts[0, lane]), int(lanes.counts[1, lane]))
+                limits = (lanes[INNER, lane], lanes[OUTER, lane])
+                inside, within = int(in_joint[0, lane]), int(in_joint[1, lane])
+                x = (int(in_block[0, lane]), int(in_block[1, lane]))
                 y = count_around(target.ascending, target.positions[row], limits, ball.far)
                 counts = not_crossed(limits, inside, within, y)
                 if crossed(limits, within - inside, x, y):
-                    in_x, in_y = _count_by_side(order, gaps, candidates[:, start + lane], row, ball, limits)
+                    in_x, in_y = _count_by_side(order, gaps, columns[:, lane], row, ball, limits)
                     counts = (inside, in_x, in_y, within)
-                lanes.terms[lane] = ksg_term(ball.n_neighbors, counts, x, y, ball.psi)
-            if first < 0:
-                before = lanes.terms[0]
-                total += before
-            else:
-                _add(changes, first, before, lanes.terms)
+                term = ksg_term(ball.n_neighbors, counts, x, y, ball.psi)
+                if first < 0:
+                    before = term
+                    total += before
+                else:
+                    changes[0, first + lane] += term - before
+                    changes[1, first + lane] += (term - before) * (term - before)
     return total

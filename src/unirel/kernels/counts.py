@@ -22,26 +22,25 @@ def count_tables(
     to 0.9 for eight at a time. Unsigned positions, and rows from 0 on, matter: others may count from the end, and
     looking whether they do doubles the time.
     """
-    n_cells = np.uint64(n_rest)
-    one = tables.dtype.type(1)
+    n_cells, one = np.uint64(n_rest), tables.dtype.type(1)
     cells = rest[rows[0] : rows[1]]
     # What is left of a block of four is counted one by one.
     whole = places.shape[0] - places.shape[0] % 4
     for place in range(0, whole, 4):
         codes_0, codes_1 = codes[places[place], rows[0] :], codes[places[place + 1], rows[0] :]
         codes_2, codes_3 = codes[places[place + 2], rows[0] :], codes[places[place + 3], rows[0] :]
-        table_0, table_1 = tables[starts[place] :], tables[starts[place + 1] :]
-        table_2, table_3 = tables[starts[place + 2] :], tables[starts[place + 3] :]
+        start_0, start_1 = np.uint64(starts[place]), np.uint64(starts[place + 1])
+        start_2, start_3 = np.uint64(starts[place + 2]), np.uint64(starts[place + 3])
         for row in range(cells.shape[0]):
             cell = np.uint64(cells[row])
-            table_0[np.uint64(codes_0[row]) * n_cells + cell] += one
-            table_1[np.uint64(codes_1[row]) * n_cells + cell] += one
-            table_2[np.uint64(codes_2[row]) * n_cells + cell] += one
-            table_3[np.uint64(codes_3[row]) * n_cells + cell] += one
+            tables[start_0 + np.uint64(codes_0[row]) * n_cells + cell] += one
+            tables[start_1 + np.uint64(codes_1[row]) * n_cells + cell] += one
+            tables[start_2 + np.uint64(codes_2[row]) * n_cells + cell] += one
+            tables[start_3 + np.uint64(codes_3[row]) * n_cells + cell] += one
     for place in range(whole, places.shape[0]):
-        column, table = codes[places[place], rows[0] :], tables[starts[place] :]
+        column, start = codes[places[place], rows[0] :], np.uint64(starts[place])
         for row in range(cells.shape[0]):
-            table[np.uint64(column[row]) * n_cells + np.uint64(cells[row])] += one
+            tables[start + np.uint64(column[row]) * n_cells + np.uint64(cells[row])] += one
 
 
 @kernel

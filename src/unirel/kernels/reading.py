@@ -1,7 +1,5 @@
 """Coding the levels of columns that have few of them."""
 
-import numpy as np
-
 from unirel.kernels._jit import Integers, kernel
 
 # What a key stands for: a whole number, one without a sign, or a float by its bits.
@@ -11,10 +9,12 @@ _NAN, _INFINITY = 0x7FF8 << 48, 0x7FF0 << 48
 # 2**64 divided by the golden ratio: multiplying by it spreads keys that differ in any bits over the highest bits.
 _SPREAD = 0x9E3779B97F4A7C15 - 2**64
 
+MOST_SLOTS = 2**10
+
 
 @kernel
 def code_levels(
-    keys: Integers, starts: Integers, form: int, codes: Integers, levels: Integers, found: Integers
+    keys: Integers, starts: Integers, form: int, room: Integers, codes: Integers, levels: Integers, found: Integers
 ) -> None:
     """Code the levels of columns, each a stretch of `keys`, unless they have too many values.
 
@@ -22,15 +22,14 @@ def code_levels(
     column than it may have values; they are filled with keys that compare as the values do, as they come. `found` has
     a row for each column: how many levels are known before any key is looked at (1 if there is a 0 that is not among
     the keys), in the end how many values there are, or -1 for too many, and how many keys are missing. The codes of a
-    column with too many values mean nothing.
+    column with too many values mean nothing. `room` is for the table, `MOST_SLOTS` wide, made in Python: arrays that
+    a kernel makes take long to compile.
     """
     limit = levels.shape[1] - 2
     # A hash table of at least four slots for each level, so that few keys meet in a slot.
     n_bits = 8 if limit < 64 else 10
     shift, mask = 64 - n_bits, (1 << n_bits) - 1
-    slots = np.zeros(mask + 1, np.int64)
-    slot_codes = np.zeros(mask + 1, np.int64)
-    ranks = np.zeros(limit + 2, np.int64)
+    slots, slot_codes, ranks = room[0], room[1], room[2]
     for column in range(found.shape[0]):
         n_levels, missing = found[column, 0], -1
         for slot in range(mask + 1):

@@ -5,7 +5,9 @@ all those orders count alike, and the mean over them is known in closed form or 
 where nothing ties there is one order only: the estimators of Ross, and of Kraskov, Stögbauer and Grassberger.
 """
 
-from unirel.kernels._jit import Floats, inner
+import numpy as np
+
+from unirel.kernels._jit import Floats, Integers, inner, kernel
 from unirel.kernels.metric import Ball
 from unirel.kernels.nearest import count_both, kth_smallest
 
@@ -73,6 +75,26 @@ def ross_term(n_neighbors: int, own: tuple[int, int], everyone: tuple[int, int],
     if within == inside + 1:
         return psi[n_neighbors] - psi[within]
     return psi[n_neighbors] - digamma_of_position(inside, within - inside, own[1] - own[0], n_neighbors - own[0], psi)
+
+
+@kernel
+def _tied_terms(n_neighbors: Integers, own: Integers, everyone: Integers, psi: Floats) -> Floats:
+    terms = np.empty(n_neighbors.shape[0])
+    for place in range(terms.shape[0]):
+        same, all_classes = (own[0, place], own[1, place]), (everyone[0, place], everyone[1, place])
+        terms[place] = ross_term(n_neighbors[place], same, all_classes, psi)
+    return terms
+
+
+def ross_terms(n_neighbors: Integers, own: Integers, everyone: Integers, psi: Floats) -> Floats:
+    """Ross's terms of rows, each with its number of neighbours, for many columns."""
+    inside, within = everyone
+    terms = np.asarray(psi[n_neighbors][:, None] - psi[within])
+    # Where nothing ties, numpy is quick enough, and the kernel need not be compiled.
+    tied = within != inside + 1
+    if tied.any():
+        terms[tied] = _tied_terms(n_neighbors[tied.nonzero()[0]], own[:, tied], everyone[:, tied], psi)
+    return terms
 
 
 @inner
