@@ -195,7 +195,7 @@ def test_how_sure_it_is_stands_beside_each_feature():
     assert f"nothing to do with the target would tell as much in {p_value:.0%} of cases." in second
     said = report.to_dict()
     assert "repeated on 8 random halves of the rows" in said["certainty"][0]
-    assert said["certainty"][1].startswith("1 of the 2 selected features are significant by themselves, 'noise' not")
+    assert said["certainty"][1].startswith("Of the 2 selected features 1 is significant by itself, 'noise' not")
     assert [row["significant"] for row in said["features"]] == ["yes", "no", "yes"]
     assert [row["selected_in"] for row in said["features"]] == ["100%", "100%", "0%"]
     assert ["selected_in", "selected in", True] in said["columns"]

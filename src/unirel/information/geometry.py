@@ -172,8 +172,8 @@ def rare_of(columns: Columns, common: Columns) -> Rare:
     by_row = np.argsort(points, kind="stable")
     starts = np.searchsorted(owners, np.arange(columns.shape[0] + 1))
     row_starts = np.searchsorted(points[by_row], np.arange(columns.shape[1] + 1))
-    values, by_row = columns[owners, points], owners[by_row].astype(np.int32)
-    return Rare(common, starts, points.astype(np.int32), values, row_starts, by_row)
+    places, of_rows = points.astype(np.int32), owners[by_row].astype(np.int32)
+    return Rare(common, starts, places, columns[owners, points], row_starts, of_rows)
 
 
 def _standard_error(change: Values, square: Values, n_rows: int) -> Values:

@@ -107,8 +107,9 @@ class Certainty:
         else:
             names = listed(unsure) if len(unsure) <= 10 else f"{', '.join(unsure[:10])} and {len(unsure) - 10:,} more"
             found = (
-                f"{n_found:,} of the {n_tested:,} selected features are significant by themselves, {names} not: what "
-                "they tell by themselves may be chance."
+                f"Of the {n_tested:,} selected features {n_found:,} {'is' if n_found == 1 else 'are'} significant by "
+                f"{'itself' if n_found == 1 else 'themselves'}, {names} not: what is told by what is not significant "
+                "may be chance."
             )
         all_tested = int(np.isfinite(self.test.p_value).sum())
         meaning = (
@@ -133,7 +134,7 @@ def find_significant(table: Table, options: SelectorOptions) -> RelevanceTest | 
     """
     if table.is_parted or table.n_samples < 2:
         return None
-    from unirel.significance import permutation_test  # scipy.stats is slow to import
+    from unirel.significance import permutation_test
 
     asked: dict[str, Any] = {"estimator": "binned", "n_bins": "auto", "n_jobs": options["n_jobs"]}
     information = make_information(table, complete(EstimationOptions, asked, "report"))
