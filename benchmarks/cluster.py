@@ -147,6 +147,7 @@ def _warm_up() -> None:
     BURSelector("jmi", 2, beta=0, kinds="discrete").fit(X, X[:, 0] > 3)
 
 
+Runs = dict[str, tuple[list[float], float]]
 MEMORY = [("memory", 1, 1), ("memory", 1, 2)]
 RUNS = {"memory": run_in_memory, "streamed": run_streamed, "dask": run_on_cluster}
 
@@ -177,16 +178,16 @@ def costs(n_rows: int, n_columns: int, n_wanted: int, n_parts: int, n_tasks: int
     return [cells_of(n_rows, n_columns, n_wanted) / n_cores, *(n_wanted * cost for cost in per_step)]
 
 
-def report(runs: list[tuple[str, Any, float]]) -> None:
+def report(runs: Runs) -> None:
     """Fit the model to what was measured on a cluster, and print prediction beside measurement."""
-    units, seconds = np.array([cost for _, cost, _ in runs]), np.array([took for *_, took in runs])
+    units, seconds = np.array([cost for cost, _ in runs.values()]), np.array([took for _, took in runs.values()])
     # Relative errors count, or the largest run would decide alone.
     found, _ = nnls(units / seconds[:, None], np.ones(len(seconds)))
     print("\na model of the search on a cluster: ", end="")
     print(", ".join(f"{price * unit:.3g} {words}" for price, (words, unit) in zip(found, PRICES, strict=True)))
     print(f"{'case':<52}{'measured':>12}{'predicted':>12}")
-    for case, cost, took in runs:
-        print(f"{case:<52}{took:>10.2f} s{float(cost @ found):>10.2f} s")
+    for case, (cost, took) in runs.items():
+        print(f"{case:<52}{took:>10.2f} s{float(np.dot(cost, found)):>10.2f} s")
     for case, *size in BEYOND if len(runs) > len(PRICES) else []:  # Or the prices are not known.
         cost = np.array(costs(*size, size[-1])) * found
         total, dearest = float(cost.sum()), int(np.argmax(cost))
@@ -196,16 +197,18 @@ def report(runs: list[tuple[str, Any, float]]) -> None:
         print(f"{words}: {nanoseconds:.1f} ns per cell and core")
 
 
-def measure(
-    size: str, folder: Path, n_wanted: int, ways: list[tuple[str, int, int]], part: int | None = None
-) -> list[Any]:
-    """Run one size some ways (which, processes, threads of each), and print it; returns what the model is fitted to."""
+def measure(size: str, folder: Path, n_wanted: int, ways: list[tuple[str, int, int]], part: int | None = None) -> Runs:
+    """Run one size some ways (which, processes, threads of each), and print it.
+
+    Returns what the model is fitted to: all that was ever measured with this folder, which may take several days.
+    """
     n_rows, n_columns = map(int, size.split("x"))
     part = part or VALUES_OF_FILE // n_columns
     n_wanted = min(n_wanted, n_columns)
     data = folder / f"{size}-{part}"
     write(data, n_rows, n_columns, part)
-    cells, runs, orders = cells_of(n_rows, n_columns, n_wanted), [], []
+    cells, orders, kept = cells_of(n_rows, n_columns, n_wanted), [], folder / "measured.json"
+    runs: Runs = json.loads(kept.read_text()) if kept.exists() else {}
     print(f"\n{n_rows:,} x {n_columns}, jmi, k = {n_wanted}, files of {part:,} rows", flush=True)
     print(f"{'way':<26}{'look':>9}{'code':>9}{'search':>9}{'total':>9}", end="")
     print(f"{'ns/cell/core':>14}{'of processor':>14}   peak MiB of each")
@@ -224,7 +227,8 @@ def measure(
         if kind == "dask":
             cost = costs(n_rows, n_columns, n_wanted, found["n_parts"], n_processes * n_threads, n_cores)
             case = f"{size}, {found['n_parts']} parts, {n_processes} x {n_threads} threads"
-            runs.append((case, np.array(cost), found["search"]))
+            runs[case] = cost, found["search"]
+            kept.write_text(json.dumps(runs, indent=1))
     print("the same features in the same order" if all(one == orders[0] for one in orders) else "THE ORDERS DIFFER")
     if MEMORY[1] in seconds and ("dask", 2, 1) in seconds:
         share = seconds[MEMORY[1]] / seconds["dask", 2, 1]
@@ -250,13 +254,13 @@ def main(quick: bool = False, arguments: list[str] | None = None) -> None:
     processes = [("dask", n, 1) for n in given.workers]
     ways = [("streamed", 1, 1), *processes, *(MEMORY if given.memory else [])]
     with tempfile.TemporaryDirectory() as temporary:
-        folder, runs = given.folder or Path(temporary), []
+        folder, runs = given.folder or Path(temporary), {}
         for size in given.sizes:
-            runs += measure(size, folder, given.k, ways, given.part)
-        if not quick:
+            runs = measure(size, folder, given.k, ways, given.part)
+        if not quick and not any(case.startswith("2000x2000,") for case in runs):
             # Where nothing but steps, parts and tasks counts, and where nothing but tables that travel does.
-            runs += measure("6400x20", folder, given.k, [*processes, ("dask", 1, 32)], 100)
-            runs += measure("2000x2000", folder, given.k, processes, 250)
+            measure("6400x20", folder, given.k, [*processes, ("dask", 1, 32)], 100)
+            runs = measure("2000x2000", folder, given.k, processes, 250)
     report(runs)
 
 

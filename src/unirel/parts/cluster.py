@@ -150,7 +150,8 @@ class KeptByDask(Kept):
         """
         if self._groups and all(workers for workers, _ in self._groups) and monotonic() < self._looked + 1.0:
             return self._groups
-        client, held = self._futures[0].client, {}
+        client = self._futures[0].client
+        held: dict[tuple[str, ...], list[Any]] = {}
         places, n_threads = client.who_has(self._futures), client.nthreads()
         for future in self._futures:
             held.setdefault(tuple(places[future.key])[:1], []).append(future)
