@@ -34,11 +34,12 @@ def kernel(function: Function) -> Function:
 
     ``fastmath`` stays off: neighbour counts hang on exact comparisons and on infinities.
     """
-    return cast(Function, numba.njit(nogil=True, cache=True, error_model="numpy", no_cfunc_wrapper=True)(function))
+    return cast(Function, numba.njit(nogil=True, cache=True, error_model="numpy")(function))
 
 
 def inner(function: Function) -> Function:
     """Let kernels call `function`: each keeps its machine code in its own. Called from Python it is plain Python."""
+    # Nobody calls it from C either, so that entrance need not be compiled.
     return register_jitable(error_model="numpy", no_cfunc_wrapper=True)(function)
 
 

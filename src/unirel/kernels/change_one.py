@@ -236,9 +236,9 @@ def change_one_in_classes(
     """
     counts = np.empty((2 * len(rows) * len(candidates), 2, LANES))
     _count_in_classes(block, candidates, classes, rows, leaving, ball, room, counts)
-    counts = counts.reshape(len(rows), -1, 2, 2, LANES).transpose(2, 3, 0, 1, 4).reshape(2, 2, len(rows), -1)
+    by_lane = counts.reshape(len(rows), -1, 2, 2, LANES).transpose(2, 3, 0, 1, 4).reshape(2, 2, len(rows), -1)
     # The block as it is comes first, in a group of its own; what fills up the last group is left out.
-    own, others = np.take(counts, np.r_[0, LANES : LANES + changes.shape[1]], axis=-1).astype(np.int64)
+    own, others = np.take(by_lane, np.r_[0, LANES : LANES + changes.shape[1]], axis=-1).astype(np.int64)
     sizes = np.diff(classes.starts)[classes.labels[rows]]
     terms = ross_terms(np.minimum(ball.n_neighbors, sizes - 1), own, own + others, ball.psi)
     change = terms[:, 1:] - terms[:, :1]
