@@ -182,6 +182,7 @@ LAYERS = {
         "scipy",
         "sklearn",
         "joblib",
+        "unirel.atomic",
         "unirel.errors",
         "unirel.frames",
         "unirel.work",
