@@ -10,7 +10,9 @@ import unirel.plotting
 import unirel.report
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE))  # for formulas.py and gallery.py
+sys.path.insert(0, str(HERE))  # for formulas.py, gallery.py and replayed.py
+
+import replayed  # noqa: E402
 
 project = "unirel"
 author = "The unirel developers"
@@ -170,3 +172,4 @@ for name, text in pages.items():
     page = folder / f"{name}.rst"
     if not page.exists() or page.read_text(encoding="utf-8") != text:
         page.write_text(text, encoding="utf-8")
+replayed.write_all(folder)

@@ -184,6 +184,7 @@ LAYERS = {
         "scipy",
         "sklearn",
         "joblib",
+        "unirel.atomic",
         "unirel.errors",
         "unirel.frames",
         "unirel.work",

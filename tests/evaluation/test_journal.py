@@ -11,12 +11,13 @@ from sklearn.svm import LinearSVC
 import unirel
 from unirel import BURSelector
 from unirel.evaluation import Tuned, compare
-from unirel.evaluation.journal import Journal
+from unirel.evaluation.journal import Journal, write_compact
 
 VERSIONS = {"unirel": "1"}
 CLASSIFIERS = {"svm": Tuned(LinearSVC(dual=False), "C", (0.01, 1.0), scaled=True)}
 SELECTORS = {"mim": "mim", "boosted": BURSelector("mim", beta=0.1)}
 OTHER, RANKS = BURSelector("mim", beta=0.2), BURSelector("mim", beta=0, scale="rank")
+CURVES = ("grid", "validation_curve", "test_curve")
 OPTIONS = {"n_runs": 3, "max_features": 3}
 
 
@@ -123,7 +124,6 @@ def test_another_file_is_refused_and_left_alone(path):
         ({"n_grid": 2}, "n_grid is 'all' there and 2 here"),
         ({"selectors": {**SELECTORS, "boosted": OTHER}}, "selectors.boosted.beta is 0.1 there and 0.2"),
         ({"selectors": {**SELECTORS, "mim": RANKS}}, "selectors.mim.scale is 'standard' there and 'rank'"),
-        ({"selectors": {"mim": "mim"}}, "selectors.boosted is there but not here"),
     ],
 )
 def test_other_settings_are_refused(finished, path, change, difference):
@@ -145,6 +145,30 @@ def test_more_runs_go_on(finished, path):
     outcomes, n_steps = run(path, n_runs=4)
     assert (outcomes[:6], n_steps) == (finished[1], 4)
     assert run(path, n_runs=2) == (finished[1][:4], 0)
+
+
+def test_selectors_and_classifiers_may_join_and_leave(finished, path):
+    fewer, n_steps = run(path, selectors={"mim": "mim"})
+    assert (fewer, n_steps) == ([one for one in finished[1] if one["selector"] == "mim"], 0)
+    assert path.read_bytes() == finished[0]
+    joined, n_steps = run(path, selectors={"mim": "mim", "other": OTHER})
+    assert n_steps == 3 * 2
+    assert joined == run(None, selectors={"mim": "mim", "other": OTHER})[0]
+    assert run(path) == (finished[1], 0)
+    with pytest.raises(ValueError, match=r"selectors.other.beta is 0.2 there and 0.1 here"):
+        run(path, selectors={"other": SELECTORS["boosted"]})
+
+
+def test_a_compact_journal_has_the_outcomes_and_can_be_gone_on_from(finished, path, tmp_path):
+    compact = tmp_path / "compact.jsonl"
+    write_compact(path, compact, [name for name in finished[1][0] if name not in CURVES])
+    assert len(compact.read_bytes()) < len(finished[0])
+    known, n_steps = run(compact)
+    assert n_steps == 0
+    assert known == [{**one, **{name: [] for name in CURVES}} for one in finished[1]]
+    more, n_steps = run(compact, n_runs=4)
+    assert n_steps == 2 + 2
+    assert more[6:] == run(None, n_runs=4)[0][6:]
 
 
 def test_other_versions_are_recorded_with_a_warning(tmp_path):

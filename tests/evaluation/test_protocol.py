@@ -105,6 +105,14 @@ def test_beta_is_chosen_by_validation_accuracy(evaluation):
                     assert outcome.features == single.features
 
 
+@pytest.mark.parametrize(
+    ("n_grid", "grid"), [("all", (1, 2, 3, 4, 5)), (2, (1, 2, 4, 5)), ([3, 2, 9], (1, 2, 3, 5)), ((), (1, 5))]
+)
+def test_numbers_of_features_are_those_asked_for(n_grid, grid):
+    (outcome,) = compare("wine", {"first": first_columns}, QUICK, n_runs=1, max_features=5, n_grid=n_grid)
+    assert outcome.grid == grid
+
+
 def test_selection_sees_training_rows_only():
     rng = np.random.default_rng(5)
     X, y = load_wine(return_X_y=True)
@@ -281,6 +289,7 @@ def test_warnings_of_selectors_are_passed_on_once():
         ({"max_features": {"wine": 3}}, r"max_features has no number for dataset 'iris'"),
         ({"n_runs": 0}, r"n_runs=0 must be"),
         ({"n_grid": 0}, r"n_grid=0 must be 'all' or"),
+        ({"n_grid": [2, 0]}, r"n_grid=0 must be 'all' or"),
         ({"n_jobs": 0}, r"n_jobs=0"),
     ],
 )

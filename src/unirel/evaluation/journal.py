@@ -4,15 +4,19 @@ import hashlib
 import json
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
+from unirel.atomic import write_text
 from unirel.errors import UnirelWarning
 
 _FORMAT = 1
 _START = b'{"check":'
+# Settings by name of what takes part. A piece of work names what it is about and does not depend on the others, so a
+# journal may go on with more or fewer of them.
+_COMPANY = ("selectors", "classifiers")
 Record = dict[str, Any]
 
 
@@ -52,7 +56,7 @@ class Journal(Records):
     ----------
     path : path
         The file. A new one begins with a header that holds settings and versions; one that exists goes on if its
-        settings are the same.
+        settings are the same. Other selectors and classifiers may join, under other names.
     settings : dict
         Everything that decides the results, as JSON holds it.
     versions : dict
@@ -83,7 +87,7 @@ class Journal(Records):
 
     def add(self, key: tuple[Any, ...], record: Record) -> None:
         """Write a piece of work; when this returns, it is on the disk."""
-        self._write({"type": "record", "key": list(key), "record": record})
+        self._write(_entry(key, record))
         super().add(key, record)
 
     def close(self) -> None:
@@ -91,70 +95,138 @@ class Journal(Records):
         os.close(self._file)
 
     def _go_on(self, settings: Any, versions: dict[str, str]) -> None:
-        with self._path.open("rb") as file:
-            lines = file.readlines()
-        header = _read(lines[0]) if lines else None
-        if header is None:
-            self._check_unreadable(lines)
+        found = read_journal(self._path)
+        if found is None:
             os.ftruncate(self._file, 0)
-            self._write({"type": "header", "format": _FORMAT, "settings": settings, "versions": versions})
+            self._write(_header(settings, versions))
             return
-        self._check_header(header, settings)
-        self._read_records(lines, versions, header.get("versions", {}))
+        check_settings(self._path, found.settings, settings)
+        if found.n_whole is not None:
+            os.ftruncate(self._file, found.n_whole)
+        for key, record in found.records.items():
+            super().add(key, record)
+        self._note_changes(found, settings, versions)
 
-    def _check_unreadable(self, lines: list[bytes]) -> None:
-        """Refuse what does not begin with a header, except for one that was never finished."""
-        if not lines:
-            return
-        if not lines[0].startswith(_START) and not _START.startswith(lines[0]):
-            raise ValueError(f"journal={str(self._path)!r} is no journal of unirel; name another file")
-        if len(lines) > 1:
-            raise ValueError(
-                f"journal={str(self._path)!r}: the first line, which holds the settings, is damaged, so the other "
-                f"{len(lines) - 1} lines cannot be trusted; name another file"
-            )
-
-    def _check_header(self, header: Record, settings: Any) -> None:
-        if header.get("type") != "header" or header.get("format") != _FORMAT:
-            raise ValueError(f"journal={str(self._path)!r} is of another kind or version; name another file")
-        different = _differences(header["settings"], settings)
-        if different:
-            shown = "; ".join(different[:3]) + (f"; and {len(different) - 3} more" if len(different) > 3 else "")
-            raise ValueError(
-                f"journal={str(self._path)!r} was written with other settings: {shown}; "
-                "use the same settings, or name another file"
-            )
-
-    def _read_records(self, lines: list[bytes], versions: dict[str, str], known: dict[str, str]) -> None:
-        damaged = []
-        for number, line in enumerate(lines[1:], start=2):
-            content = _read(line)
-            if content is None and number == len(lines):
-                os.ftruncate(self._file, sum(map(len, lines[:-1])))
-            elif content is None:
-                damaged.append(number)
-            elif content["type"] == "versions":
-                known = content["versions"]
-            else:
-                super().add(_key(content["key"]), content["record"])
-        if damaged:
-            where = f"line {damaged[0]}" if len(damaged) == 1 else f"{len(damaged)} lines, the first is {damaged[0]},"
+    def _note_changes(self, found: "Contents", settings: Any, versions: dict[str, str]) -> None:
+        if found.damaged:
+            first, *others = found.damaged
+            where = f"{len(found.damaged)} lines, the first is {first}," if others else f"line {first}"
             self._warn(f"{where} is damaged; that work is done again")
-        if known != versions:
-            changes = "; ".join(_differences(known, versions))
+        if found.versions != versions:
+            changes = "; ".join(_differences(found.versions, versions))
             self._warn(f"it was written with other versions: {changes}; results may differ from those of one version")
             self._write({"type": "versions", "versions": versions})
+        if (joined := _join(found.settings, settings)) != found.settings:
+            self._write({"type": "settings", "settings": joined})
 
     def _warn(self, message: str) -> None:
         warnings.warn(f"journal={str(self._path)!r}: {message}", UnirelWarning, stacklevel=7)
 
     def _write(self, content: Record) -> None:
-        text = _dump(content)
-        line = f'{{"check":"{_check(text)}","content":{text}}}\n'.encode()
+        line = _line(content).encode()
         written = os.write(self._file, line)
         if written < len(line):
             raise OSError(f"journal={str(self._path)!r}: only {written} of {len(line)} bytes could be written")
         os.fsync(self._file)
+
+
+class Contents(NamedTuple):
+    """What a journal says: the latest settings and versions, all records, and lines that are damaged.
+
+    `n_whole` is how many bytes stand before a last line that is cut, if there is one.
+    """
+
+    settings: Any
+    versions: dict[str, str]
+    records: dict[tuple[Any, ...], Record]
+    damaged: list[int]
+    n_whole: int | None
+
+
+def read_journal(path: Path) -> Contents | None:
+    """Read a journal without writing to it; None if not even its header was finished."""
+    with path.open("rb") as file:
+        lines = file.readlines()
+    header = _read(lines[0]) if lines else None
+    if header is None:
+        _check_unreadable(path, lines)
+        return None
+    if header.get("type") != "header" or header.get("format") != _FORMAT:
+        raise ValueError(f"journal={str(path)!r} is of another kind or version; name another file")
+    settings, versions = header["settings"], header.get("versions", {})
+    records: dict[tuple[Any, ...], Record] = {}
+    damaged, n_whole = [], None
+    for number, line in enumerate(lines[1:], start=2):
+        content = _read(line)
+        if content is None and number == len(lines):
+            n_whole = sum(map(len, lines[:-1]))
+        elif content is None:
+            damaged.append(number)
+        elif content["type"] == "versions":
+            versions = content["versions"]
+        elif content["type"] == "settings":
+            settings = content["settings"]
+        else:
+            records[_key(content["key"])] = content["record"]
+    return Contents(settings, versions, records, damaged, n_whole)
+
+
+def _check_unreadable(path: Path, lines: list[bytes]) -> None:
+    """Refuse what does not begin with a header, except for one that was never finished."""
+    if not lines:
+        return
+    if not lines[0].startswith(_START) and not _START.startswith(lines[0]):
+        raise ValueError(f"journal={str(path)!r} is no journal of unirel; name another file")
+    if len(lines) > 1:
+        raise ValueError(
+            f"journal={str(path)!r}: the first line, which holds the settings, is damaged, so the other "
+            f"{len(lines) - 1} lines cannot be trusted; name another file"
+        )
+
+
+def check_settings(path: Path, there: Any, here: Any) -> None:
+    """Refuse a journal of other settings."""
+    here = _plain(here)
+    different = _differences(_join(here, there), _join(there, here))
+    if different:
+        shown = "; ".join(different[:3]) + (f"; and {len(different) - 3} more" if len(different) > 3 else "")
+        raise ValueError(
+            f"journal={str(path)!r} was written with other settings: {shown}; "
+            "use the same settings, or name another file"
+        )
+
+
+def _join(first: Any, second: Any) -> Any:
+    """The second settings, with the selectors and classifiers of both."""
+    return {
+        **second,
+        **{name: {**first[name], **second[name]} for name in _COMPANY if name in first and name in second},
+    }
+
+
+def write_compact(journal: Path, output: Path, kept: Collection[str]) -> None:
+    """Write the outcomes of a journal as a journal of their own, with some fields only; it can be gone on from."""
+    found = read_journal(journal)
+    if found is None:
+        return
+    lines = [_header(found.settings, found.versions)]
+    for key, record in found.records.items():
+        if key[0] == "outcome":
+            lines.append(_entry(key, {name: value for name, value in record.items() if name in kept}))
+    write_text(output, "".join(map(_line, lines)))
+
+
+def _header(settings: Any, versions: Mapping[str, str]) -> Record:
+    return {"type": "header", "format": _FORMAT, "settings": settings, "versions": dict(versions)}
+
+
+def _entry(key: tuple[Any, ...], record: Record) -> Record:
+    return {"type": "record", "key": list(key), "record": record}
+
+
+def _line(content: Record) -> str:
+    text = _dump(content)
+    return f'{{"check":"{_check(text)}","content":{text}}}\n'
 
 
 def _dump(content: Any) -> str:

@@ -1,7 +1,7 @@
 """What is to be compared: datasets, splits, and the names of all pieces of work."""
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -57,7 +57,7 @@ class Plan:
     datasets: list[Dataset]
     selectors: dict[str, AnySelector]
     classifiers: dict[str, Classifier]
-    n_grid: Literal["all"] | int
+    n_grid: Literal["all"] | int | Sequence[int]
     random_state: int
 
     def settings(self) -> dict[str, Any]:
@@ -107,8 +107,13 @@ class Plan:
 
     def grid(self, n_features: int) -> list[int]:
         """Numbers of features to try."""
-        step = 1 if self.n_grid == "all" else self.n_grid
-        return sorted({1, n_features, *range(step, n_features + 1, step)})
+        tried: Iterable[int]
+        if isinstance(self.n_grid, Sequence) and not isinstance(self.n_grid, str):
+            tried = (size for size in self.n_grid if size < n_features)
+        else:
+            step = 1 if self.n_grid == "all" else self.n_grid
+            tried = range(step, n_features + 1, step)
+        return sorted({1, n_features, *tried})
 
 
 def make_plan(
@@ -116,13 +121,15 @@ def make_plan(
     selectors: Any,
     classifiers: Any,
     max_features: int | Mapping[str, int],
-    n_grid: Literal["all"] | int,
+    n_grid: Literal["all"] | int | Sequence[int],
     random_state: int,
     data_home: Any,
 ) -> Plan:
     """Check and read all that was asked for."""
     if n_grid != "all":
-        check_whole_number("n_grid", n_grid, 1, or_name="all")
+        several = isinstance(n_grid, Sequence) and not isinstance(n_grid, str)
+        for size in n_grid if several else [n_grid]:  # type: ignore[union-attr,list-item]
+            check_whole_number("n_grid", size, 1, or_name="all")
     chosen, trained = make_selectors(selectors), _make_classifiers(classifiers)
     for label, selector in chosen.items():
         if isinstance(selector, Wrapper) and not any(map(selector.suits, trained.values())):

@@ -2,7 +2,7 @@
 
 import os
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from typing import Any, Literal
 
@@ -23,7 +23,7 @@ def compare(
     *,
     n_runs: int = 20,
     max_features: int | Mapping[str, int] = 50,
-    n_grid: Literal["all"] | int = "all",
+    n_grid: Literal["all"] | int | Sequence[int] = "all",
     random_state: int = 0,
     n_jobs: int | None = None,
     journal: str | os.PathLike[str] | None = None,
@@ -50,15 +50,16 @@ def compare(
     max_features : int or mapping
         How many features to select at most; a mapping gives a number for each dataset. A `BURSelector` selects that
         many unless it has been given a smaller number of its own, or "auto".
-    n_grid : "all" or int
-        Numbers of features to try: all from 1 to `max_features`, or 1, `max_features` and the multiples of a step.
+    n_grid : "all", int or list of int
+        Numbers of features to try: all from 1 to `max_features`; or 1, `max_features` and the multiples of a step, or
+        the numbers of a list.
     random_state : int
         Seed of splits and random classifiers. Run r is the same however many runs there are.
     n_jobs : int, optional
         Processes, as in scikit-learn. The result does not depend on them.
     journal : path, optional
         File to which every finished piece of work is written at once. With the same settings a later call goes on where
-        an earlier one was stopped, and gives the same result.
+        an earlier one was stopped, and gives the same result. More selectors and classifiers may join later.
     data_home : path, optional
         As in `unirel.datasets.load`.
     max_seconds : float, optional

@@ -37,7 +37,7 @@ class Outcome:
     grid : tuple of int
         Numbers of features that were tried.
     validation_curve, test_curve : tuple of float
-        Accuracy for each of them.
+        Accuracy for each of them; empty, as is the grid, if read from a compact journal.
     """
 
     dataset: str
@@ -53,9 +53,9 @@ class Outcome:
     test_area: float
     features: tuple[int, ...]
     seconds: float
-    grid: tuple[int, ...]
-    validation_curve: tuple[float, ...]
-    test_curve: tuple[float, ...]
+    grid: tuple[int, ...] = ()
+    validation_curve: tuple[float, ...] = ()
+    test_curve: tuple[float, ...] = ()
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "Outcome":

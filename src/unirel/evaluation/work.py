@@ -108,10 +108,11 @@ class Work:
         return selections, values
 
     def _run_block(self, data: Dataset, runs: Sequence[int]) -> None:
-        units = [key for key in self._plan.units_of(data, runs) if key not in self._records]
-        if not units:
-            return
-        splits = {run: split_rows(data.y, self._plan.random_state, run) for run in runs}
+        self.find(data, [key for key in self._plan.units_of(data, runs) if key not in self._records])
+
+    def find(self, data: Dataset, units: Sequence[Key]) -> None:
+        """Find outcomes on a dataset, and all that they depend on."""
+        splits = {run: split_rows(data.y, self._plan.random_state, run) for _, _, run, _, _ in units}
         selections, values = self._needed(units)
         self._find([self._values_task(data, splits, *pair) for pair in values.items()])
         self._find(self._selection_tasks(data, splits, list(selections)))

@@ -9,8 +9,11 @@ import numpy as np
 
 from unirel.datasets import load
 from unirel.evaluation import Evaluation, Outcome, compare, paired_difference
+from unirel.evaluation.plan import Plan, make_plan
 from unirel.experiments import Asked
+from unirel.experiments.conclusions import conclude
 from unirel.experiments.tables import ReplayTables, Row, Rows, read_expected
+from unirel.experiments.verified import Verified, read_outcomes, verify_outcomes, whole_runs
 from unirel.options import Metric
 
 DATASETS = ("colon", "sonar", "madelon", "leukemia", "isolet", "gas_sensor")
@@ -22,6 +25,9 @@ TITLES = {"mim": "MIM", "mrmr": "mRMR", "jmi": "JMI", "jmim": "JMIM", "gsa": "GS
 # The table of the paper that has the plain criteria.
 _PLAIN = "accuracy_mrwmr_vs_bur_ksg"
 _SEED = 0
+# Numbers of features that preset medium tries: all up to here, and then every so many.
+FINE, COARSE = 60, 10
+MEDIUM_SIZES = (*range(1, FINE + 1), *range(FINE + COARSE, 200, COARSE))
 # One line of a table: the row of the paper if it has one, a classifier and an algorithm.
 Line = tuple[int | None, str, str]
 
@@ -38,7 +44,7 @@ class Preset:
         Random splits of every dataset.
     max_features : int or dict
         How many features are selected at most, for all or for each dataset.
-    n_grid : int or "all"
+    n_grid : int, list of int or "all"
         Which numbers of features are tried, as in `unirel.evaluation.compare`.
     max_rows : int, optional
         Datasets with more rows are cut down to that many, chosen at random.
@@ -53,7 +59,11 @@ class Preset:
 
     def in_words(self) -> str:
         """In words."""
-        tried = "all numbers" if self.n_grid == "all" else f"1 and the multiples of {self.n_grid} as numbers"
+        tried = f"1 and the multiples of {self.n_grid} as numbers"
+        if self.n_grid == "all":
+            tried = "all numbers"
+        elif self.n_grid == MEDIUM_SIZES:
+            tried = f"numbers 1 to {FINE} and then every {COARSE}th"
         most = self.max_features
         limit = str(most) if isinstance(most, int) else ", ".join(f"{most[name]} ({name})" for name in self.datasets)
         rows = f" Datasets with more rows are cut to {self.max_rows} of them, drawn with seed {_SEED}."
@@ -64,15 +74,12 @@ class Preset:
         )
 
 
+_MOST = {"colon": 100, "sonar": 60, "madelon": 100, "leukemia": 100, "isolet": 150, "gas_sensor": 128}
 PRESETS = {
     "smoke": Preset(("sonar",), ("knn",), 2, 6, 3),
     "small": Preset(DATASETS, CLASSIFIERS, 5, 30, 5, 1000),
-    "full": Preset(
-        DATASETS,
-        CLASSIFIERS,
-        20,
-        {"colon": 100, "sonar": 60, "madelon": 100, "leukemia": 100, "isolet": 150, "gas_sensor": 128},
-    ),
+    "medium": Preset(DATASETS, CLASSIFIERS, 10, _MOST, MEDIUM_SIZES, 3000),
+    "full": Preset(DATASETS, CLASSIFIERS, 20, _MOST),
 }
 
 
@@ -153,6 +160,8 @@ class AccuracyTable:
         How much is computed.
     wrappers : tuple of str
         Algorithms after the criteria, for those classifiers with which the paper has them.
+    ours : tuple of str
+        Algorithms after the criteria that the paper does not have.
     """
 
     name: str
@@ -165,13 +174,14 @@ class AccuracyTable:
     remark: Callable[[str], str]
     presets: Mapping[str, Preset]
     wrappers: tuple[str, ...] = ()
+    ours: tuple[str, ...] = ()
 
     def compute(self, asked: Asked) -> ReplayTables:
         """All tables."""
         preset = asked.preset
         chosen = choose_preset(self.presets, asked)
-        evaluations = evaluate(chosen, lambda name: self.selectors(name, preset, chosen.classifiers), asked)
-        outcomes = Outcomes(evaluations)
+        found, complete = self._evaluate(chosen, asked)
+        outcomes = Outcomes(found)
         paper = read_expected(self.paper)
         published = [*paper, *(row for row in read_expected(_PLAIN) if row["algorithm"] in TITLES.values())]
         baselines = dict(pair for boost in self.boosts for pair in against_plain(boost))
@@ -187,13 +197,50 @@ class AccuracyTable:
             "Differences in test accuracy (and in its mean over all numbers of features, the area) to the baseline in "
             "points, averaged within each run, with the 95 % interval and Wilcoxon's p over datasets and runs:",
             pooled,
+            "\n".join(f"- {sentence}" for sentence in conclude(cells, pooled)) or "Nothing was run.",
             "Every row beside the paper's:",
             cells,
         ]
         tables = {"": cells, "_table": by_dataset, "_pooled": pooled, "_runs": make_runs(outcomes)}
         named = {f"{self.name}{end}": rows for end, rows in tables.items()}
-        complete = all(evaluation.complete for evaluation in evaluations)
-        return ReplayTables(self.name, self.title, page, named, complete)
+        journals = [] if asked.journal is None else [journal_of(asked.journal, name) for name in chosen.datasets]
+        copies = [journal_of(f"{self.name}.jsonl", name).name for name in chosen.datasets]
+        compact = {copy: path for copy, path in zip(copies, journals, strict=False) if path.exists()}
+        return ReplayTables(self.name, self.title, page, named, complete, compact)
+
+    def verify(self, asked: Asked, n_units: int, seed: int) -> list[Verified]:
+        """Outcomes of the journals, computed again."""
+        plans = self._plans(asked)
+        return verify_outcomes(read_outcomes(plans), plans, n_units, seed, asked.n_jobs)
+
+    def _plans(self, asked: Asked) -> dict[Path, Plan]:
+        """What was planned for each journal that is there."""
+        chosen = choose_preset(self.presets, asked)
+        journals = {name: journal_of(asked.journal or "", name) for name in chosen.datasets}
+        return {
+            path: make_plan(
+                load_rows(name, asked.data_home, chosen.max_rows),
+                self.selectors(name, asked.preset, chosen.classifiers),
+                chosen.classifiers,
+                chosen.max_features,
+                chosen.n_grid,
+                _SEED,
+                None,
+            )
+            for name, path in journals.items()
+            if path.exists()
+        }
+
+    def _evaluate(self, chosen: Preset, asked: Asked) -> tuple[list[Outcome], bool]:
+        """Outcomes, and whether these are all: computed, or whole runs of the journals if that is all that is asked."""
+        if asked.tables_only:
+            if asked.journal is None:
+                raise ValueError(f"{self.name}: tables_only=True needs journal= with outcomes to make tables of")
+            plans = self._plans(asked)
+            return whole_runs(read_outcomes(plans), plans), True
+        evaluations = evaluate(chosen, lambda name: self.selectors(name, asked.preset, chosen.classifiers), asked)
+        outcomes = [outcome for evaluation in evaluations for outcome in evaluation]
+        return outcomes, all(evaluation.complete for evaluation in evaluations)
 
     def _lines(self, paper: Sequence[Mapping[str, str]], classifiers: Sequence[str]) -> list[Line]:
         """For each classifier each plain criterion before its boosted forms, then the wrappers that suit it."""
@@ -203,7 +250,7 @@ class AccuracyTable:
         lines = [
             (numbers.get((name, algorithm)), name, algorithm)
             for name in dict.fromkeys([*CLASSIFIERS, *classifiers])
-            for algorithm in (*algorithms, *self.wrappers)
+            for algorithm in (*algorithms, *self.wrappers, *self.ours)
         ]
         return [line for line in lines if line[0] is not None or line[2] not in self.wrappers]
 
@@ -230,8 +277,8 @@ def _show(cell: Row) -> str:
 class Outcomes:
     """Outcomes of all datasets, found by dataset, classifier and algorithm."""
 
-    def __init__(self, evaluations: Iterable[Evaluation]) -> None:
-        self.all = [outcome for evaluation in evaluations for outcome in evaluation]
+    def __init__(self, outcomes: Iterable[Outcome]) -> None:
+        self.all = list(outcomes)
         self.datasets = list(dict.fromkeys(outcome.dataset for outcome in self.all))
         self._groups: dict[tuple[str, str, str], dict[int, Outcome]] = {}
         for outcome in self.all:

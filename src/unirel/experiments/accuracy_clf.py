@@ -10,9 +10,13 @@ from unirel.selectors import BURSelector
 BETA = 0.1
 WRAPPERS = ("RFE", "FFS", "BFE")
 # A classifier is trained without each feature, so few runs on few features are what takes minutes.
-OWN_PRESETS = {**PRESETS, "small": replace(PRESETS["small"], datasets=("sonar",), n_runs=3)}
+OWN_PRESETS = {
+    **PRESETS,
+    "small": replace(PRESETS["small"], datasets=("sonar",), n_runs=3),
+    "medium": replace(PRESETS["medium"], datasets=("sonar", "madelon", "gas_sensor"), n_runs=5),
+}
 # Features, most relevant first, that forward selection and backward elimination look at.
-N_CANDIDATES = {"smoke": 5, "small": 30, "full": 60}
+N_CANDIDATES = {"smoke": 5, "small": 30, "medium": 30, "full": 60}
 ABOUT = f"""Criteria boosted by unique relevance from a classifier (BUR-CLF, beta {BETA}), beside wrappers:
 
 - BUR-CLF: cross-entropy of the classifier that is being evaluated, trained without the feature, out of five folds of

@@ -8,11 +8,13 @@ BETA = 0.1
 BETAS = (0.0, 0.1, 0.3, 0.5)
 # What is boosted, and how the paper or we call it.
 BOOSTS = ("BUR-KSG", "BUR-REF", "BUR-VAL")
+OURS = "unirel"
 ABOUT = f"""Plain criteria beside three boosts of unique relevance (UR):
 
 - BUR-KSG: UR given all other features, beta {BETA}, as in the paper.
 - BUR-REF: reference UR, beta {BETA}; the paper has no such numbers.
 - BUR-VAL: reference UR, beta chosen from {BETAS} by validation accuracy; the paper has no such numbers.
+- {OURS}: the default of this library, `BURSelector()`; the paper has no such numbers.
 
 JMI and JMIM follow the equations; the released script of the paper never looks at the target after the first pick."""
 
@@ -27,6 +29,7 @@ def selectors(dataset: str) -> dict[str, BURSelector | ChosenBeta]:
         found[f"{title}-BUR-KSG"] = BURSelector.paper(criterion, beta=BETA, metric=metric)
         found[f"{title}-BUR-REF"] = boosted
         found[f"{title}-BUR-VAL"] = ChosenBeta(boosted, BETAS)
+    found[OURS] = BURSelector()
     return found
 
 
@@ -37,11 +40,13 @@ REPLAY = AccuracyTable(
     paper="accuracy_mrwmr_vs_bur_ksg",
     selectors=lambda dataset, preset, classifiers: selectors(dataset),
     boosts=BOOSTS,
-    pairs={boost: against_plain(boost) for boost in BOOSTS},
+    pairs={boost: against_plain(boost) for boost in BOOSTS}
+    | {f"{OURS} against plain": [(OURS, title) for title in TITLES.values()]},
     remark=lambda preset: (
         "Three neighbours, standardised columns, chebyshev distances; "
         f"{' and '.join(DISCRETE)}, all discrete: euclidean distances."
     ),
     presets=PRESETS,
+    ours=(OURS,),
 )
 compute = REPLAY.compute

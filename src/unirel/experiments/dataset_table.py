@@ -11,7 +11,7 @@ from unirel.options import Metric
 _ESTIMATED = {
     "smoke": ("sonar",),
     "small": ("colon", "sonar", "madelon", "leukemia", "isolet"),
-    "full": ("colon", "sonar", "madelon", "leukemia", "isolet", "gas_sensor"),
+    **dict.fromkeys(("medium", "full"), ("colon", "sonar", "madelon", "leukemia", "isolet", "gas_sensor")),
 }
 _COMPARED: tuple[Metric, ...] = ("auto", "euclidean")
 _ABOUT = """Features with unique relevance above 0, given all others, in percent; empty where not estimated. \

@@ -28,7 +28,7 @@ PAIR = ("Hsa.8", "Hsa.1132")
 ALGORITHMS = ("MIM-BUR-KSG", "MIM-BUR-REF", "GSA-BUR-KSG", "GSA-BUR-REF")
 BOOSTS = {"BUR-KSG": "ksg", "BUR-REF": "reference"}
 # How far ranks are followed.
-N_RANKS = {"smoke": 10, "small": 30, "full": 500}
+N_RANKS = {"smoke": 10, "small": 30, "medium": 500, "full": 500}
 _SEED = 0
 
 
@@ -36,7 +36,7 @@ def compute(asked: Asked) -> ReplayTables:
     """Both tables."""
     chosen = choose_preset(PRESETS, replace(asked, datasets=("colon",)))
     evaluations = evaluate(chosen, accuracy_ksg.selectors, asked)
-    subsets = _subsets(Outcomes(evaluations), chosen, asked.data_home)
+    subsets = _subsets(Outcomes(evaluations[0]), chosen, asked.data_home)
     complete = evaluations[-1].complete
     named = ("colon", "leukemia") if complete else ()
     ranks = [row for name in named for row in _ranks(name, N_RANKS[asked.preset], asked.data_home, asked.n_jobs)]

@@ -51,7 +51,7 @@ _CRITERIA, _BETAS = ("mim", "jmi", "jmim", "mrmr", "gsa"), (0.0, 0.1, 0.2, 0.5, 
 EXTENTS = {
     "smoke": Extent(("default",), ("mim", "gsa"), (0.0, 0.1), 0),
     "small": Extent(tuple(SETTINGS), _CRITERIA, _BETAS, 5),
-    "full": Extent(tuple(SETTINGS), _CRITERIA, _BETAS, 20),
+    **dict.fromkeys(("medium", "full"), Extent(tuple(SETTINGS), _CRITERIA, _BETAS, 20)),
 }
 # Subsamples say how stable the default weight is, with the settings that estimate with few neighbours.
 _STABLE_SETTINGS, _STABLE_BETAS, _SHARE = ("default", "ksg"), (0.0, 0.1), 0.8

@@ -3,13 +3,17 @@
 import csv
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from unirel.atomic import write_text
+from unirel.evaluation import Outcome
+from unirel.evaluation.journal import write_compact
 
+# What a compact journal keeps of an outcome: all but the curves.
+COMPACT = [part.name for part in fields(Outcome) if part.name not in ("grid", "validation_curve", "test_curve")]
 Row = dict[str, Any]
 Rows = Sequence[Row]
 
@@ -28,6 +32,8 @@ class ReplayTables:
         Rows of each CSV file, by its name without suffix.
     complete : bool
         False if it was interrupted.
+    journals : dict
+        Journals of its outcomes, by the name of the file that a compact copy is written to.
     """
 
     name: str
@@ -35,6 +41,7 @@ class ReplayTables:
     page: Sequence[str | Rows]
     tables: Mapping[str, Rows]
     complete: bool = True
+    journals: Mapping[str, Path] = field(default_factory=dict)
 
     def to_markdown(self) -> str:
         """The page."""
@@ -52,7 +59,9 @@ class ReplayTables:
         written = {Path(folder) / name: text for name, text in texts.items() if text}
         for path, text in written.items():
             write_text(path, text)
-        return list(written)
+        for name, journal in self.journals.items():
+            write_compact(journal, Path(folder) / name, COMPACT)
+        return [*written, *(Path(folder) / name for name in self.journals)]
 
 
 def read_expected(name: str) -> list[dict[str, str]]:

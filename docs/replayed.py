@@ -1,0 +1,86 @@
+"""What the pages about the paper say of committed results: sentences, tables and a picture made from their files."""
+
+import csv
+from pathlib import Path
+
+from unirel.experiments.accuracy import CLASSIFIERS, DATASETS, PRESETS, TITLES
+from unirel.experiments.conclusions import beside, conclude
+from unirel.experiments.tables import to_csv
+
+RESULTS = Path(__file__).parent / "results"
+# The committed journal of outcomes of each replay, and its preset.
+COMMITTED = {"accuracy_ksg": "medium"}
+# Tables that pages draw conclusions from, by the name of what they include.
+CONCLUDED = {
+    "accuracy_ksg": "accuracy_ksg",
+    "accuracy_clf": "first_rule/accuracy_clf",
+    "first_rule_six": "first_rule/six/accuracy_ksg",
+    "first_rule_sonar": "first_rule/sonar/accuracy_ksg",
+    "first_rule_colon_leukemia": "first_rule/colon_leukemia/accuracy_ksg",
+}
+
+
+def read(name):
+    with open(RESULTS / f"{name}.csv", encoding="utf-8") as stream:
+        return list(csv.DictReader(stream))
+
+
+def conclusions(name):
+    """A list of sentences."""
+    return "\n".join(f"- {sentence}" for sentence in conclude(read(name), read(f"{name}_pooled"))) + "\n"
+
+
+def what_was_run(name):
+    """Splits that are done, for each dataset and classifier."""
+    runs, wanted = read(f"{name}_runs"), PRESETS[COMMITTED[name]].n_runs
+    rows = []
+    for dataset in DATASETS:
+        done = {
+            one: len({row["run"] for row in runs if (row["dataset"], row["classifier"]) == (dataset, one)})
+            for one in CLASSIFIERS
+        }
+        rows.append({"dataset": dataset} | {one: f"{n} of {wanted}" if n else "not yet" for one, n in done.items()})
+    return to_csv(rows)
+
+
+def draw_differences(name, path):
+    """What the boost changes in every cell, theirs beside ours."""
+    from matplotlib.figure import Figure
+
+    cells = {(row["classifier"], row["algorithm"], row["dataset"]): row for row in read(name) if row["paper_change"]}
+    boost = next(iter(cells))[1].split("-", 1)[1]
+    lines = [(classifier, title) for classifier in CLASSIFIERS for title in TITLES.values()]
+    figure = Figure(figsize=(9.5, 6.2), layout="constrained")
+    left, right = figure.subplots(1, 2, sharey=True)
+    for ax, column, words in ((left, "paper_change", "the paper"), (right, "change", "here")):
+        found = [[cells[one, f"{title}-{boost}", data][column] for data in DATASETS] for one, title in lines]
+        numbers = [[float(text) if text else float("nan") for text in row] for row in found]
+        image = ax.imshow(numbers, cmap="RdBu", vmin=-4, vmax=4, aspect="auto")
+        ax.set_facecolor("0.85")
+        ax.set_title(f"{boost} minus plain, {words}")
+        ax.set_xticks(range(len(DATASETS)), DATASETS, rotation=30, ha="right")
+        for y, row in enumerate(numbers):
+            for x, value in enumerate(row):
+                text = "" if value != value else f"{value:+.1f}"
+                ax.text(x, y, text, ha="center", va="center", fontsize=8, color="white" if abs(value) > 3 else "black")
+        for y in (4.5, 9.5):
+            ax.axhline(y, color="white", linewidth=3)
+    left.set_yticks(range(len(lines)), [f"{title}, {classifier}" for classifier, title in lines])
+    figure.colorbar(image, ax=[left, right], label="points of test accuracy; grey was not run", shrink=0.6)
+    figure.savefig(path, metadata={"Date": None})
+
+
+def hours():
+    """Processor time of what was run, in hours, from the file that holds what was measured."""
+    return f"{sum(float(row['processor seconds']) for row in read('hours')) / 3600:.1f}"
+
+
+def write_all(folder):
+    """Everything that the pages include."""
+    for page, name in CONCLUDED.items():
+        (folder / f"{page}_conclusions.txt").write_text(conclusions(name), encoding="utf-8")
+    for name in COMMITTED:
+        (folder / f"{name}_run.csv").write_text(what_was_run(name), encoding="utf-8")
+        (folder / f"{name}_beside.csv").write_text(to_csv(beside(read(name))), encoding="utf-8")
+        draw_differences(name, folder / f"{name}_differences.svg")
+    (folder / "hours.txt").write_text(f".. |hours| replace:: {hours()}\n", encoding="utf-8")
