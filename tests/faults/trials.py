@@ -10,6 +10,7 @@ import argparse
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -23,6 +24,8 @@ from pathlib import Path
 SIGNALS = {"interrupt": signal.SIGINT, "terminate": signal.SIGTERM, "kill": signal.SIGKILL}
 # Seconds from Ctrl-C to the end.
 PATIENCE = 2.0
+# Progress, which a busy machine shows and an idle one does not.
+PROGRESS = re.compile(r"(selecting|comparing) \d|unirel: (compiling|faster with|about )")
 
 COMMAND = "import os, sys; from unirel.cli import main; os.write(int(os.environ['READY']), b'.'); sys.exit(main())"
 FIT = """
@@ -98,6 +101,7 @@ class Trial:
             seconds = time.monotonic() - begun
             printed.seek(0)
             out = printed.read().decode()
+        err = "".join(line for line in err.splitlines(keepends=True) if not PROGRESS.match(line))
         return Ended(process.returncode, out, err, seconds, hit, ran, _end_group(process.pid))
 
     def _has_written(self, folder):
@@ -164,7 +168,7 @@ COMPARE = Trial(
     writes="journal.jsonl",
 )
 WORKERS = Trial("compare -j 2", (*COMPARE.arguments, "-j", "2"), writes="journal.jsonl")
-APPLY = Trial("apply", _command("apply saved.json data.csv -o small.csv"), ("data.csv", "saved.json"), "small.csv")
+APPLY = Trial("apply", _command("apply saved.json data.csv -o small.csv --quiet"), ("data.csv", "saved.json"), "small.csv")
 FITTING = Trial("fit", ("0.1",), (), code=FIT)
 TRIALS = (SELECT, COMPARE, PARTS, WORKERS, APPLY, FITTING)
 # The same without a boost: what an interrupted search has may be from the run without one, which comes first.
