@@ -168,7 +168,9 @@ COMPARE = Trial(
     writes="journal.jsonl",
 )
 WORKERS = Trial("compare -j 2", (*COMPARE.arguments, "-j", "2"), writes="journal.jsonl")
-APPLY = Trial("apply", _command("apply saved.json data.csv -o small.csv --quiet"), ("data.csv", "saved.json"), "small.csv")
+APPLY = Trial(
+    "apply", _command("apply saved.json data.csv -o small.csv --quiet"), ("data.csv", "saved.json"), "small.csv"
+)
 FITTING = Trial("fit", ("0.1",), (), code=FIT)
 TRIALS = (SELECT, COMPARE, PARTS, WORKERS, APPLY, FITTING)
 # The same without a boost: what an interrupted search has may be from the run without one, which comes first.
