@@ -30,6 +30,19 @@ def conclusions(name):
     return "\n".join(f"- {sentence}" for sentence in conclude(read(name), read(f"{name}_pooled"))) + "\n"
 
 
+def conclusions_of_datasets():
+    """How far the percentages of features with unique relevance are from the paper's."""
+    rows = read("dataset_table")
+    each = [f"{row['dataset']} {row['ur_auto']} or {row['ur_euclidean']} (paper {row['paper_ur']})" for row in rows]
+    nearest = [min(abs(float(row[f"difference_{one}"])) for one in ("auto", "euclidean")) for row in rows]
+    apart = [abs(float(row["ur_auto"]) - float(row["ur_euclidean"])) for row in rows]
+    return (
+        f"- Percent of features with UR above 0, by the metric `auto` or the euclidean one: {', '.join(each)}.\n"
+        f"- The nearer of the two is from {min(nearest):.1f} to {max(nearest):.1f} points from the paper's, and they "
+        f"differ from each other by up to {max(apart):.1f} points.\n"
+    )
+
+
 def what_was_run(name):
     """Splits that are done, for each dataset and classifier."""
     runs, wanted = read(f"{name}_runs"), PRESETS[COMMITTED[name]].n_runs
@@ -83,4 +96,5 @@ def write_all(folder):
         (folder / f"{name}_run.csv").write_text(what_was_run(name), encoding="utf-8")
         (folder / f"{name}_beside.csv").write_text(to_csv(beside(read(name))), encoding="utf-8")
         draw_differences(name, folder / f"{name}_differences.svg")
+    (folder / "dataset_table_conclusions.txt").write_text(conclusions_of_datasets(), encoding="utf-8")
     (folder / "hours.txt").write_text(f".. |hours| replace:: {hours()}\n", encoding="utf-8")

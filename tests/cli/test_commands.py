@@ -191,7 +191,7 @@ def test_the_package_of_experiments_runs_the_same_command(tmp_path):
         (["redundancy_sonar", "--datasets", "x"], "redundancy_sonar does not take --datasets"),
         (["dataset_table", "--runs", "3"], "dataset_table does not take --runs"),
         (["genes", "--nonsense"], "No such option: --nonsense"),
-        (["genes", "--preset", "huge"], "'huge' is not one of 'smoke', 'small', 'full'"),
+        (["genes", "--preset", "huge"], "'huge' is not one of 'smoke', 'small', 'medium', 'full'"),
         (["genes", "--runs", "0"], "--runs"),
         (["genes", "--jobs", "x"], "--jobs"),
     ],

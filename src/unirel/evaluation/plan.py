@@ -128,7 +128,7 @@ def make_plan(
     """Check and read all that was asked for."""
     if n_grid != "all":
         several = isinstance(n_grid, Sequence) and not isinstance(n_grid, str)
-        for size in n_grid if several else [n_grid]:  # type: ignore[union-attr,list-item]
+        for size in n_grid if several else [n_grid]:  # type: ignore[union-attr]
             check_whole_number("n_grid", size, 1, or_name="all")
     chosen, trained = make_selectors(selectors), _make_classifiers(classifiers)
     for label, selector in chosen.items():
