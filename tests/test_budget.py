@@ -164,7 +164,7 @@ def test_nothing_cut_short_is_recorded(tmp_path, late, monkeypatch):
 
 
 def test_a_report_without_the_accuracy_that_there_was_no_time_for(data, monkeypatch):
-    monkeypatch.setattr("unirel.report.accuracy._Trial._score", lambda *_: time.sleep(30) or 0.0)
+    monkeypatch.setattr("unirel.report.accuracy._Measurement._score", lambda *_: time.sleep(30) or 0.0)
     begun = time.monotonic()
     with pytest.warns(UnirelWarning, match=r"max_seconds=3 was used up before the accuracy was measured"):
         report = Report.from_data(*data, n_features_to_select=2, accuracy="knn", beta=0, max_seconds=3)

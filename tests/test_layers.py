@@ -64,7 +64,7 @@ LAYERS = {
     ],
     "significance": [
         "numpy",
-        "scipy.stats",
+        "scipy.special",
         "unirel.errors",
         "unirel.work",
         "unirel.options",

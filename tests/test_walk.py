@@ -14,12 +14,12 @@ CONTRIBUTING = Path(__file__).parents[1] / "CONTRIBUTING.md"
 
 
 def files_of(call):
-    """Files of the package whose functions a call runs; compiled kernels are not seen."""
+    """Files of the package whose functions a call runs; those of kernels, mostly compiled and not seen, do not count."""
     files = set()
 
     def trace(frame, event, argument):
         path = Path(frame.f_code.co_filename)
-        if path.is_relative_to(SOURCE):
+        if path.is_relative_to(SOURCE) and path.parent.name != "kernels":
             files.add(path.relative_to(SOURCE).as_posix())
 
     before = sys.gettrace()
