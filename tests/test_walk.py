@@ -14,7 +14,7 @@ CONTRIBUTING = Path(__file__).parents[1] / "CONTRIBUTING.md"
 
 
 def files_of(call):
-    """Files of the package whose functions a call runs; those of kernels, mostly compiled and not seen, do not count."""
+    """Files whose functions a call runs; kernels, mostly compiled and not seen, do not count."""
     files = set()
 
     def trace(frame, event, argument):
