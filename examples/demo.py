@@ -24,6 +24,7 @@ def main(folder=BUILD):
         n_features_to_select=10,
         feature_names=data.feature_names,
         accuracy="knn",
+        n_jobs=-1,
         origin=Origin("breast_cancer", "diagnosis", reading=READING),
     )
     print_selection(report, perf_counter() - start)

@@ -13,7 +13,8 @@ from sklearn.feature_selection import RFE, SelectKBest
 from sklearn.linear_model import LogisticRegression
 
 from unirel import BURSelector, selection_stability
-from unirel.stability import draw_rows, find_exchangeable, nogueira_index
+from unirel.evaluation.statistics import nogueira_index
+from unirel.stability import draw_rows, find_exchangeable
 
 QUICK = BURSelector("mim", 3, beta=0)
 

@@ -14,6 +14,7 @@ from scipy.stats import hypergeom
 from sklearn.base import clone
 
 from unirel.evaluation.journal import Journal, Record, Records
+from unirel.evaluation.statistics import nogueira_index
 from unirel.options import RunOptions, check_whole_number, complete, documented
 from unirel.reading import take_rows
 from unirel.results import ExchangeablePair, Stability
@@ -166,26 +167,6 @@ def _summarize(table: Table, found: Sequence[Record], level: float, settings: di
         exchangeable=find_exchangeable(selected, _copies(table, selected.mean(axis=0))),
         settings=settings,
     )
-
-
-def nogueira_index(selected: NDArray[np.bool_]) -> tuple[float, float]:
-    """The stability index of rows of a matrix that say which features are selected, and its standard error.
-
-    Both are NaN where none, or all, of the features are always selected: then there is nothing to be stable about.
-    """
-    n_rows, n_features = selected.shape
-    chosen = selected.astype(np.float64)
-    frequency, sizes = chosen.mean(axis=0), chosen.sum(axis=1)
-    mean_share = float(sizes.mean()) / n_features
-    by_chance = mean_share * (1 - mean_share)
-    if by_chance <= 0:
-        return float("nan"), float("nan")
-    index = 1 - n_rows / (n_rows - 1) * float((frequency * (1 - frequency)).mean()) / by_chance
-    shares = sizes / n_features
-    parts = chosen @ frequency / n_features - shares * mean_share
-    parts += index / 2 * (2 * shares * mean_share - shares - mean_share + 1)
-    parts /= by_chance
-    return index, 2 / n_rows * float(((parts - parts.mean()) ** 2).sum()) ** 0.5
 
 
 def find_exchangeable(

@@ -220,7 +220,7 @@ def test_report_with_accuracy(unirel, table, tmp_path):
     pytest.importorskip("vl_convert")
     done = unirel("select", table, "-t", "class", "-k", 3, "--report", tmp_path / "page.html", "--accuracy", "logistic")
     assert done.code == 0
-    assert done.err == ""
+    assert done.err == f"unirel: the page is in '{tmp_path / 'page.html'}'\n"
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert 'id="chart-accuracy"' in page
     assert "by logistic regression, cross-validated in 5 folds" in page
@@ -258,7 +258,7 @@ def test_no_time_left_for_accuracy(unirel, table, tmp_path, monkeypatch):
     options = ["-k", 2, "--max-seconds", 1000, "--report", tmp_path / "page.html", "--accuracy", "knn"]
     done = unirel("select", table, "-t", "class", *options)
     assert done.code == 0
-    assert "the accuracy was not measured, because the time budget was used up" in done.error
+    assert "the accuracy was not measured, because the time budget was used up" in done.err
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "the accuracy was not measured" in page
     assert 'id="chart-accuracy"' not in page

@@ -373,16 +373,20 @@ def bounded(value, *sides, rules=None):
 
 def differential_entropy(column, rules):
     """Kozachenko and Leonenko, with the entropy of being missing or not."""
-    present = column.numbers[~column.missing]
-    n, local = len(present), []
-    k = min(rules.n_neighbors, n - 1)
-    for i in range(n):
-        gaps = np.delete(np.abs(present - present[i]), i) / column.length
-        reached = [(gap, int(np.sum(gaps <= gap * (1 + TIE)))) for gap in np.sort(gaps) if gap > 0]
-        radius, n_reached = next((gap, count) for gap, count in reached if count >= k)
-        local.append(np.log(2 * radius) - psi(n_reached))
+    present = column.take(np.flatnonzero(~column.missing))
+    space, n = Space(present.gaps(INFINITY), present.noise(INFINITY)), len(present.places)
+    radii, n_reached = np.zeros(n, LONG), np.zeros(n, int)
+    # The nearest neighbour apart from the row whose ball, with what ties with its radius, reaches k others.
+    for rank in range(1, n):
+        ball = kth_nearest(space, rank)
+        reached = np.sum(stands(space, ball) < 2, axis=1)
+        found = (radii == 0) & (ball.distances > 0) & (reached >= min(rules.n_neighbors, n - 1))
+        radii[found], n_reached[found] = ball.distances[found], reached[found]
+        if radii.all():
+            break
     share = LONG(n) / len(column.missing)
     mixed = -sum(p * np.log(p) for p in (share, 1 - share) if p > 0)
+    local = np.log(2 * radii) - np.array([psi(reached) for reached in n_reached.tolist()])
     return mixed + share * (psi(n) + np.mean(local))
 
 

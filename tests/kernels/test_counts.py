@@ -156,7 +156,8 @@ def test_sums_of_margins(n_levels, n_fixed, n_other, n_rows, rng):
     starts, tables = np.array([0, n_levels * n_fixed * n_other]), np.zeros(2 * n_levels * n_fixed * n_other, np.int32)
     count_tables(codes.astype(np.uint8), np.arange(2), rest, n_fixed * n_other, (0, n_rows), starts, tables)
     sums, used = np.empty((2, 4)), np.empty((2, 4), np.int64)
-    sum_tables(tables, starts, np.array([n_levels] * 2), n_fixed, n_other, known_n_log_n(n_rows + 1), sums, used)
+    sizes, room, known = np.array([n_levels] * 2), np.empty(n_other, np.int32), known_n_log_n(n_rows + 1)
+    sum_tables(tables, starts, sizes, n_fixed, room, known, sums, used)
     for own, of_own, levels in zip(codes.tolist(), sums, used, strict=True):
         x, s, y = own, fixed[0].tolist(), other[0].tolist()
         margins = [Counter(zip(*block, strict=True)) for block in ((x,), (x, s), (x, y), (x, s, y))]

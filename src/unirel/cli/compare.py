@@ -46,6 +46,7 @@ MaxSeconds = Annotated[
 @takes(
     SelectorOptions,
     without=["target_kind", "criterion", "n_features_to_select", "include", "exclude", "max_seconds", "random_state"],
+    n_jobs=1,  # others are processes, which take seconds to start
 )
 def command(
     request: Request,
@@ -56,7 +57,7 @@ def command(
     journal: JournalFile = None,
     max_seconds: MaxSeconds = None,
     seed: Seed = 0,
-    max_rows: MaxRows = 2000,
+    max_rows: MaxRows = 1200,
     *,
     printing: Printing,
     **options: Any,

@@ -21,6 +21,8 @@ from unirel.options import ColumnNames, Kinds, Option, ReadingOptions, SelectorO
 FIRST = None
 DATA, METHOD, OUTPUT = "More about the data", "More about the method", "More about the output"
 _ORDER = ("target", "n_features_to_select", "report", "save", "as_json")
+# Defaults that are not those of the library: a command has the machine for itself, and somebody waits for it.
+_DEFAULTS = {"n_jobs": -1}
 
 
 def flag(panel: str | None, words: str, *names: str, metavar: str | None = None, **more: Any) -> Any:
@@ -131,7 +133,7 @@ def _flags_of(group: type, without: Collection[str], defaults: Mapping[str, Any]
                 callback=check,
                 case_sensitive=not option.choices,
             )
-            default = defaults.get(name, option.default)
+            default = {**_DEFAULTS, **defaults}.get(name, option.default)
             shown = None if default is None or default == () else form.type(default) if form.type else default
             yield _keyword(name, Annotated[form.annotation, own], shown)
 

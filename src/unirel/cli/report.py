@@ -5,7 +5,6 @@ from typing import Annotated, Any
 
 import typer
 
-from unirel.cli.exits import Exit
 from unirel.cli.options import takes
 from unirel.cli.output import Printing, Quiet
 from unirel.cli.request import Request
@@ -29,8 +28,4 @@ def command(request: Request, output: Output = None, quiet: Quiet = False, **opt
     """Select features and write a page about it, to look at and to send."""
     name = "report" if request.data == "-" else Path(request.data).name.split(".")[0] or "report"
     page = output or Path(f"{name}.html")
-    printing = Printing(quiet=quiet)
-    code = run(request, printing, Files(report=page), options)
-    if code == Exit.OK:
-        printing.messages.tell(f"the page is in '{page}'")
-    return code
+    return run(request, Printing(quiet=quiet), Files(report=page), options)

@@ -91,12 +91,13 @@ class Files:
 
             check_installed()
 
-    def write(self, report: "Report") -> None:
+    def write(self, report: "Report", messages: Messages) -> None:
         """Write the files that were asked for."""
         if self.save is not None:
             write_text(self.save, to_json("selection", _document(report)))
         if self.report is not None:
             write_text(self.report, report.to_html())
+            messages.tell(f"the page is in '{self.report}'")
 
 
 @takes(SelectOptions)
@@ -172,7 +173,7 @@ def run(request: Request, printing: Printing, files: Files, options: dict[str, A
         so_far = "" if selection.complete else " so far"
         messages.tell(f"interrupted; {len(selection)} features{so_far}, no file was written")
         return Exit.INTERRUPTED
-    files.write(report)
+    files.write(report, messages)
     if not selection.complete:
         messages.tell(f"incomplete: {selection.reason}; {len(selection)} features so far")
     return Exit.OK

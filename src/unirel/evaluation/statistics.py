@@ -153,12 +153,28 @@ def stability(selections: Iterable[Sequence[int]], n_features: int) -> float:
     1.0
     """
     check_whole_number("n_features", n_features, 1)
-    chosen = np.array([np.isin(np.arange(n_features), list(selection)) for selection in selections], dtype=float)
-    if len(chosen) < 2:
-        return float("nan")
-    share = chosen.sum(axis=1).mean() / n_features
-    at_random = share * (1 - share)
-    return float(1 - chosen.var(axis=0, ddof=1).mean() / at_random) if at_random > 0 else float("nan")
+    chosen = np.array([np.isin(np.arange(n_features), list(selection)) for selection in selections])
+    return nogueira_index(chosen)[0] if len(chosen) > 1 else float("nan")
+
+
+def nogueira_index(selected: NDArray[np.bool_]) -> tuple[float, float]:
+    """The stability index of rows of a matrix that say which features are selected, and its standard error.
+
+    Both are NaN where none, or all, of the features are always selected: then there is nothing to be stable about.
+    """
+    n_rows, n_features = selected.shape
+    chosen = selected.astype(np.float64)
+    frequency, sizes = chosen.mean(axis=0), chosen.sum(axis=1)
+    mean_share = float(sizes.mean()) / n_features
+    by_chance = mean_share * (1 - mean_share)
+    if by_chance <= 0:
+        return float("nan"), float("nan")
+    index = 1 - n_rows / (n_rows - 1) * float((frequency * (1 - frequency)).mean()) / by_chance
+    shares = sizes / n_features
+    parts = chosen @ frequency / n_features - shares * mean_share
+    parts += index / 2 * (2 * shares * mean_share - shares - mean_share + 1)
+    parts /= by_chance
+    return index, 2 / n_rows * float(((parts - parts.mean()) ** 2).sum()) ** 0.5
 
 
 def area(accuracies: Sequence[float]) -> float:

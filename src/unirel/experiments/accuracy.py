@@ -25,7 +25,7 @@ TITLES = {"mim": "MIM", "mrmr": "mRMR", "jmi": "JMI", "jmim": "JMIM", "gsa": "GS
 # The table of the paper that has the plain criteria.
 _PLAIN = "accuracy_mrwmr_vs_bur_ksg"
 _SEED = 0
-# Numbers of features that preset medium tries: all up to here, and then every so many.
+# Numbers of features that preset medium tries: all up to here, and then some of them.
 FINE, COARSE = 60, 10
 MEDIUM_SIZES = (*range(1, FINE + 1), *range(FINE + COARSE, 200, COARSE))
 # One line of a table: the row of the paper if it has one, a classifier and an algorithm.

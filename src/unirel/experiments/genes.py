@@ -47,7 +47,7 @@ def compute(asked: Asked) -> ReplayTables:
         "BUR-REF is not in the paper.",
         subsets,
         "Rank in the selection from all rows, without and with the boost (beta 0.1), and by unique relevance (UR) "
-        "alone if that is above 0. An entry such as > 30 was not among so many. MIM without boost ranks by "
+        "alone if that is above 0. An entry such as > 30 was not among that many. MIM without boost ranks by "
         "relevance. Once I(S; y) of GSA has reached its limit, ranks follow the order of the columns.",
         ranks,
     ]

@@ -32,7 +32,7 @@ _FEWEST_CANDIDATES = 8
 # Rows times candidates that are worth a task of their own.
 _WORK = 2**20
 # Numbers of a block of columns that are coded at a time.
-_BLOCK = 2**19
+_BLOCK = 2**18
 
 
 class Joint:

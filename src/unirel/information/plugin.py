@@ -1,17 +1,17 @@
 """Mutual information of discrete columns, from the frequencies of their levels."""
 
 from copy import copy
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unirel.information.base import Block, Columns, Information, Values, known_n_log_n
-from unirel.information.codes import CodeMatrix, Codes, CodeSource, Joint, Rest
+from unirel.information.codes import CodeMatrix, Codes, CodeSource, Counts, Joint, Rest
 from unirel.information.part_codes import Cuts, open_parts
 from unirel.information.sparse_codes import SparseCodes
-from unirel.kernels.counts import sum_groups, sum_n_log_n, sum_tables
+from unirel.kernels.counts import sum_groups, sum_tables
 from unirel.options import EstimationOptions
 from unirel.parts.table import PartedTable
 from unirel.table import Table
@@ -183,8 +183,8 @@ class Plugin(Information):
 
         def count(part: slice) -> None:
             tables, starts = self._codes.tables(candidates[part], rest)
-            n_levels = self._codes.n_levels[candidates[part]]
-            sum_tables(tables, starts, n_levels, rest.n_fixed, rest.n_other, self._known, sums[part], used[part])
+            n_levels, room = self._codes.n_levels[candidates[part]], np.empty(rest.n_other, tables.dtype)
+            sum_tables(tables, starts, n_levels, rest.n_fixed, room, self._known, sums[part], used[part])
 
         most = int(self._codes.n_levels[candidates].max(initial=1)) * rest.n_levels
         size = max(1, min(self._codes.columns_at_once(len(candidates)), self._codes.cells_at_once // most))
@@ -230,14 +230,25 @@ class Plugin(Information):
 
     def _entropies(self, sums: Values, used: NDArray[np.int64] | None) -> Values:
         """Entropies from sums of n log n and, if they are to be corrected, from how many levels are in use."""
-        entropies = (self._sum_n_log_n([self._total])[0] - sums) / self._total
+        entropies = (self._of_all - sums) / self._total
         if used is not None and self.options["correction"] is not None:
             entropies += (used - 1) / (2 * self._total)
         return np.asarray(entropies)
 
-    def _sum_n_log_n(self, counts: ArrayLike) -> tuple[float, int]:
-        # Counts and weights in one type, so that the kernel is compiled once.
-        return sum_n_log_n(np.asarray(counts, np.float64), self._known)
+    @cached_property
+    def _of_all(self) -> float:
+        """N log n of all rows."""
+        total = int(self._total) if self._total.is_integer() else self._total
+        return self._sum_n_log_n(np.array([total]))[0]
+
+    def _sum_n_log_n(self, counts: Counts) -> tuple[float, int]:
+        """The sum of n log n over some counts, which are a table of one margin, and how many of them are above 0."""
+        few = counts.dtype.kind == "i" and self._total < 2**31
+        table = counts.astype(np.int32) if few else counts  # as tables of candidates are: the kernel is compiled once
+        sums, used = np.empty((1, 4)), np.empty((1, 4), np.int64)
+        start, n_levels = np.zeros(1, np.int64), np.array([len(table)])
+        sum_tables(table, start, n_levels, 1, np.empty(1, table.dtype), self._known, sums, used)
+        return float(sums[0, 0]), int(used[0, 0])
 
     def _block(self, columns: Block) -> Joint:
         """Codes of the joint levels of several columns."""

@@ -1,5 +1,6 @@
 """The one place that knows the compiler options of a kernel."""
 
+import gc
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
@@ -17,13 +18,25 @@ Integers = NDArray[Any]
 
 
 class _Listener(event.Listener):
-    """Passes on when numba compiles; it is not heard of what comes from the disk."""
+    """Passes on when numba compiles; it is not heard of what comes from the disk.
+
+    Meanwhile no garbage is collected: numba makes so many objects that all those of the process would be looked through
+    several times, which takes a tenth of the time and frees little. Only one thread can compile at a time.
+    """
+
+    def __init__(self) -> None:
+        # For each kernel that is being compiled, on behalf of the one before it, whether garbage was collected.
+        self._collecting: list[bool] = []
 
     def on_start(self, _: event.Event) -> None:
+        self._collecting.append(gc.isenabled())
+        gc.disable()
         COMPILING.begin()
 
     def on_end(self, _: event.Event) -> None:
         COMPILING.end()
+        if self._collecting.pop():
+            gc.enable()
 
 
 event.register("numba:compile", _Listener())  # type: ignore[no-untyped-call]

@@ -68,8 +68,8 @@ def n_log_n(number: float, known: Floats) -> float:
     return number * np.log(number)
 
 
-@kernel
-def sum_n_log_n(counts: Integers, known: Floats) -> tuple[float, int]:
+@inner
+def sum_n_log_n(counts: Floats, known: Floats) -> tuple[float, int]:
     """The sum of n log n over some counts, and how many of them are above 0."""
     total, used = 0.0, 0
     for place in range(counts.shape[0]):
@@ -80,15 +80,16 @@ def sum_n_log_n(counts: Integers, known: Floats) -> tuple[float, int]:
 
 @kernel
 def sum_tables(
-    tables: Integers, starts: Integers, n_levels: Integers, n_fixed: int, n_other: int, known: Floats,
+    tables: Integers, starts: Integers, n_levels: Integers, n_fixed: int, with_other: Integers, known: Floats,
     sums: Floats, used: Integers,
 ) -> None:  # fmt: skip
     """Sums of n log n and numbers of joint levels in use, of four margins of every table in one pass.
 
-    The columns of `sums` and `used`: the candidate; candidate and fixed; candidate and other; all three.
+    The columns of `sums` and `used`: the candidate; candidate and fixed; candidate and other; all three. `with_other`
+    is room for a count of each level of the other side, made in Python: arrays of a kernel itself take long to compile.
     """
+    n_other = with_other.shape[0]
     # Every margin is added up while the cells are read once, in the order in which they stand.
-    with_other = np.empty(n_other, tables.dtype)
     for place in range(starts.shape[0]):
         cell = np.uint64(starts[place])
         of_one, of_fixed, of_other, of_all = 0.0, 0.0, 0.0, 0.0

@@ -16,7 +16,7 @@ from unirel.kernels.nearest import count_both, kth_smallest
 from unirel.kernels.ties import crossed, ksg_term, limits_of, not_crossed, ross_term_of
 
 
-class Room(NamedTuple):
+class Desk(NamedTuple):
     """Room to work in, for one row at a time."""
 
     largest: NDArray[np.floating]  # the largest difference to every point, and the second largest
@@ -30,12 +30,12 @@ class Room(NamedTuple):
 
 
 @inner
-def _make_room(columns: Floats) -> Room:
+def _make_desk(columns: Floats) -> Desk:
     n_columns, n_samples = columns.shape
     largest, second = np.empty(n_samples, columns.dtype), np.empty(n_samples, columns.dtype)
     points, owners = np.empty(n_samples, np.int64), np.empty(n_samples, np.int64)
     owning, visited = np.empty(n_columns, np.int64), np.full(n_columns, -1)
-    return Room(largest, second, points, owners, owning, visited, np.empty(n_samples), np.empty(n_samples))
+    return Desk(largest, second, points, owners, owning, visited, np.empty(n_samples), np.empty(n_samples))
 
 
 @inner
@@ -91,7 +91,7 @@ def choose_points(nearest_possible: Floats, reach: float, begin: int, end: int, 
 
 
 @inner
-def _find_owners(columns: Floats, row: int, points: Integers, room: Room) -> int:
+def _find_owners(columns: Floats, row: int, points: Integers, desk: Desk) -> int:
     """The column that alone keeps each of the points away, or -1 where two columns share the largest difference.
 
     Returns how many columns own a point. Columns that own none change nothing.
@@ -99,15 +99,15 @@ def _find_owners(columns: Floats, row: int, points: Integers, room: Room) -> int
     n_owning = 0
     for chosen in range(points.shape[0]):
         point = points[chosen]
-        room.owners[chosen] = -1
+        desk.owners[chosen] = -1
         # Where two columns are equally far, leaving out one of them changes nothing.
-        if room.largest[point] > room.second[point]:
+        if desk.largest[point] > desk.second[point]:
             for column in range(columns.shape[0]):
-                if abs(columns[column, point] - columns[column, row]) >= room.largest[point]:
-                    room.owners[chosen] = column
-                    if room.visited[column] != row:
-                        room.visited[column] = row
-                        room.owning[n_owning] = column
+                if abs(columns[column, point] - columns[column, row]) >= desk.largest[point]:
+                    desk.owners[chosen] = column
+                    if desk.visited[column] != row:
+                        desk.visited[column] = row
+                        desk.owning[n_owning] = column
                         n_owning += 1
                     break
     return n_owning
@@ -121,11 +121,11 @@ def _take(values: Floats, points: Integers, taken: Floats) -> None:
 
 
 @inner
-def _without_owner(owner: int, points: Integers, room: Room) -> None:
+def _without_owner(owner: int, points: Integers, desk: Desk) -> None:
     """Distances without one column: the second largest difference where it owns the largest."""
     for chosen in range(points.shape[0]):
-        owned = room.owners[chosen] == owner
-        room.reduced[chosen] = room.second[points[chosen]] if owned else room.whole[chosen]
+        owned = desk.owners[chosen] == owner
+        desk.reduced[chosen] = desk.second[points[chosen]] if owned else desk.whole[chosen]
 
 
 @inner
@@ -141,24 +141,24 @@ def drop_one_from_classes(columns: Floats, classes: Classes, rows: Integers, bal
 
     The columns are sorted by class. Adds, for every column, the changes and their squares to the rows of `changes`.
     """
-    room = _make_room(columns)
+    desk = _make_desk(columns)
     buffer = np.empty(ball.n_neighbors)
     total = 0.0
     for row in rows:
         begin, end = classes.starts[classes.labels[row]], classes.starts[classes.labels[row] + 1]
         nearest = buffer[: min(ball.n_neighbors, end - begin - 1)]
-        _two_largest(columns, row, ball.far, room.largest, room.second)
-        reach = limits_of(kth_smallest(room.largest[begin:end], nearest), ball.tolerance)[1]
-        n_own, n_points = choose_points(room.second, reach, begin, end, room.points)
-        near = room.points[:n_points]
-        _take(room.largest, near, room.whole)
-        term = ross_term_of(room.whole[:n_points], zero(), n_own, nearest, ball)
+        _two_largest(columns, row, ball.far, desk.largest, desk.second)
+        reach = limits_of(kth_smallest(desk.largest[begin:end], nearest), ball.tolerance)[1]
+        n_own, n_points = choose_points(desk.second, reach, begin, end, desk.points)
+        near = desk.points[:n_points]
+        _take(desk.largest, near, desk.whole)
+        term = ross_term_of(desk.whole[:n_points], zero(), n_own, nearest, ball)
         total += term
         # Columns that keep nobody away leave the term as it is, and are not asked: that is what makes it quick.
-        for owning in range(_find_owners(columns, row, near, room)):
-            _without_owner(room.owning[owning], near, room)
-            after = ross_term_of(room.reduced[:n_points], zero(), n_own, nearest, ball)
-            _add(changes, room.owning[owning], after - term)
+        for owning in range(_find_owners(columns, row, near, desk)):
+            _without_owner(desk.owning[owning], near, desk)
+            after = ross_term_of(desk.reduced[:n_points], zero(), n_own, nearest, ball)
+            _add(changes, desk.owning[owning], after - term)
     return total
 
 
@@ -189,27 +189,27 @@ def _ksg_term_of(
 def drop_one_from_line(columns: Floats, target: Line, rows: Integers, ball: Ball, changes: Floats) -> float:
     """Sum of KSG's terms of `rows` against a continuous target, and how it changes without each column."""
     n_samples = columns.shape[1]
-    room = _make_room(columns)
+    desk = _make_desk(columns)
     nearest = np.empty(ball.n_neighbors)
     gaps = np.empty(n_samples)
     joint = np.empty(n_samples)
     apart = np.empty(n_samples)
     total = 0.0
     for row in rows:
-        _two_largest(columns, row, ball.far, room.largest, room.second)
+        _two_largest(columns, row, ball.far, desk.largest, desk.second)
         for point in range(n_samples):
             gaps[point] = smaller(abs(target.values[point] - target.values[row]), ball.far)
-            joint[point] = larger(room.largest[point], gaps[point])
+            joint[point] = larger(desk.largest[point], gaps[point])
         # No ball grows without a column, so what the whole block does not reach without one of its columns is out.
         reach = limits_of(kth_smallest(joint, nearest), ball.tolerance)[1]
-        n_points = choose_points(room.second, reach, zero(), n_samples, room.points)[1]
-        near = room.points[:n_points]
+        n_points = choose_points(desk.second, reach, zero(), n_samples, desk.points)[1]
+        near = desk.points[:n_points]
         _take(gaps, near, apart)
-        _take(room.largest, near, room.whole)
-        term = _ksg_term_of(room.whole[:n_points], apart, joint[:n_points], nearest, target, row, ball)
+        _take(desk.largest, near, desk.whole)
+        term = _ksg_term_of(desk.whole[:n_points], apart, joint[:n_points], nearest, target, row, ball)
         total += term
-        for owning in range(_find_owners(columns, row, near, room)):
-            _without_owner(room.owning[owning], near, room)
-            after = _ksg_term_of(room.reduced[:n_points], apart, joint[:n_points], nearest, target, row, ball)
-            _add(changes, room.owning[owning], after - term)
+        for owning in range(_find_owners(columns, row, near, desk)):
+            _without_owner(desk.owning[owning], near, desk)
+            after = _ksg_term_of(desk.reduced[:n_points], apart, joint[:n_points], nearest, target, row, ball)
+            _add(changes, desk.owning[owning], after - term)
     return total

@@ -10,7 +10,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from unirel.parts.plan import Plan
+from unirel.parts.plan import CodingPlan
 from unirel.parts.scan import Part
 from unirel.parts.table import Coded, Found, Kept, Parts, Values
 
@@ -94,7 +94,9 @@ class DaskParts(Parts):
         found: Found = _add_up(function, add, self._parts).compute()
         return found
 
-    def keep(self, plan: Plan, n_rows: Sequence[int], grid: Callable[[Values], Values], scratch: Any) -> KeptByDask:
+    def keep(
+        self, plan: CodingPlan, n_rows: Sequence[int], grid: Callable[[Values], Values], scratch: Any
+    ) -> KeptByDask:
         """Code all partitions; each stays on the worker that codes it."""
         import dask
 
@@ -231,7 +233,7 @@ def read_group(path: str, group: int | None, names: tuple[str, ...], weights: st
     return Part(table.select(list(names[:-1])), table.column(names[-1]), own, label)
 
 
-def code_part(part: Part, *, plan: Plan, grid: Callable[[Values], Values], scratch: Any) -> Coded:
+def code_part(part: Part, *, plan: CodingPlan, grid: Callable[[Values], Values], scratch: Any) -> Coded:
     """The codes of a part, on the disk of its worker."""
     coded = Coded.empty(plan.n_levels, len(part.y), part.weights is not None, scratch)
     coded.write(0, part, plan, grid)

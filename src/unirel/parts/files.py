@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from unirel.parts.plan import Plan
+from unirel.parts.plan import CodingPlan
 from unirel.parts.scan import Part
 from unirel.parts.table import Coded, Found, Kept, Parts, Values
 from unirel.reading import find_column
@@ -60,7 +60,9 @@ class FileParts(Parts):
             raise ValueError("X has 0 sample(s): the dataset has no rows; name other files")
         return total
 
-    def keep(self, plan: Plan, n_rows: Sequence[int], grid: Callable[[Values], Values], scratch: Any) -> KeptOnDisk:
+    def keep(
+        self, plan: CodingPlan, n_rows: Sequence[int], grid: Callable[[Values], Values], scratch: Any
+    ) -> KeptOnDisk:
         """Write the codes of all rows to a scratch file."""
         coded = Coded.empty(plan.n_levels, sum(n_rows), self.weighted, scratch)
         try:

@@ -64,7 +64,7 @@ def sorted_levels(levels: dict[Any, int]) -> list[Any]:
 
 
 @dataclass(frozen=True)
-class Plan:
+class CodingPlan:
     """How the rows of every part are coded.
 
     Attributes
@@ -91,7 +91,7 @@ class Plan:
     gap: NDArray[np.int64]
 
     @classmethod
-    def of(cls, scan: Scan, facts: Facts, wanted: Wanted, cuts: dict[int, Values]) -> Plan:
+    def of(cls, scan: Scan, facts: Facts, wanted: Wanted, cuts: dict[int, Values]) -> CodingPlan:
         """The plan for all parts; `cuts` are the edges of continuous columns."""
         edges: list[Values | None] = []
         levels: list[list[Any] | None] = []
@@ -108,7 +108,7 @@ class Plan:
         return cls(wanted, facts.kinds, edges, levels, n_levels, gap)
 
 
-def encode_part(part: Part, plan: Plan, columns: Positions | None = None) -> list[tuple[Positions, NDArray[Any]]]:
+def encode_part(part: Part, plan: CodingPlan, columns: Positions | None = None) -> list[tuple[Positions, NDArray[Any]]]:
     """Codes of the rows of a part, in blocks: which columns, and a row for each of them."""
     found = []
     for positions, values in _blocks(part, plan, columns):
@@ -116,7 +116,7 @@ def encode_part(part: Part, plan: Plan, columns: Positions | None = None) -> lis
     return found
 
 
-def values_of_part(part: Part, plan: Plan, columns: Positions) -> Values:
+def values_of_part(part: Part, plan: CodingPlan, columns: Positions) -> Values:
     """Some columns of the rows of a part as numbers: codes of discrete columns, values of continuous ones."""
     n_rows = open_part(part, plan.wanted)[0].shape[0]
     values = np.zeros((n_rows, len(plan.kinds)))
@@ -128,14 +128,14 @@ def values_of_part(part: Part, plan: Plan, columns: Positions) -> Values:
     return values[:, columns]
 
 
-def target_codes(part: Part, plan: Plan) -> NDArray[Any]:
+def target_codes(part: Part, plan: CodingPlan) -> NDArray[Any]:
     """Codes of a discrete target."""
     source, column = open_source(part.y, "y", "y"), len(plan.kinds) - 1
     ((positions, values),) = _blocks_of(source, column, np.ones(1, bool), plan)
     return np.asarray(_codes(positions, values, plan)[0][1][0])
 
 
-def _blocks(part: Part, plan: Plan, columns: Positions | None) -> list[tuple[Positions, Values]]:
+def _blocks(part: Part, plan: CodingPlan, columns: Positions | None) -> list[tuple[Positions, Values]]:
     """Numbers of blocks of columns; texts as their codes, NaN where they are missing."""
     used = plan.kinds != IGNORED
     if columns is not None:
@@ -144,7 +144,7 @@ def _blocks(part: Part, plan: Plan, columns: Positions | None) -> list[tuple[Pos
     return _blocks_of(features, 0, used, plan) + _blocks_of(target, len(used) - 1, used[-1:], plan)
 
 
-def _blocks_of(source: Source, start: int, used: NDArray[np.bool_], plan: Plan) -> list[tuple[Positions, Values]]:
+def _blocks_of(source: Source, start: int, used: NDArray[np.bool_], plan: CodingPlan) -> list[tuple[Positions, Values]]:
     found = [(start + positions, rows) for positions, rows, _ in number_blocks(source, used)]
     for position in source.others:
         if used[position]:
@@ -159,7 +159,7 @@ def _blocks_of(source: Source, start: int, used: NDArray[np.bool_], plan: Plan) 
     return found
 
 
-def _codes(positions: Positions, values: Values, plan: Plan) -> list[tuple[Positions, NDArray[Any]]]:
+def _codes(positions: Positions, values: Values, plan: CodingPlan) -> list[tuple[Positions, NDArray[Any]]]:
     """Codes of columns of numbers, a row for each; those of few levels together."""
     known = [plan.edges[position] for position in positions.tolist()]
     sizes = np.array([_FEW_EDGES + 1 if edges is None else len(edges) for edges in known], np.intp)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from unirel.coding import Columns, Facts, empty_matrices, find_places
 from unirel.options import ReadingOptions
 from unirel.parts.plan import (
-    Plan,
+    CodingPlan,
     encode_part,
     find_facts,
     sketched_edges,
@@ -62,7 +62,7 @@ class Coded:
         weights = files.empty((n_rows,), np.float64) if weighted else None
         return cls(n_levels, empty_matrices(n_levels, n_rows, files.empty), weights, files)
 
-    def write(self, start: int, part: Part, plan: Plan, grid: Callable[[Values], Values]) -> None:
+    def write(self, start: int, part: Part, plan: CodingPlan, grid: Callable[[Values], Values]) -> None:
         """Code the rows of a part; the first of them is row `start` here."""
         rows = slice(start, start + len(part.y))
         widths, places = find_places(plan.n_levels)
@@ -135,7 +135,7 @@ class Parts(ABC):
         """What a function finds in every part, added up."""
 
     @abstractmethod
-    def keep(self, plan: Plan, n_rows: Sequence[int], grid: Callable[[Values], Values], scratch: Any) -> Kept:
+    def keep(self, plan: CodingPlan, n_rows: Sequence[int], grid: Callable[[Values], Values], scratch: Any) -> Kept:
         """Code all parts and keep the codes."""
 
 
@@ -151,7 +151,7 @@ class PartedTable(Table):
         classes = _labels(target) if facts.kinds[-1] == DISCRETE else None
         super().__init__(columns, n_features, classes, _Elsewhere(scale))  # type: ignore[arg-type]
         self.parts, self._scan, self._wanted = parts, scan, wanted
-        self._kept: dict[Any, tuple[Plan, Kept]] = {}
+        self._kept: dict[Any, tuple[CodingPlan, Kept]] = {}
         self._samples: dict[bytes, Table] = {}
         self.edges: dict[str, Values] = {}  # of the bins that were made
 
@@ -187,7 +187,7 @@ class PartedTable(Table):
 
     def encode(
         self, n_bins: int, binning: str, given: dict[int, Values], grid: Callable[[Values], Values], scratch: Any
-    ) -> tuple[Plan, Kept]:
+    ) -> tuple[CodingPlan, Kept]:
         """Code all parts, continuous columns in bins, unless that has been done."""
         key = (n_bins, binning, tuple((column, tuple(edges)) for column, edges in sorted(given.items())))
         if key not in self._kept:
@@ -198,7 +198,7 @@ class PartedTable(Table):
                 for column in np.flatnonzero(self.continuous).tolist()
             }
             self.edges = {self.columns.names[column]: edges for column, edges in cuts.items()}
-            plan = Plan.of(self._scan, self.columns.facts, self._wanted, cuts)
+            plan = CodingPlan.of(self._scan, self.columns.facts, self._wanted, cuts)
             self._kept = {key: (plan, self.parts.keep(plan, self._scan.n_rows, grid, scratch))}
         return self._kept[key]
 
@@ -215,7 +215,7 @@ class PartedTable(Table):
         that rows are repeated by where they have weights, None where they have not.
         """
         starts = np.cumsum([0, *self._scan.n_rows[:-1]])
-        plan = Plan.of(self._scan, self.columns.facts, self._wanted, {})
+        plan = CodingPlan.of(self._scan, self.columns.facts, self._wanted, {})
         unit = 1.0 if self.weights is None else self.weights.unit
         states = [(state, int(start), unit) for start in starts]
         sizes = self._sizes_of_parts(plan, None if state is None else states)
@@ -233,7 +233,7 @@ class PartedTable(Table):
             self._samples = {key: self.small(columns, np.concatenate(self.parts.look(take, each)))}
         return self._samples[key]
 
-    def _sizes_of_parts(self, plan: Plan, states: list[Any] | None) -> NDArray[np.int64]:
+    def _sizes_of_parts(self, plan: CodingPlan, states: list[Any] | None) -> NDArray[np.int64]:
         """How many rows each class has in every part, each as often as its weight says if there are weights."""
         if states is not None:
             n_classes = 1 if self.classes is None else len(self.classes)
@@ -268,12 +268,12 @@ def _weights_of(part: Part) -> tuple[float, ...]:
     return len(weights), weights.sum(), weights.max(initial=0.0), are_whole(weights), wrong
 
 
-def class_sizes(part: Part, state: Any, *, plan: Plan, n_classes: int) -> NDArray[np.int64]:
+def class_sizes(part: Part, state: Any, *, plan: CodingPlan, n_classes: int) -> NDArray[np.int64]:
     """How many rows of a part each class has, each as often as its weight says."""
     return np.array([len(rows) for rows in _rows_by_class(part, state, plan, n_classes)], np.int64)
 
 
-def take_some(part: Part, each: tuple[Any, list[Positions]], *, plan: Plan, columns: Positions) -> Values:
+def take_some(part: Part, each: tuple[Any, list[Positions]], *, plan: CodingPlan, columns: Positions) -> Values:
     """Some rows of a part, given by their place in their class."""
     state, ordinals = each
     by_class = _rows_by_class(part, state, plan, len(ordinals))
@@ -282,7 +282,7 @@ def take_some(part: Part, each: tuple[Any, list[Positions]], *, plan: Plan, colu
     return values_of_part(few, plan, columns)
 
 
-def _rows_by_class(part: Part, state: Any, plan: Plan, n_classes: int) -> list[Positions]:
+def _rows_by_class(part: Part, state: Any, plan: CodingPlan, n_classes: int) -> list[Positions]:
     """Rows of every class; all rows in one class if the target has none."""
     codes, random_state = np.zeros(len(part.y), np.uint8), state[0]
     if plan.kinds[-1] == DISCRETE and len(codes):
