@@ -1,9 +1,13 @@
 """That kernels are being compiled is said once, and not when they come from the disk."""
 
+import gc
 import os
 import subprocess
 import sys
 
+import pytest
+
+from unirel.kernels._jit import _Listener
 from unirel.work import Compiling
 
 CODE = """
@@ -43,3 +47,20 @@ def test_progress_counts_kernels(capsys, monkeypatch):
     assert lines[0] == "unirel: compiling, once per installation; this takes some seconds"
     assert lines[1] == "unirel: compiling, once per installation: 2 kernels in 4 s"
     assert len(lines) == 4
+
+
+@pytest.mark.parametrize("collecting", [True, False])
+def test_no_garbage_is_collected_meanwhile(collecting, monkeypatch):
+    monkeypatch.setattr("unirel.kernels._jit.COMPILING", Compiling())
+    listener = _Listener()
+    (gc.enable if collecting else gc.disable)()
+    try:
+        for _ in range(2):
+            listener.on_start(None)
+            assert not gc.isenabled()
+        listener.on_end(None)
+        assert not gc.isenabled()
+        listener.on_end(None)
+        assert gc.isenabled() == collecting
+    finally:
+        gc.enable()

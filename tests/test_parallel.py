@@ -75,6 +75,32 @@ def test_a_joblib_context_is_honoured():
         assert map_tasks(double, range(6), None) == [0, 2, 4, 6, 8, 10]
 
 
+def test_workers_start_no_others():
+    def current(_):
+        time.sleep(0.05)
+        return threading.current_thread()
+
+    def threads_of(_):
+        return {*map_tasks(current, range(3), 2), threading.current_thread()}
+
+    assert [len(threads) for threads in map_tasks(threads_of, range(4), 2)] == [1] * 4
+    assert len(threads_of(0)) == 3
+
+
+def test_what_was_not_begun_is_left_when_a_task_fails():
+    begun = []
+
+    def fail(task):
+        begun.append(task)
+        time.sleep(0.01)
+        raise ValueError("bad")
+
+    with pytest.raises(ValueError, match="bad"):
+        map_tasks(fail, range(100), 2)
+    time.sleep(0.1)
+    assert len(begun) < 10
+
+
 def test_no_worker_is_refused():
     with pytest.raises(ValueError, match=r"n_jobs=0 means no worker at all; pass 1 .* or -1"):
         map_tasks(double, [1, 2], 0)

@@ -34,6 +34,8 @@ class _Limit:
 
 _NO_LIMIT = _Limit(math.inf)
 _limit: ContextVar[_Limit] = ContextVar("limit")
+# Whether this is a thread of `map_tasks`, which starts no others: there are as many as were asked for.
+_is_worker: ContextVar[bool] = ContextVar("is_worker", default=False)
 
 
 def end_of(max_seconds: float | None) -> float:
@@ -116,7 +118,7 @@ def map_tasks(
         _check(limit)
         return function(task)
 
-    n_threads = min(effective_n_jobs(n_jobs), len(tasks))
+    n_threads = 1 if _is_worker.get() else min(effective_n_jobs(n_jobs), len(tasks))
     return _collect(
         map(in_time, tasks) if n_threads < 2 else _in_threads(in_time, tasks, n_threads), len(tasks), progress
     )
@@ -130,6 +132,7 @@ def _in_threads(function: Callable[[Task], Result], tasks: Sequence[Task], n_thr
     waiting, finished = deque(enumerate(tasks)), SimpleQueue[tuple[int, Result | None, BaseException | None]]()
 
     def work() -> None:
+        _is_worker.set(True)
         while True:
             try:
                 place, task = waiting.popleft()
