@@ -17,6 +17,7 @@ from scipy.stats import rankdata, wilcoxon
 from sklearn import datasets as sklearn_datasets
 from sklearn.base import clone
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import train_test_split
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
@@ -105,11 +106,16 @@ def measure(name: str, data_home: str | None, split: int, selector: str) -> dict
         seconds = time.perf_counter() - start
         sizes = [size for size in SIZES if size <= min(MOST_FEATURES, X.shape[1])]
 
+        def score_of(model: object, columns: np.ndarray) -> float:
+            known, unknown = X[np.ix_(train, columns)], X[np.ix_(test, columns)]
+            # Some models refuse columns that are all constant, as some selectors choose them.
+            if np.ptp(known, axis=0).max() == 0:
+                model = DummyClassifier() if kind == "classes" else DummyRegressor()
+            return float(model.fit(known, y[train]).score(unknown, y[test]))
+
         def score(model: object) -> float:
             fitted = make_pipeline(StandardScaler(), clone(model))
-            curve = score_prefixes(
-                [order], sizes, lambda c: fitted.fit(X[np.ix_(train, c)], y[train]).score(X[np.ix_(test, c)], y[test])
-            )[0]
+            curve = score_prefixes([order], sizes, lambda columns: score_of(fitted, columns))[0]
             # A selector that names too few features keeps the score of what it has.
             return float(np.mean(np.where(np.isnan(curve), np.nanmax(curve, initial=-1.0), curve)))
 
