@@ -350,7 +350,7 @@ class Faults:
                 slowest = max(slowest, ended.seconds if ended.hit else 0.0)
                 if faults:
                     faulty += 1
-                    say(f"  {kind} of {trial.name} at {moment:.2f} s: {', '.join(faults)}; {ended}")
+                    say(f"  {kind} of {trial.name} at {moment:.2f} s: {', '.join(faults)}; {str(ended)[:2000]}")
             say(f"{kind}: {hits} hit a running program, slowest end {slowest:.1f} s")
             for name, counter in tally.items():
                 say(f"  {name:<14}" + ", ".join(f"{number} {what}" for what, number in sorted(counter.items())))
@@ -363,6 +363,8 @@ def main():
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", help="the program to try, by name")
     arguments = parser.parse_args()
+    # Programs that are started in the background of a shell ignore Ctrl-C, and so would those that they start.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     count, started = arguments.count, time.monotonic()
     trials = [trial for trial in TRIALS if arguments.only in (None, trial.name)]
     with tempfile.TemporaryDirectory() as folder:
