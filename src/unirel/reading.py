@@ -467,8 +467,11 @@ def _parse_times(label: str, values: NDArray[Any], missing: NDArray[np.bool_]) -
             numbers_of = np.full(values.size, np.nan)
             numbers_of[~missing] = seconds
             return Raw("number", numbers_of, missing, "seconds of the day")
+        are_dates = {isinstance(value, date | np.datetime64) for value in present}
+        if len(are_dates) > 1 or any(isinstance(value, time) for value in present):
+            raise _no_dates(label)
         found = np.array([_without_zone(value) for value in present])
-        kind = "M" if found.dtype.kind == "M" or isinstance(present[0], date) else "m"
+        kind = "M" if are_dates == {True} else "m"
         times = np.full(values.size, np.datetime64("NaT") if kind == "M" else np.timedelta64("NaT"), f"{kind}8[us]")
         times[~missing] = found.astype(f"{kind}8[us]")
     except (TypeError, ValueError):
