@@ -101,6 +101,18 @@ def test_what_was_not_begun_is_left_when_a_task_fails():
     assert len(begun) < 10
 
 
+def test_what_was_not_begun_is_left_when_the_caller_stops():
+    begun = []
+
+    def stop(done, total):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        map_tasks(lambda task: begun.append(task) or time.sleep(0.01), range(100), 2, stop)
+    time.sleep(0.1)
+    assert len(begun) < 10
+
+
 def test_no_worker_is_refused():
     with pytest.raises(ValueError, match=r"n_jobs=0 means no worker at all; pass 1 .* or -1"):
         map_tasks(double, [1, 2], 0)

@@ -6,8 +6,8 @@ import sys
 import time
 from bisect import bisect
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
 from queue import SimpleQueue
@@ -119,12 +119,13 @@ def map_tasks(
         return function(task)
 
     n_threads = 1 if _is_worker.get() else min(effective_n_jobs(n_jobs), len(tasks))
-    return _collect(
-        map(in_time, tasks) if n_threads < 2 else _in_threads(in_time, tasks, n_threads), len(tasks), progress
-    )
+    if n_threads < 2:
+        return _collect(map(in_time, tasks), len(tasks), progress)
+    with closing(_in_threads(in_time, tasks, n_threads)) as results:
+        return _collect(results, len(tasks), progress)
 
 
-def _in_threads(function: Callable[[Task], Result], tasks: Sequence[Task], n_threads: int) -> Iterator[Result]:
+def _in_threads(function: Callable[[Task], Result], tasks: Sequence[Task], n_threads: int) -> Generator[Result]:
     """Results in the order of the tasks, from threads that nobody has to wait for: they end with the program.
 
     That takes a tenth of the time that the pools of joblib take to start and to stop, many times in a search.
