@@ -214,9 +214,12 @@ def stands(space, ball):
     ties = (rows >= radii * (1 - TIE)) & (rows <= radii * (1 + TIE))
     near = np.abs(np.abs(rows - radii) - TIE * radii) <= space.noise + ball.noise[:, None]
     near = np.argwhere(near & (rows != radii) & ~np.eye(len(rows), dtype=bool)).tolist()
-    for row, other in near:
-        ties[row, other] ^= (len(NEAR), row, other) in MOVED
-    NEAR.append(near)
+    # Equal distances of a row are rounded alike: the first stands for all of them.
+    firsts = {(row, rows[row, other]): other for row, other in reversed(near)}
+    for (row, distance), other in firsts.items():
+        if (len(NEAR), row, other) in MOVED:
+            ties[row, rows[row] == distance] ^= True
+    NEAR.append([(row, other) for (row, _), other in firsts.items()])
     where = np.where(ties, 1, np.where(rows < radii, 0, 2))
     np.fill_diagonal(where, 2)
     return where
@@ -375,18 +378,13 @@ def differential_entropy(column, rules):
     """Kozachenko and Leonenko, with the entropy of being missing or not."""
     present = column.take(np.flatnonzero(~column.missing))
     space, n = Space(present.gaps(INFINITY), present.noise(INFINITY)), len(present.places)
-    radii, n_reached = np.zeros(n, LONG), np.zeros(n, int)
-    # The nearest neighbour apart from the row whose ball, with what ties with its radius, reaches k others.
-    for rank in range(1, n):
-        ball = kth_nearest(space, rank)
-        reached = np.sum(stands(space, ball) < 2, axis=1)
-        found = (radii == 0) & (ball.distances > 0) & (reached >= min(rules.n_neighbors, n - 1))
-        radii[found], n_reached[found] = ball.distances[found], reached[found]
-        if radii.all():
-            break
+    # The smallest distance other than 0 that has k others within; all that ties with it is counted.
+    n_equal = np.sum(space.distances == 0, axis=1) - 1
+    ball = kth_nearest(space, np.maximum(min(rules.n_neighbors, n - 1), n_equal + 1))
+    n_reached = np.sum(stands(space, ball) < 2, axis=1)
     share = LONG(n) / len(column.missing)
     mixed = -sum(p * np.log(p) for p in (share, 1 - share) if p > 0)
-    local = np.log(2 * radii) - np.array([psi(reached) for reached in n_reached.tolist()])
+    local = np.log(2 * ball.distances) - np.array([psi(reached) for reached in n_reached.tolist()])
     return mixed + share * (psi(n) + np.mean(local))
 
 

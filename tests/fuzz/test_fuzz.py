@@ -154,3 +154,30 @@ def test_a_refusal_without_reason_is_wrong(monkeypatch):
     monkeypatch.setattr(unirel, "relevance", refuse)
     assert run(Case("relevance", {"a": [1, 2, 3]}, [0, 1, 0])).startswith("ValueError: y has one class")
     assert run(Case("relevance", {"a": [1, 2, 3]}, [0, 0, 0])) is None
+
+
+def test_a_quotient_makes_nothing_of_rounding():
+    x, s = [0] * 18 + [1] * 10, [0, 1] * 14  # two columns that share nothing, and a target that is the second
+    assert run(Case("selection", {"s": s, "x": x}, [*s[:-2], 1, 0], {"criterion": "mrmr_q"})) is None
+
+
+def test_sums_of_a_path_are_those_of_a_single_selection():
+    rng = np.random.default_rng(3)
+    columns = {f"c{j}": rng.exponential(size=9).tolist() for j in range(6)}
+    for seed in range(20):
+        target = np.random.default_rng(seed).permutation([0, 0, 0, 0, 0, 1, 1, 1, 1]).tolist()
+        assert run(Case("jobs", columns, target, {"n_bins": 5, "criterion": "jmi3", "unique_relevance": "ksg"})) is None
+
+
+def test_equal_distances_at_the_limit_of_a_tie_are_moved_together():
+    c0 = [63.0, 49.0, 59.0, 59.0, 39.0, 59.0, 59.0, 10000000000.0]
+    c1 = [100000000000.0 + rest for rest in (91, 86, 96, 32, 35, 52, 44, 54)]
+    options = {"metric": "chebyshev", "method": "reference", "criterion": "condred"}
+    assert run(Case("unique", {"c0": c0, "c1": c1}, [1, 1, 1, 0, 0, 1, 0, 1], options)) is None
+
+
+def test_a_ball_of_entropy_reaches_the_last_neighbour():
+    case = Case(
+        "irrelevance", {"c": [43.0, 96.0, 72.0, 1e10, 60.0, 51.0, 57.0]}, [2, 2, 2, 3, 2, 0, 3], {"n_neighbors": 5}
+    )
+    assert run(case) is None

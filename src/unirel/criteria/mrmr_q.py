@@ -13,7 +13,8 @@ class MRMRQuotient(Criterion, name="mrmr_q"):
 
     Unlike the difference it does not depend on how large relevance and redundancy are, and a feature that shares
     nearly nothing with the selected ones wins even if it tells little (Ding and Peng 2005). Redundancy counts as at
-    least 1e-12: of features that share nothing with the selected ones the more relevant wins.
+    least 1e-12: of features that share nothing with the selected ones the more relevant wins. Relevance below that
+    is rounding, and counts as 0.
     """
 
     fold = "mean"
@@ -24,4 +25,4 @@ class MRMRQuotient(Criterion, name="mrmr_q"):
 
     def score(self, relevance: Values, folded: Values) -> Values:
         """Relevance over redundancy."""
-        return relevance / np.maximum(folded, _LEAST)
+        return np.where(relevance > _LEAST, relevance, 0.0) / np.maximum(folded, _LEAST)

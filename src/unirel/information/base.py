@@ -266,10 +266,12 @@ class Memo:
         """The sum of I(candidate, s, t; target) over all pairs s, t of the selected.
 
         Sums are remembered, not single values, of which there are too many; each adds to that without the newest one.
+        Those of another order may differ in the last bit, and no result may depend on what was asked before.
         """
         if len(selected) < 2:
             return np.zeros(len(candidates))
-        return self._recall("pairs", _as_set(selected), candidates, lambda asked: self._pairs(asked, selected))
+        order = tuple(map(int, selected))
+        return self._recall("pairs", order, candidates, lambda asked: self._pairs(asked, selected))
 
     def _pairwise(self, candidates: Columns, column: int) -> Values:
         raw = self.information.pairwise(candidates, column)
