@@ -1,6 +1,8 @@
 """Ctrl-C is heard whatever happens to the exception that Python makes of it."""
 
+import os
 import signal
+import subprocess
 import sys
 import time
 
@@ -99,3 +101,24 @@ def test_afterwards_everything_is_as_before(unirel, table):
     assert signal.getsignal(signal.SIGINT) is handler
     assert sys.unraisablehook is hook
     assert signal.set_wakeup_fd(-1) == -1
+
+
+WORKING = """
+import time
+from joblib import Parallel, delayed
+from unirel.cli.interrupts import end_now
+running = Parallel(n_jobs=2, return_as="generator")(delayed(time.sleep)(seconds) for seconds in (0, 60, 60))
+next(running)  # so they have begun
+end_now("ended")
+"""
+
+
+def test_workers_that_are_busy_do_not_keep_it_from_ending():
+    """Those of joblib have no method `kill`, which once ended in a traceback."""
+    started = time.monotonic()
+    # As the command line does: who looks after locks of others would complain of those that are ended.
+    environment = {**os.environ, "PYTHONWARNINGS": "ignore"}
+    command = [sys.executable, "-c", WORKING]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=50, env=environment)
+    assert (ended.returncode, ended.stderr) == (Exit.INTERRUPTED, "unirel: ended\n")
+    assert time.monotonic() - started < 40

@@ -350,7 +350,8 @@ class Faults:
                 slowest = max(slowest, ended.seconds if ended.hit else 0.0)
                 if faults:
                     faulty += 1
-                    say(f"  {kind} of {trial.name} at {moment:.2f} s: {', '.join(faults)}; {str(ended)[:2000]}")
+                    shown = replace(ended, out=ended.out[:200], err=ended.err[-2000:])
+                    say(f"  {kind} of {trial.name} at {moment:.2f} s: {', '.join(faults)}; {shown}")
             say(f"{kind}: {hits} hit a running program, slowest end {slowest:.1f} s")
             for name, counter in tally.items():
                 say(f"  {name:<14}" + ", ".join(f"{number} {what}" for what, number in sorted(counter.items())))

@@ -6,7 +6,7 @@ import socket
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, NoReturn
 
 CODE = 130
@@ -99,7 +99,9 @@ def end_now(line: str = "") -> NoReturn:
     """End the program without waiting for anybody: neither for compiled code nor for other processes."""
     multiprocessing: Any = sys.modules.get("multiprocessing")
     for child in multiprocessing.active_children() if multiprocessing else ():
-        child.kill()
+        # By the system: those of joblib have no method kill. One that has just ended is no reason to stay.
+        with suppress(OSError):
+            os.kill(child.pid, getattr(signal, "SIGKILL", signal.SIGTERM))
     if line:
         os.write(2, f"unirel: {line}\n".encode())
     os._exit(CODE)
