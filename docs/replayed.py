@@ -10,6 +10,8 @@ from unirel.experiments.tables import to_csv
 RESULTS = Path(__file__).parent / "results"
 # The committed journal of outcomes of each replay, and its preset.
 COMMITTED = {"accuracy_ksg": "medium"}
+# Where the tables of genes are.
+GENES = "first_rule/"
 # Tables that pages draw conclusions from, by the name of what they include.
 CONCLUDED = {
     "accuracy_ksg": "accuracy_ksg",
@@ -41,6 +43,49 @@ def conclusions_of_datasets():
         f"- The nearer of the two is from {min(nearest):.1f} to {max(nearest):.1f} points from the paper's, and they "
         f"differ from each other by up to {max(apart):.1f} points.\n"
     )
+
+
+def conclusions_of_genes(folder=GENES):
+    """Whether the boosts find two genes, what these are worth, and where the genes are that the paper names."""
+    subsets, ranks = read(f"{folder}genes_subsets"), read(f"{folder}genes_ranks")
+    wholes = [row for row in subsets if row["subset"] == "S"]
+    chosen = ", ".join(f"{row['algorithm']} in {row['selected either']}" for row in wholes)
+    told = [f"Runs and classifiers in which one of the two genes was selected: {chosen}."]
+    for subset in ("S without both", "S with both"):
+        others = [row for row in subsets if row["subset"] == subset]
+        told.append(f"{subset} instead of S changes test accuracy by {_changes(wholes, others)} points.")
+    genes = {row["gene"]: row["UR"] for row in ranks}
+    above = [f"{gene} (rank {rank})" for gene, rank in genes.items() if rank != "none"]
+    told.append(f"UR above 0: {len(above)} of the {len(genes)} named genes{', ' * bool(above)}{', '.join(above)}.")
+    for boost in ("BUR-KSG", "BUR-REF"):
+        moved = [(_rank(row["plain"]), _rank(row[boost])) for row in ranks]
+        up, down = sum(after < before for before, after in moved), sum(after > before for before, after in moved)
+        far = sum(before == after == float("inf") for before, after in moved)
+        told.append(
+            f"{boost} brings a named gene forward in {up} of {len(moved)} cases, a gene and a criterion each, and back "
+            f"in {down}; in {far} it is farther behind than was looked, with and without."
+        )
+    first = {row["gene"]: [] for row in ranks}
+    for row in ranks:
+        first[row["gene"]] += [f"{row['criterion']} {row['plain']}"] if _rank(row["plain"]) <= 10 else []
+    named = [f"{gene} ({', '.join(places)})" for gene, places in first.items() if places]
+    told.append(f"Among the first ten without any boost: {', '.join(named) or 'none of them'}.")
+    return "\n".join(f"- {sentence}" for sentence in told) + "\n"
+
+
+def _changes(before, after):
+    """Differences of accuracy, for each classifier that was run."""
+    told = []
+    for name in CLASSIFIERS:
+        pairs = [(float(one[name]), float(other[name])) for one, other in zip(before, after, strict=True) if one[name]]
+        if pairs:
+            changes = [other - one for one, other in pairs]
+            told.append(f"{min(changes):+.1f} to {max(changes):+.1f} ({name})")
+    return ", ".join(told)
+
+
+def _rank(text):
+    return float("inf") if text.startswith(">") else float(text)
 
 
 def what_was_run(name):
@@ -96,5 +141,6 @@ def write_all(folder):
         (folder / f"{name}_run.csv").write_text(what_was_run(name), encoding="utf-8")
         (folder / f"{name}_beside.csv").write_text(to_csv(beside(read(name))), encoding="utf-8")
         draw_differences(name, folder / f"{name}_differences.svg")
+    (folder / "genes_conclusions.txt").write_text(conclusions_of_genes(), encoding="utf-8")
     (folder / "dataset_table_conclusions.txt").write_text(conclusions_of_datasets(), encoding="utf-8")
     (folder / "hours.txt").write_text(f".. |hours| replace:: {hours()}\n", encoding="utf-8")
