@@ -1,11 +1,13 @@
-"""That kernels are being compiled is said once, and not when they come from the disk."""
+"""What happens while kernels are compiled: it is said once, no garbage is collected, and Ctrl-C waits."""
 
 import gc
 import os
+import signal
 import subprocess
 import sys
 
 import pytest
+from numba.core.compiler_lock import global_compiler_lock
 
 from unirel.kernels._jit import _Listener
 from unirel.work import Compiling
@@ -64,3 +66,50 @@ def test_no_garbage_is_collected_meanwhile(collecting, monkeypatch):
         assert gc.isenabled() == collecting
     finally:
         gc.enable()
+
+
+def test_ctrl_c_is_held_back_while_numba_works():
+    """And raised as soon as it is done, whatever was nested; another handler than Python's own stays in place."""
+    reached = []
+    with pytest.raises(KeyboardInterrupt), global_compiler_lock:
+        with global_compiler_lock:
+            signal.raise_signal(signal.SIGINT)
+        reached.append("inside")
+    assert reached == ["inside"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    before = signal.signal(signal.SIGINT, lambda *_: reached.append("theirs"))
+    try:
+        with global_compiler_lock:
+            signal.raise_signal(signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert reached == ["inside", "theirs"]
+
+
+INTERRUPTED = """
+import signal
+import numpy as np
+from llvmlite.binding import executionengine
+
+find = executionengine.ExecutionEngine._find_module_ptr  # which LLVM calls
+
+def interrupted(self, pointer):
+    signal.raise_signal(signal.SIGINT)
+    return find(self, pointer)
+
+executionengine.ExecutionEngine._find_module_ptr = interrupted
+from unirel import relevance
+
+try:
+    relevance(np.arange(40.0).reshape(20, 2), np.arange(20) % 2)
+except KeyboardInterrupt:
+    print("heard")
+"""
+
+
+def test_ctrl_c_in_a_callback_of_the_compiler_is_heard(tmp_path):
+    """It would be printed and forgotten there: a fit went on to its end after Ctrl-C."""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, "-c", INTERRUPTED]
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert (ended.stdout, ended.stderr) == ("heard\n", "")

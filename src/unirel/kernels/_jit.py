@@ -1,7 +1,9 @@
 """The one place that knows the compiler options of a kernel."""
 
 import gc
+import signal
 from collections.abc import Callable
+from threading import current_thread, main_thread
 from typing import Any, TypeVar, cast
 
 import numba
@@ -39,7 +41,42 @@ class _Listener(event.Listener):
             gc.enable()
 
 
+class _Patience(event.Listener):
+    """Holds Ctrl-C back while numba compiles a kernel or loads it from the disk, and raises it right afterwards.
+
+    LLVM calls back into Python meanwhile, and what is raised there is printed and forgotten. A handler of somebody
+    else is left alone, and so are other threads, which never see Ctrl-C.
+    """
+
+    def __init__(self) -> None:
+        self._depth = 0
+        self._holds = self._heard = False
+
+    def on_start(self, _: event.Event) -> None:
+        if current_thread() is not main_thread():
+            return
+        if self._depth == 0:
+            self._heard = False
+            self._holds = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+            if self._holds:
+                signal.signal(signal.SIGINT, self._hear)
+        self._depth += 1
+
+    def on_end(self, _: event.Event) -> None:
+        if current_thread() is not main_thread():
+            return
+        self._depth -= 1
+        if self._depth == 0 and self._holds:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            if self._heard:
+                raise KeyboardInterrupt
+
+    def _hear(self, *_: Any) -> None:
+        self._heard = True
+
+
 event.register("numba:compile", _Listener())  # type: ignore[no-untyped-call]
+event.register("numba:compiler_lock", _Patience())  # type: ignore[no-untyped-call]
 
 
 def kernel(function: Function) -> Function:
