@@ -6,6 +6,7 @@ train, 40 % score.
 """
 
 import argparse
+import csv
 import time
 import warnings
 from collections.abc import Callable
@@ -78,6 +79,7 @@ MADE: dict[str, tuple[str, Callable[[], Table]]] = {
     ),
 }
 BUILT_IN = {"breast_cancer": "classes", "wine": "classes", "digits": "classes", "diabetes": "numbers"}
+NAMES = (*PAPER, *BUILT_IN, *MADE)
 
 
 def load_table(name: str, data_home: str | None) -> tuple[str, np.ndarray, np.ndarray]:
@@ -152,20 +154,33 @@ def run(
         return {key: records[key] for key in wanted}
 
 
-def summarise(found: dict, names: list[str]) -> tuple[list[dict], list[dict]]:
-    """A row for each dataset and selector, and one for each selector over the datasets where all took part."""
-    rows, areas = [], {}
-    for name in names:
-        for selector in OURS | PEERS:
-            own = [record for (n, _, s), record in found.items() if (n, s) == (name, selector)]
-            if own:
-                values = 100 * np.array([np.mean(record["areas"]) for record in own])
-                areas[name, selector] = values
-                error = values.std(ddof=1) / len(values) ** 0.5 if len(values) > 1 else np.nan
-                seconds = float(np.median([record["seconds"] for record in own]))
-                row = {"dataset": name, "selector": selector, "splits": len(own), "area": round(values.mean(), 2)}
-                rows.append(row | {"standard error": round(error, 2), "seconds": round(seconds, 3)})
-    return rows, [row for group in groups_of(names).items() for row in _over(areas, *group)]
+def summarise(found: dict, known: list[dict]) -> list[dict]:
+    """A row for each dataset and selector: of what was found, or else as it is known."""
+    rows = {(row["dataset"], row["selector"]): row for row in known}
+    for name, selector in dict.fromkeys((name, selector) for name, _, selector in found):
+        own = [record for (n, _, s), record in found.items() if (n, s) == (name, selector)]
+        values = 100 * np.array([np.mean(record["areas"]) for record in own])
+        error = values.std(ddof=1) / len(values) ** 0.5 if len(values) > 1 else np.nan
+        seconds = float(np.median([record["seconds"] for record in own]))
+        row = {"dataset": name, "selector": selector, "splits": len(own), "area": round(values.mean(), 2)}
+        rows[name, selector] = row | {"standard error": round(error, 2), "seconds": round(seconds, 3)}
+    return [rows[name, selector] for name in NAMES for selector in OURS | PEERS if (name, selector) in rows]
+
+
+def overall(rows: list[dict]) -> list[dict]:
+    """A row for each selector over the datasets of a group, where all took part."""
+    areas = {(row["dataset"], row["selector"]): float(row["area"]) for row in rows}
+    names = list(dict.fromkeys(row["dataset"] for row in rows))
+    return [row for group in groups_of(names).items() for row in _over(areas, *group)]
+
+
+def _read_rows(folder: Path | None) -> list[dict]:
+    """Rows of an earlier run, which stay unless they are measured anew."""
+    path = None if folder is None else folder / "quality.csv"
+    if path is None or not path.exists():
+        return []
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
 
 
 def groups_of(names: list[str]) -> dict[str, list[str]]:
@@ -181,7 +196,7 @@ def groups_of(names: list[str]) -> dict[str, list[str]]:
 
 def _over(areas: dict, title: str, names: list[str]) -> list[dict]:
     everywhere = [s for s in OURS | PEERS if all((name, s) in areas for name in names)]
-    means = np.array([[areas[name, selector].mean() for selector in everywhere] for name in names])
+    means = np.array([[areas[name, selector] for selector in everywhere] for name in names])
     ranks = np.mean([rankdata(-row) for row in means], axis=0)
     rows = []
     for position in np.argsort(ranks, kind="stable"):
@@ -198,20 +213,23 @@ def _over(areas: dict, title: str, names: list[str]) -> list[dict]:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.quality", description=__doc__)
     parser.add_argument("--data", metavar="DIR", help="folder with the paper's datasets; UNIREL_DATA if not given")
-    parser.add_argument("--datasets", metavar="NAMES", help="only these, separated by commas")
+    parser.add_argument("--datasets", metavar="NAMES", help="only these, separated by semicolons")
     parser.add_argument("--selectors", metavar="NAMES", help="only these, separated by semicolons")
     parser.add_argument("--splits", type=int, default=5)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--journal", type=Path, default=Path("build/quality.jsonl"))
-    parser.add_argument("--output", type=Path, metavar="DIR", help="where tables are written")
+    parser.add_argument(
+        "--output", type=Path, metavar="DIR", help="where tables are written; rows there stay unless measured"
+    )
     given = parser.parse_args()
-    names = given.datasets.split(",") if given.datasets else [*PAPER, *BUILT_IN, *MADE]
+    names = given.datasets.split(";") if given.datasets else list(NAMES)
     given.journal.parent.mkdir(parents=True, exist_ok=True)
     selectors = given.selectors.split(";") if given.selectors else [*OURS, *PEERS]
     pieces = run(names, selectors, given.data, given.splits, given.journal, given.jobs)
-    rows, overall = summarise(pieces, names)
-    page = [__doc__.split("\n")[0], "Over datasets:", overall, "By dataset:", rows]
-    found = ReplayTables("quality", "Quality of selectors", page, {"quality": rows, "quality_overall": overall})
+    rows = summarise(pieces, _read_rows(given.output))
+    over = overall(rows)
+    page = [__doc__.split("\n")[0], "Over datasets:", over, "By dataset:", rows]
+    found = ReplayTables("quality", "Quality of selectors", page, {"quality": rows, "quality_overall": over})
     print(found.to_markdown())
     if given.output is not None:
         found.write(given.output)

@@ -257,12 +257,17 @@ def plugin(block, target, given=(), correction=None):
     return value - plugin_entropy(given, correction) if given else value
 
 
-def binned(column, n_bins=8):
+def bins_for(n_bins, target):
+    """How many bins "auto" means: 8 for class labels, the fourth root of the rows for a target that is cut as well."""
+    if n_bins != "auto":
+        return n_bins
+    return 8 if target[0].discrete else min(20, max(3, round(len(target[0].values) ** 0.25)))
+
+
+def binned(column, n_bins):
     """A continuous column cut into equal-frequency bins: floor(n_bins * (rank + 1/2) / n_present)."""
     if column.discrete:
         return column
-    if n_bins == "auto":
-        n_bins = min(20, max(3, round(len(column.values) ** 0.25)))
     levels = np.zeros(len(column.values), dtype=object)
     ranks = rankdata(column.values[~column.missing]) - 1
     bins = [math.floor(n_bins * (Fraction(rank) + Fraction(1, 2)) / ranks.size) for rank in ranks.tolist()]
@@ -337,13 +342,14 @@ def mutual_information(
     metric="auto",
     unit=1.0,
     tolerance=TOLERANCE,
-    n_bins=8,
+    n_bins="auto",
     correction=None,
     clip=True,
 ):
     """I(A;B), or I(A;B|Z), of blocks (lists) of columns."""
     block, target, given = list(block), list(target), list(given)
     if estimator == "binned":
+        n_bins = bins_for(n_bins, target)
         block, target, given = ([binned(column, n_bins) for column in part] for part in (block, target, given))
     if estimator in ("plugin", "binned"):
         value = plugin(block, target, given, correction)
@@ -374,7 +380,7 @@ def conditional_relevance(features, target, given, **options):
     )
 
 
-def entropy(column, estimator="knn", n_neighbors=3, n_bins=8, correction=None, tolerance=TOLERANCE):
+def entropy(column, estimator="knn", n_neighbors=3, n_bins="auto", correction=None, tolerance=TOLERANCE):
     """H(X): counts for a discrete column, differential for a continuous one, H_b(p) + p h(present) with gaps."""
     if estimator == "binned":
         column = binned(column, n_bins)
@@ -385,9 +391,10 @@ def entropy(column, estimator="knn", n_neighbors=3, n_bins=8, correction=None, t
     return gaps + present * kozachenko_leonenko(column.values[~column.missing], n_neighbors, tolerance)
 
 
-def irrelevance(features, target, *, estimator="knn", n_neighbors=3, n_bins=8, correction=None, **options):
+def irrelevance(features, target, *, estimator="knn", n_neighbors=3, n_bins="auto", correction=None, **options):
     """H(Xk|Y) = H(Xk) - I(Xk;Y) of each column."""
-    shared = {"estimator": estimator, "n_neighbors": n_neighbors, "n_bins": n_bins, "correction": correction}
+    shared = {"estimator": estimator, "n_neighbors": n_neighbors, "n_bins": bins_for(n_bins, target)}
+    shared["correction"] = correction
     values = relevance(features, target, **shared, **options)
     return np.array([entropy(column, **shared) for column in features]) - values
 
@@ -525,7 +532,7 @@ class Estimates:
     def __init__(self, features, target, **options):
         self.features = list(features)
         self.target = list(target)
-        self.options = options
+        self.options = {**options, "n_bins": bins_for(options.get("n_bins", "auto"), self.target)}
         self._known = {}
 
     def relevance(self, x):
@@ -548,7 +555,7 @@ class Estimates:
     def joint_entropy(self, x, selected):
         """H(x,S,Y) of levels."""
         block = [self.features[place] for place in sorted({x, *selected})] + self.target
-        n_bins, correction = self.options.get("n_bins", 8), self.options.get("correction")
+        n_bins, correction = self.options["n_bins"], self.options.get("correction")
         return plugin_entropy([binned(column, n_bins) for column in block], correction)
 
     def _given_target(self, x, s):
@@ -563,11 +570,11 @@ class Estimates:
 
     def _levels(self, block):
         counted = self.options.get("estimator", "knn") != "knn"
-        return [binned(column, self.options.get("n_bins", 8)) for column in block] if counted else block
+        return [binned(column, self.options["n_bins"]) for column in block] if counted else block
 
     def _joint(self, block):
         value = mutual_information(block, self.target, clip=False, **self.options)
-        side = [binned(self.target[0])] if self.options.get("estimator") == "binned" else self.target
+        side = self._levels(self.target)
         return max(0.0, min(value, plugin_entropy(side))) if single_discrete(side) else max(0.0, value)
 
     def _information(self, block, other):

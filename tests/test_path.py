@@ -52,7 +52,7 @@ def test_defaults():
     assert path.criteria == ["mim", "mrmr", "jmi", "jmim", "cmim"]
     assert path.betas == list(DEFAULT_BETAS) == [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1]
     settings = path.selections[0].settings
-    assert (settings["unique_relevance"], settings["estimator"], settings["n_bins"]) == ("both", "binned", 8)
+    assert (settings["unique_relevance"], settings["estimator"], settings["n_bins"]) == ("both", "binned", "auto")
 
 
 def test_array_of_betas(data):

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
 from unirel.information.base import Columns, Values, n_log_n
-from unirel.information.binned import Binned
+from unirel.information.binned import Binned, few_bins
 from unirel.information.codes import Joint
 from unirel.parts.table import PartedTable
 from unirel.sampling import sample_table
@@ -62,8 +62,8 @@ class Evidence:
     ) -> None:
         self._candidates, self._alpha, self._n_jobs = candidates, alpha, n_jobs
         table, self._positions = _few_rows(table, sample_weight is not None, random_state)
-        self._counts = Binned(table, sample_weight=sample_weight, n_bins="auto")
         weights = np.ones(table.n_samples) if sample_weight is None else np.asarray(sample_weight, np.float64)
+        self._counts = Binned(table, sample_weight=sample_weight, n_bins=few_bins(weights.sum()))
         self._rows = np.flatnonzero(weights > 0)  # others are as good as not there
         self._most_levels = int(min(_MOST_LEVELS, max(2, (len(self._rows) / _ROWS) ** 0.5)))
         self._fine = Binned(table, sample_weight=sample_weight, n_bins=self._most_levels)

@@ -213,7 +213,13 @@ class EstimationOptions(WorkOptions, total=False):
     ]
     n_bins: Annotated[
         int | Literal["auto"],
-        Option(8, 'int or "auto"', 'Bins of a continuous column ("binned").', _count_or("auto", 2)),
+        Option(
+            "auto",
+            'int or "auto"',
+            'Bins of a continuous column ("binned"). "auto" is 8 for class labels and, for a continuous target, which '
+            "is cut as well, the fourth root of the number of rows, from 3 to 20.",
+            _count_or("auto", 2),
+        ),
     ]
     binning: Annotated[
         Binning | Mapping[Any, Any],

@@ -259,7 +259,7 @@ class BURSelector(BaseSelector):
         n_neighbors: int = 3,
         metric: str = "auto",
         scale: str | None = "standard",
-        n_bins: int | Literal["auto"] = 8,
+        n_bins: int | Literal["auto"] = "auto",
         binning: str = "frequency",
         correction: str | None = None,
         scratch: str | None = None,

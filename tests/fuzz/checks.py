@@ -175,6 +175,8 @@ class Setting:
         self.target = [oracle.Column(case.target, kind, scale)]
         named = ("n_neighbors", "metric", "n_bins", "correction")
         given = {name: case.options[name] for name in named if name in case.options}
+        if given.get("n_bins", "auto") == "auto" and self.target[0].discrete:
+            given["n_bins"] = 8
         unit = oracle.unit_of(self.features, scale)
         estimator = estimator or case.option("estimator", "knn")
         self.rules = oracle.Rules(estimator={"auto": "knn"}.get(estimator, estimator), unit=unit, **given)
@@ -406,7 +408,7 @@ def check_sparse(case):
         [0.0 if value is None or isinstance(value, str) else float(value) for value in c] for c in case.columns.values()
     ]
     dense = np.array(rows).T
-    options = {"estimator": "binned", "n_bins": case.option("n_bins", 8)}
+    options = {"estimator": "binned", "n_bins": case.option("n_bins", "auto")}
     before = unirel.relevance(dense, case.target, **options)
     after = unirel.relevance(scipy.sparse.csr_array(dense), case.target, **options)
     same(after, before, "relevance of a sparse matrix", 1e-12)

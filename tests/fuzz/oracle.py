@@ -159,7 +159,7 @@ class Rules:
     estimator: str = "knn"
     n_neighbors: int = 3
     metric: str = "auto"
-    n_bins: int | str = 8
+    n_bins: int | str = "auto"
     correction: str | None = None
     unit: LONG = _ONE
 

@@ -170,3 +170,11 @@ def test_missing_values_only(rng):
         information = Binned(table, binning=binning)
         assert len(set(information.levels(0).tolist())) == 1
         assert information.relevance([0])[0] == 0
+
+
+@pytest.mark.parametrize(("n_rows", "n_bins"), [(20, 3), (200, 4), (2_000, 7), (200_000, 20)])
+def test_numbers_are_cut_by_the_number_of_rows_and_class_labels_ask_for_eight(n_rows, n_bins):
+    X, y = np.arange(2.0 * n_rows).reshape(n_rows, 2), np.arange(n_rows, dtype=float)
+    assert Binned(Table.from_data(X, y, target_kind="continuous")).n_bins == n_bins
+    assert Binned(Table.from_data(X, np.arange(n_rows) % 3, target_kind="discrete")).n_bins == 8
+    assert Binned(Table.from_data(X, y, target_kind="continuous"), n_bins=5).n_bins == 5

@@ -206,6 +206,7 @@ def test_bins_equal_twin(n_bins, correction):
     kinds = ["continuous", "continuous", "continuous", "discrete"]
     table = Table.from_data(np.column_stack(raw), target, kinds=dict(enumerate(kinds)), target_kind="continuous")
     information = Binned(table, n_bins=n_bins, correction=correction)
+    n_bins = reference.bins_for(n_bins, [read(target, "continuous")])
     columns = [reference.binned(read(column, kind), n_bins) for column, kind in zip(raw, kinds, strict=True)]
     target = [reference.binned(read(target, "continuous"), n_bins)]
     assert_allclose(every_value(information, 4), every_value_of_twin(columns, target, correction), **CLOSE)

@@ -1,5 +1,6 @@
 """Mutual information from counts, after cutting continuous columns into bins, and how these are found."""
 
+import math
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
@@ -16,6 +17,9 @@ from unirel.parts.table import PartedTable
 from unirel.table import Table
 from unirel.work import map_tasks, pieces
 
+# A continuous target has bins of its own, which make tables of 8 x 8 x 8 cells of two features and the target; a few
+# hundred rows leave these nearly empty, so there "auto" takes fewer. Measured in docs/which_selector.rst.
+_CLASS_BINS = 8
 # Edges that minimum description length may find: bins and a level for missing values fit into a byte.
 _MOST_EDGES = 254
 # Numbers of a block of columns that are sorted at a time.
@@ -32,7 +36,8 @@ class Binned(Plugin):
     sample_weight : array of shape (n_samples,), optional
         How many rows each row stands for, when bins are made too.
     **options
-        `n_bins` of every continuous column, missing values aside; "auto" is the fourth root of n_samples, from 3 to 20.
+        `n_bins` of every continuous column, missing values aside; "auto" is 8 for class labels, and for a continuous
+        target the fourth root of n_samples, from 3 to 20.
         `binning` of equal "frequency", of equal "width", or "mdl", which looks at class labels and needs no `n_bins`;
         or a mapping from columns to edges, as `bin_edges` gives them.
         Others as in `Plugin`.
@@ -52,7 +57,9 @@ class Binned(Plugin):
         n_bins, binning, total = self.options["n_bins"], self.options["binning"], self._total
         if isinstance(self.table, PartedTable) and self.table.weights is not None:
             total = self.table.weights.total
-        self.n_bins = min(20, max(3, round(total**0.25))) if n_bins == "auto" else int(n_bins)
+        if n_bins == "auto":
+            n_bins = _CLASS_BINS if self.table.discrete[self.table.target] else few_bins(total)
+        self.n_bins = int(n_bins)
         if isinstance(binning, str):
             return Cuts(self.n_bins, binning)
         return Cuts(self.n_bins, "frequency", self._find_edges(binning))
@@ -65,6 +72,11 @@ class Binned(Plugin):
             position = self.table.target if is_target else self.table.positions(column)[0]
             found[position] = np.sort(np.asarray(edges, np.float64))
         return found
+
+
+def few_bins(total: float) -> int:
+    """As many bins as leave enough rows in each for tests of weak relations, and for tables of three columns."""
+    return min(20, max(3, round(math.sqrt(math.sqrt(total)))))
 
 
 def bin_edges(

@@ -135,9 +135,10 @@ def find_significant(table: Table, options: SelectorOptions) -> RelevanceTest | 
     """
     if table.is_parted or table.n_samples < 2:
         return None
+    from unirel.information.binned import few_bins
     from unirel.significance import permutation_test
 
-    asked: dict[str, Any] = {"estimator": "binned", "n_bins": "auto", "n_jobs": options["n_jobs"]}
+    asked: dict[str, Any] = {"estimator": "binned", "n_bins": few_bins(table.n_samples), "n_jobs": options["n_jobs"]}
     information = make_information(table, complete(EstimationOptions, asked, "report"))
 
     def test(n_permutations: int) -> RelevanceTest:
