@@ -106,22 +106,27 @@ def measure(name: str, data_home: str | None, split: int, selector: str) -> dict
         start = time.perf_counter()
         order = np.asarray((OURS | PEERS)[selector](X[train], y[train], min(MOST_FEATURES, X.shape[1]), kind), np.intp)
         seconds = time.perf_counter() - start
-        sizes = [size for size in SIZES if size <= min(MOST_FEATURES, X.shape[1])]
+        return {"areas": areas_of(order, kind, X, y, train, test), "seconds": seconds}
 
-        def score_of(model: object, columns: np.ndarray) -> float:
-            known, unknown = X[np.ix_(train, columns)], X[np.ix_(test, columns)]
-            # Some models refuse columns that are all constant, as some selectors choose them.
-            if np.ptp(known, axis=0).max() == 0:
-                model = DummyClassifier() if kind == "classes" else DummyRegressor()
-            return float(model.fit(known, y[train]).score(unknown, y[test]))
 
-        def score(model: object) -> float:
-            fitted = make_pipeline(StandardScaler(), clone(model))
-            curve = score_prefixes([order], sizes, lambda columns: score_of(fitted, columns))[0]
-            # A selector that names too few features keeps the score of what it has.
-            return float(np.mean(np.where(np.isnan(curve), np.nanmax(curve, initial=-1.0), curve)))
+def areas_of(order: np.ndarray, kind: str, X: np.ndarray, y: np.ndarray, train: np.ndarray, test: np.ndarray) -> list:
+    """Mean score over numbers of features, in their order of selection, for each model."""
+    sizes = [size for size in SIZES if size <= min(MOST_FEATURES, X.shape[1])]
 
-        return {"areas": [score(model) for model in MODELS[kind]], "seconds": seconds}
+    def score_of(model: object, columns: np.ndarray) -> float:
+        known, unknown = X[np.ix_(train, columns)], X[np.ix_(test, columns)]
+        # Some models refuse columns that are all constant, as some selectors choose them.
+        if np.ptp(known, axis=0).max() == 0:
+            model = DummyClassifier() if kind == "classes" else DummyRegressor()
+        return float(model.fit(known, y[train]).score(unknown, y[test]))
+
+    def score(model: object) -> float:
+        fitted = make_pipeline(StandardScaler(), clone(model))
+        curve = score_prefixes([order], sizes, lambda columns: score_of(fitted, columns))[0]
+        # A selector that names too few features keeps the score of what it has.
+        return float(np.mean(np.where(np.isnan(curve), np.nanmax(curve, initial=-1.0), curve)))
+
+    return [score(model) for model in MODELS[kind]]
 
 
 def suits(order: Order, kind: str, X: np.ndarray, _: np.ndarray) -> bool:
