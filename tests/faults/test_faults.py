@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 
 import pytest
 from faults.trials import APPLY, SELECT, WORKERS, Faults, Trial
@@ -71,6 +72,35 @@ print(len(evaluation))
 def test_workers_do_not_hear_what_a_terminal_sends_to_all():
     done = subprocess.run([sys.executable, "-c", DEAF_WORKERS], capture_output=True, text=True, check=False)
     assert done.stdout == "2\n", done.stderr
+
+
+BUSY_WORKERS = """
+import os, time
+from unirel.evaluation import compare
+
+def busy(X, y, max_features):
+    print(os.getpid(), flush=True)
+    time.sleep(120)
+
+compare("iris", {"mine": busy}, ["knn"], n_runs=2, max_features=1, n_jobs=2)
+"""
+
+
+def test_workers_end_with_a_process_that_is_killed():
+    """They would go on for minutes, with nobody to work for."""
+    process = subprocess.Popen([sys.executable, "-c", BUSY_WORKERS], stdout=subprocess.PIPE, text=True)
+    workers = {int(process.stdout.readline()) for _ in range(2)}
+    process.kill()
+    process.wait()
+    # The last of them closes what they print to.
+    ended = threading.Thread(target=process.stdout.read, daemon=True)
+    ended.start()
+    ended.join(30)
+    left = ended.is_alive()
+    for worker in workers if left else ():
+        os.kill(worker, signal.SIGKILL)
+    process.stdout.close()
+    assert not left
 
 
 def test_what_does_not_listen_is_ended(faults):

@@ -86,7 +86,7 @@ class Trial:
             process, reader = self._start(folder, printed)
             os.read(reader, 1)
             os.close(reader)
-            begun, hit, ran = time.monotonic(), False, False
+            begun, hit, ran, held = time.monotonic(), False, False, False
             if moment is not None and not _ends_within(process, moment):
                 begun, ran = time.monotonic(), True
                 # What is printed is printed at the end, all at once, and a file appears whole.
@@ -95,14 +95,15 @@ class Trial:
                 (os.killpg if number == signal.SIGINT else os.kill)(process.pid, number)
             try:
                 _, err = process.communicate(timeout=60 if ran else 900)
-            except subprocess.TimeoutExpired:
+            except subprocess.TimeoutExpired:  # it goes on, or one that it started holds what it writes to
+                held = True
                 os.killpg(process.pid, signal.SIGKILL)
                 _, err = process.communicate()
             seconds = time.monotonic() - begun
             printed.seek(0)
             out = printed.read().decode()
         err = "".join(line for line in err.splitlines(keepends=True) if not PROGRESS.match(line))
-        return Ended(process.returncode, out, err, seconds, hit, ran, _end_group(process.pid))
+        return Ended(process.returncode, out, err, seconds, hit, ran, _end_group(process.pid) or held)
 
     def _has_written(self, folder):
         return bool(self.writes) and not self.keeps_a_journal and (folder / self.writes).exists()

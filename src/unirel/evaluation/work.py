@@ -2,11 +2,14 @@
 
 import math
 import multiprocessing
+import os
 import signal
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
+from threading import Thread
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,6 +33,26 @@ class _Task(NamedTuple):
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
     unit: Key = ()
+
+
+@cache
+def _leave_with(process: int) -> None:
+    """Let this worker end when the process that it works for does, even if that was killed and could say nothing."""
+
+    def watch() -> None:
+        while os.getppid() == process:  # an orphan is given to another one
+            time.sleep(0.5)
+        os._exit(1)
+
+    # Threads, and workers that others have started, are not ours to end.
+    if os.getppid() == process:
+        Thread(target=watch, daemon=True).start()
+
+
+def _perform_for(process: int, task: _Task, ends: float) -> tuple[_Task, Any, list[str]]:
+    """Do a piece of work for another process."""
+    _leave_with(process)
+    return _perform(task, ends)
 
 
 def _perform(task: _Task, ends: float) -> tuple[_Task, Any, list[str]]:
@@ -224,7 +247,7 @@ class Work:
         # The context starts everything but the processes, which sets signals to its own liking, and ends them.
         with Parallel(n_jobs=self._n_jobs, batch_size=1, return_as="generator_unordered") as pool:
             with _deaf_to_interrupts():
-                running = pool(delayed(_perform)(task, self._ends) for task in tasks)
+                running = pool(delayed(_perform_for)(os.getpid(), task, self._ends) for task in tasks)
             yield from self._results(self._as_they_come(running))
 
     def _as_they_come(self, running: Iterator[Any]) -> Iterator[Any]:
