@@ -14,6 +14,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from unirel.cli.select import _number
+
 GOLDEN = Path(__file__).parent / "golden"
 
 
@@ -42,6 +44,10 @@ def test_prints_a_table_and_words(unirel, table):
     assert lines[-1] == f"Next: unirel report {table} -t class"
     assert "Of 4 features, 3 were selected for 'class' (2 classes, 120 rows) by jmi" in " ".join(done.out.split())
     assert "\x1b" not in done.out
+
+
+def test_what_is_rounded_to_nothing_has_no_sign():
+    assert [_number(value, ".3f") for value in (-0.0004, -0.0006, 0.0, None)] == ["0.000", "-0.001", "0.000", ""]
 
 
 @pytest.mark.parametrize("name", ["iris", "diabetes"])

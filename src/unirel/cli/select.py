@@ -280,7 +280,7 @@ def _relevance(row: dict[str, Any]) -> str:
 
 
 def _number(value: float | None, form: str) -> str:
-    return "" if value is None else f"{value:{form}}"
+    return "" if value is None else f"{value:z{form}}"  # without the sign of what is rounded to 0
 
 
 def _paragraphs(report: "Report") -> list[str]:
