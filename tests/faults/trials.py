@@ -94,7 +94,7 @@ class Trial:
                 # A terminal sends Ctrl-C to all processes of a group; who kills, kills one.
                 (os.killpg if number == signal.SIGINT else os.kill)(process.pid, number)
             try:
-                _, err = process.communicate(timeout=60 if ran else 900)
+                _, err = process.communicate(timeout=20 if ran else 900)
             except subprocess.TimeoutExpired:  # it goes on, or one that it started holds what it writes to
                 held = True
                 os.killpg(process.pid, signal.SIGKILL)
@@ -293,7 +293,8 @@ class Faults:
 
     def _find_faults(self, trial, folder, ended, number):
         faults = ["traceback"] if "Traceback" in ended.err or "Exception ignored" in ended.err else []
-        faults += ["orphans"] * ended.orphans
+        # Who is killed cannot end anybody: a worker that has nothing to do yet waits for some minutes.
+        faults += ["orphans"] * (ended.orphans and number == signal.SIGINT)
         # Who had shown its result, or part of it, may end as if there had been no signal.
         fitting = {130 if number == signal.SIGINT else -number} | (set() if ended.hit else {0})
         if ended.code not in fitting:
@@ -347,7 +348,8 @@ class Faults:
                 moment = rng.uniform(0, self.seconds[trial.name])
                 ended, faults = self.attempt(trial, SIGNALS[kind], moment)
                 hits += ended.hit
-                tally[trial.name].update(["hit" if ended.hit else "too late to count", *faults])
+                left = ["idle worker left"] * (ended.orphans and number != signal.SIGINT)
+                tally[trial.name].update(["hit" if ended.hit else "too late to count", *faults, *left])
                 slowest = max(slowest, ended.seconds if ended.hit else 0.0)
                 if faults:
                     faulty += 1

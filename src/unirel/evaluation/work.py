@@ -44,8 +44,8 @@ def _leave_with(process: int) -> None:
             time.sleep(0.5)
         os._exit(1)
 
-    # Threads, and workers that others have started, are not ours to end.
-    if os.getppid() == process:
+    # Threads, and workers of another kind, are not ours to end. That process may be gone before there was time to look.
+    if multiprocessing.current_process().name.startswith("LokyProcess"):
         Thread(target=watch, daemon=True).start()
 
 
