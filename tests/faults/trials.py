@@ -348,7 +348,7 @@ class Faults:
                 moment = rng.uniform(0, self.seconds[trial.name])
                 ended, faults = self.attempt(trial, SIGNALS[kind], moment)
                 hits += ended.hit
-                left = ["idle worker left"] * (ended.orphans and number != signal.SIGINT)
+                left = ["idle worker left"] * (ended.orphans and kind != "interrupt")
                 tally[trial.name].update(["hit" if ended.hit else "too late to count", *faults, *left])
                 slowest = max(slowest, ended.seconds if ended.hit else 0.0)
                 if faults:
