@@ -69,6 +69,23 @@ def test_a_swallowed_interrupt_keeps_files_from_being_written(unirel, table, tmp
     assert not (tmp_path / "small.csv").exists()
 
 
+@pytest.mark.parametrize("error", [SyntaxError, ModuleNotFoundError])
+def test_an_error_that_an_import_made_of_it_is_one(unirel, table, monkeypatch, error):
+    """Compiling a file may import what it needs for that, and Ctrl-C then looks like a mistake in the file."""
+
+    class Finder:
+        def find_spec(self, name, *_):
+            if name == "unirel.cli.app":
+                interrupt_and_swallow()
+                raise error("can't load unicodedata module")
+
+    monkeypatch.delitem(sys.modules, "unirel.cli.app")
+    monkeypatch.setattr(sys, "meta_path", [Finder(), *sys.meta_path])
+    finished = unirel("select", table, "--target", "class", "-q")
+    assert finished.code == Exit.INTERRUPTED
+    assert finished.error == LINE
+
+
 def test_while_flags_are_read(unirel, table, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt

@@ -2,6 +2,7 @@
 
 import os
 import sys
+import time
 from collections.abc import Sequence
 
 _INTERRUPTED = 130
@@ -36,7 +37,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(arguments: Sequence[str] | None) -> int:
     try:
         from unirel.cli.app import run
-    except ModuleNotFoundError as error:
+    except Exception as error:
+        from unirel.cli.interrupts import interrupts
+
+        # Imports that compiled code asks for make another error of Ctrl-C. Who listens for it may not have had a turn.
+        time.sleep(0.05)
+        interrupts.stop_if_pending()
+        if not isinstance(error, ModuleNotFoundError):
+            raise
         needed = f"the command line needs {error.name}; install it with: pip install 'unirel[cli]'"
         print(f"unirel: {needed}", file=sys.stderr)
         return 1
