@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from unirel.errors import UnirelWarning
 from unirel.findings import Analysis, Explanation, RepeatedGroup, Surroundings
-from unirel.information.base import Information, make_information
+from unirel.information.base import Information, entropy_of, make_information
 from unirel.information.knn import KNN
 from unirel.options import EstimationOptions
 from unirel.results import Selection
@@ -53,7 +53,10 @@ def analyse(
     """
     columns = np.asarray(order, np.intp)
     names = tuple(table.names[column] for column in columns)
-    if len(columns) and (table.n_samples > _MOST_ROWS or table.is_sparse or table.is_parted):
+    if len(columns) == 0:  # nobody wants to wait for more, and rows may be elsewhere
+        nothing, discrete = np.zeros(0), table.discrete[table.target]
+        return Analysis((), np.zeros((0, 0)), nothing, nothing, entropy_of(table.class_sizes) if discrete else None)
+    if table.n_samples > _MOST_ROWS or table.is_sparse or table.is_parted:
         # What is said around an answer must not take longer than the answer.
         table = sample_table(table, columns, _MOST_ROWS, np.random.default_rng(0))
         columns = np.arange(len(columns))

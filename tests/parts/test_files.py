@@ -17,6 +17,7 @@ from unirel import BURSelector, relevance
 from unirel.cli import main
 from unirel.parts.scratch import Scratch
 from unirel.parts.table import Coded
+from unirel.work import OutOfTime
 
 pytest.importorskip("datasketches")
 pa = pytest.importorskip("pyarrow")
@@ -233,3 +234,23 @@ def test_words_say_that_unique_relevance_comes_from_a_sample(data, capsys):
     write(data, n_files=2)
     assert main(["select", str(data / "*.parquet"), "-t", "y", "-k", "2", "--unique-samples", "40"]) == 0
     assert "a sample of 40 of the 100 rows" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "words"),
+    [(KeyboardInterrupt, 130, "interrupted; 2 features so far"), (OutOfTime, 0, "incomplete: the time budget")],
+)
+def test_what_was_selected_before_the_end_is_printed(data, scratch, capsys, monkeypatch, error, code, words):
+    """Nothing is compared then: that would take the rows, which are elsewhere."""
+    write(data, extra=1.0)
+
+    def stop(*_, **__):
+        raise error
+
+    monkeypatch.setattr("unirel.search.find_boost", stop)
+    assert (
+        main(["select", f"{data}/*.parquet", "--target", "y", "-k", "2", "--json", "--scratch", str(scratch)]) == code
+    )
+    out, err = capsys.readouterr()
+    assert json.loads(out)["features"][0]["name"] == "a"
+    assert words in err
