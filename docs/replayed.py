@@ -10,8 +10,6 @@ from unirel.experiments.tables import to_csv
 RESULTS = Path(__file__).parent / "results"
 # The committed journal of outcomes of each replay, and its preset.
 COMMITTED = {"accuracy_ksg": "medium"}
-# Where the tables of genes are.
-GENES = "first_rule/"
 # Tables that pages draw conclusions from, by the name of what they include.
 CONCLUDED = {
     "accuracy_ksg": "accuracy_ksg",
@@ -45,9 +43,9 @@ def conclusions_of_datasets():
     )
 
 
-def conclusions_of_genes(folder=GENES):
+def conclusions_of_genes():
     """Whether the boosts find two genes, what these are worth, and where the genes are that the paper names."""
-    subsets, ranks = read(f"{folder}genes_subsets"), read(f"{folder}genes_ranks")
+    subsets, ranks = read("genes_subsets"), read("genes_ranks")
     wholes = [row for row in subsets if row["subset"] == "S"]
     chosen = ", ".join(f"{row['algorithm']} in {row['selected either']}" for row in wholes)
     told = [f"Runs and classifiers in which one of the two genes was selected: {chosen}."]

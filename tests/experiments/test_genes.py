@@ -77,7 +77,7 @@ def test_the_page_says_what_the_tables_hold():
     replayed = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(replayed)
     told = replayed.conclusions_of_genes()
-    ranks = pd.read_csv(docs / "results" / replayed.GENES / "genes_ranks.csv", dtype=str)
+    ranks = pd.read_csv(docs / "results" / "genes_ranks.csv", dtype=str)
     places = ranks[["plain", "BUR-KSG", "BUR-REF"]].apply(pd.to_numeric, errors="coerce").fillna(np.inf)
     for boost in ("BUR-KSG", "BUR-REF"):
         forward, back = (places[boost] < places["plain"]).sum(), (places[boost] > places["plain"]).sum()
@@ -85,6 +85,6 @@ def test_the_page_says_what_the_tables_hold():
         assert f"and back in {back};" in told
     known = ranks[ranks["UR"] != "none"]["gene"].nunique()
     assert f"UR above 0: {known} of the {ranks['gene'].nunique()} named genes" in told
-    subsets = pd.read_csv(docs / "results" / replayed.GENES / "genes_subsets.csv").set_index(["subset", "algorithm"])
+    subsets = pd.read_csv(docs / "results" / "genes_subsets.csv").set_index(["subset", "algorithm"])
     change = subsets["svm"]["S with both"] - subsets["svm"]["S"]
     assert f"{change.min():+.1f} to {change.max():+.1f} (svm)" in told
