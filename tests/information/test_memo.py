@@ -222,3 +222,15 @@ def test_weights_by_the_name_of_an_estimator(table):
         ValueError, match="sample_weight needs counts, estimator='knn' has none; pass estimator='binned'"
     ):
         make_information(table, options, weights)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_several_tell_has_the_same_bits_in_any_order(seed):
+    """A path may have asked in another order than a selector does."""
+    X = np.random.default_rng(seed).normal(size=(35, 6))
+    table = Table.from_data(X, X[:, 0] + X[:, 1], target_kind="continuous")
+    one, other = Memo(Binned(table)), Memo(Binned(table))
+    candidates = np.array([3, 4, 5])
+    for ask in ("joint", "joint_entropy"):
+        first = getattr(one, ask)(candidates, np.array([0, 1, 2]))
+        np.testing.assert_array_equal(getattr(other, ask)(candidates, np.array([2, 0, 1])), first)

@@ -255,12 +255,14 @@ class Memo:
 
     def joint(self, candidates: Columns, selected: Columns) -> Values:
         """I(candidate, selected; target) of every candidate."""
-        return self._recall("joint", _as_set(selected), candidates, lambda asked: self._joint(asked, selected))
+        # Asked for in one order only: in another one the last bit may differ, and nothing may depend on what came first.
+        key = _as_set(selected)
+        return self._recall("joint", key, candidates, lambda asked: self._joint(asked, np.array(key, np.intp)))
 
     def joint_entropy(self, candidates: Columns, selected: Columns) -> Values:
         """H(candidate, selected, target) of every candidate."""
-        ask = self.information.joint_entropy
-        return self._recall("entropy", _as_set(selected), candidates, lambda asked: ask(asked, selected))
+        key, ask = _as_set(selected), self.information.joint_entropy
+        return self._recall("entropy", key, candidates, lambda asked: ask(asked, np.array(key, np.intp)))
 
     def joint_of_pairs(self, candidates: Columns, selected: Columns) -> Values:
         """The sum of I(candidate, s, t; target) over all pairs s, t of the selected.
