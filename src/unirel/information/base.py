@@ -255,7 +255,7 @@ class Memo:
 
     def joint(self, candidates: Columns, selected: Columns) -> Values:
         """I(candidate, selected; target) of every candidate."""
-        # Asked for in one order only: in another one the last bit may differ, and nothing may depend on what came first.
+        # In one order only: in another the last bit may differ, and nothing may depend on who asked first.
         key = _as_set(selected)
         return self._recall("joint", key, candidates, lambda asked: self._joint(asked, np.array(key, np.intp)))
 
