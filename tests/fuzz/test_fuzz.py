@@ -176,6 +176,35 @@ def test_equal_distances_at_the_limit_of_a_tie_are_moved_together():
     assert run(Case("unique", {"c0": c0, "c1": c1}, [1, 1, 1, 0, 0, 1, 0, 1], options)) is None
 
 
+def test_a_pair_at_the_limit_of_a_tie_is_moved_in_every_block():
+    """10 beside 1e10 again, in the block of all but the last column, and then in each of four blocks of one step."""
+    c0 = [58, 48, 71, 71, 77, 35, 78, 12, 94, 42, 72, 1e10, 22, 89, 60, 25]
+    c1 = [73, 29, 55, -1e12, 41, 25, 67, 37, 90, 1, 64, 90, 46, 5, 60, 0]
+    last = [
+        -10.1,
+        -8.9,
+        -9.1,
+        -9.4,
+        -8.7,
+        -9.06,
+        -9.7,
+        -11.3,
+        -10.3,
+        -10.403,
+        -10.401,
+        -11.0,
+        -10.09,
+        -12.0,
+        -9.69,
+        -10.0,
+    ]
+    columns = {"c0": c0, "c1": c1, "c2": c1, "c4": [value / 4 for value in c1], "c5": last}
+    target = [1, 1, 1, 0, 0, 1, 0, 1, 0, 2, 1, 1, 0, 0, 1, 0]
+    before = COUNTS["undecided"]
+    assert run(Case("selection", columns, target, {"n_bins": 3, "criterion": "mrmr"})) is None
+    assert COUNTS["undecided"] == before + 1
+
+
 def test_a_ball_of_entropy_reaches_the_last_neighbour():
     case = Case(
         "irrelevance", {"c": [43.0, 96.0, 72.0, 1e10, 60.0, 51.0, 57.0]}, [2, 2, 2, 3, 2, 0, 3], {"n_neighbors": 5}
