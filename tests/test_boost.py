@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import reference
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.linear_model import LogisticRegression
 
-from unirel import unique_relevance
+from unirel import BURSelector, unique_relevance
 from unirel.options import SearchOptions, complete
 from unirel.table import Table
 from unirel.unique import REFERENCE_SIZE, Boost, Sample, Stepwise, needs_reference
@@ -123,6 +124,24 @@ def test_classifier_kind_is_stretched(data, table, monkeypatch):
     assert asked == [("rf", 3, 2)]
     assert not boost.rescale
     assert_allclose(boost.values[:6], reference.stretched(losses), **CLOSE)
+
+
+def test_a_classifier_is_trained_without_the_candidates_only(data):
+    fits = []
+
+    class Counted(LogisticRegression):
+        def fit(self, X, y):
+            fits.append(X.shape[1])
+            return super().fit(X, y)
+
+    given = {"unique_relevance": "classifier", "classifier": Counted(), "cv": 3, "estimator": "knn"}
+    selector = BURSelector("mim", 2, beta=0.5, max_candidates=3, **given).fit(*data)
+    assert fits == [5] * 3 * 3  # folds, and candidates, each of them beside all others
+    asked = np.sort(np.argsort(-selector.relevance_, kind="stable")[:3])
+    whole = unique_relevance(*data, method="classifier", classifier=LogisticRegression(), cv=3)
+    found = selector.unique_relevance_
+    assert np.flatnonzero(~np.isnan(found)).tolist() == asked.tolist()
+    assert_allclose(found[asked], reference.stretched(whole[asked]), **CLOSE)
 
 
 @pytest.mark.parametrize("kind", [[1, 2, 3, -4, 5, 0], (1, 2, 3, -4, 5, 0), np.array([1, 2, 3, -4, 5, 0])], ids=type)

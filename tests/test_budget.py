@@ -88,7 +88,8 @@ def test_a_call_apart_keeps_results_errors_and_its_own_time():
 def test_the_order_of_the_unboosted_run_is_returned(data, late, monkeypatch, kind):
     plain = BURSelector("jmi", 5, beta=0).fit(*data).order_
     monkeypatch.setattr("unirel.unique.Sample.within_and_beside", lambda *_: late() or check_time())
-    monkeypatch.setattr("unirel.unique.UniqueFinder.find", lambda *_: late() or time.sleep(0.5) or check_time())
+    for name in ("find", "losses"):
+        monkeypatch.setattr(f"unirel.unique.UniqueFinder.{name}", lambda *_: late() or time.sleep(0.5) or check_time())
     with pytest.warns(UnirelWarning, match=r"used up.* 5 of 5 features .*not boosted"):
         selector = BURSelector("jmi", 5, unique_relevance=kind, max_seconds=500).fit(*data)
     assert selector.selection_.ending is Ending.OUT_OF_TIME

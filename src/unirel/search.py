@@ -172,15 +172,18 @@ class Searches:
         try:
             with until(self._limits.ends):
                 members = reference.order.tolist() if beside else None
-                columns = [candidates_of(self._memo, self._limits), np.array(self._limits.include, np.intp)]
-                chosen = np.concatenate(columns)
-                boost = find_boost(self._table, unique, members, chosen, self._options, self._sample_weight)
+                columns = self.columns()
+                boost = find_boost(self._table, unique, members, columns, self._options, self._sample_weight)
         except KeyboardInterrupt:
             return self._without_boost(reference, Ending.INTERRUPTED)
         except OutOfTime:
             return self._without_boost(reference, Ending.OUT_OF_TIME)
         self._boosts[key] = boost
         return boost
+
+    def columns(self) -> Columns:
+        """Columns that may be selected, of which unique relevance is wanted."""
+        return np.concatenate([candidates_of(self._memo, self._limits), np.array(self._limits.include, np.intp)])
 
     def _without_boost(self, selection: Selection, ending: Ending) -> Selection:
         """An unboosted selection in the place of a boosted one, forced features first."""

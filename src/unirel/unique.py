@@ -199,12 +199,7 @@ class UniqueFinder:
     ) -> Unique:
         """Unique relevance by the method that was chosen, seen from some of the rows if that is possible."""
         if self.method == "classifier":
-            # scikit-learn is slow to import, and only this needs it.
-            from unirel.classifiers.losses import losses_without_each
-
-            classifier = "logistic" if self.classifier is None else self.classifier
-            losses = losses_without_each(self.table, classifier, cv=self.cv, n_jobs=self.n_jobs, progress=progress)
-            return Unique(losses, np.full(self.table.n_features, np.nan))
+            return Unique(self.losses(progress=progress), np.full(self.table.n_features, np.nan))
         if self.method == "ksg":
             return _beside_all(self.information(), rows, progress)
         if reference is None:
@@ -216,6 +211,16 @@ class UniqueFinder:
         others = np.setdiff1d(features, members)
         unique = _beside_reference(self.information(), members, others, rows, progress)
         return _collect(self.table, np.concatenate([members, others]), *unique)
+
+    def losses(self, columns: Columns | None = None, progress: Progress | None = None) -> Values:
+        """Losses of the classifier without each of some features, all if it is not said which."""
+        # scikit-learn is slow to import, and only this needs it.
+        from unirel.classifiers.losses import losses_without_each
+
+        classifier = "logistic" if self.classifier is None else self.classifier
+        return losses_without_each(
+            self.table, classifier, columns=columns, cv=self.cv, n_jobs=self.n_jobs, progress=progress
+        )
 
     def information(self) -> KNN:
         """The estimator, with what "auto" means to the method."""
@@ -379,9 +384,10 @@ def find_boost(
             raise ValueError(f"sample_weight does not go with unique_relevance={unique!r}; pass 'both' or beta=0")
         given = (options["n_neighbors"], options["metric"], options["classifier"], options["cv"], options["n_jobs"])
         finder = UniqueFinder(table, unique, *given)
+        if unique == "ksg":
+            return Boost(_for_all_columns(table, np.maximum(finder.find().values, 0.0)))
         # Training a classifier may take minutes, and looks neither at the clock nor for Ctrl-C.
-        found = (call_apart(finder.find) if unique == "classifier" else finder.find()).values
-        return Boost(_for_all_columns(table, np.maximum(found, 0.0) if unique == "ksg" else stretch(found)))
+        return Boost(_for_all_columns(table, stretch(call_apart(finder.losses, np.sort(columns)))))
     members = np.array([] if reference is None else list(reference), np.intp)
     sample = Sample(table, np.union1d(columns, members), options, sample_weight)
     stepwise = None if unique == "reference" else Stepwise(sample)

@@ -23,7 +23,13 @@ _CALIBRATION_FOLDS = 5
 
 
 def losses_without_each(
-    table: Table, classifier: Any, *, cv: Any = 5, n_jobs: int | None = None, progress: Progress | None = None
+    table: Table,
+    classifier: Any,
+    *,
+    columns: Rows | None = None,
+    cv: Any = 5,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
 ) -> Values:
     """Log-loss of a classifier trained without each feature, in nats.
 
@@ -35,6 +41,8 @@ def losses_without_each(
         A random forest, nearest neighbours, a linear support vector machine, logistic regression, or any scikit-learn
         classifier, which is cloned. For a continuous target the names mean the regressors of their kind ("logistic": a
         ridge regression), and an estimator must be a regressor. Classes are numbered in the order of their labels.
+    columns : ndarray of int, optional
+        Features to leave out, one at a time; all if None. The classifier sees the others in any case.
     cv : int, splitter, iterable of splits or "train"
         Folds, shuffled by a fixed seed and stratified if the target is discrete; or a splitter of scikit-learn; or
         "train" for the loss on the rows that the classifier was trained on. With fewer rows of a class than folds, the
@@ -47,7 +55,7 @@ def losses_without_each(
     Returns
     -------
     ndarray of shape (n_features,)
-        The more a feature is missed, the larger; NaN for an ignored feature.
+        The more a feature is missed, the larger; NaN for a feature that is ignored or not asked about.
 
     Notes
     -----
@@ -79,10 +87,9 @@ def losses_without_each(
     estimator = make_estimator(classifier, table.classes is not None)
     target = _Numbers(table) if table.classes is None else _Classes(table)
     matrix, columns_of = design_matrix(table)
-    task = _Training(
-        matrix, [columns_of[feature] for feature in table.features], target, _make_splits(cv, matrix, target)
-    )
-    counter = _Counter(len(table.features), progress)
+    features = table.features if columns is None else columns
+    task = _Training(matrix, [columns_of[feature] for feature in features], target, _make_splits(cv, matrix, target))
+    counter = _Counter(len(features), progress)
     neighbors = plain_neighbors(estimator)
     try:
         if neighbors is None:
@@ -91,7 +98,7 @@ def losses_without_each(
             costs = _costs_by_neighbors(task, neighbors, n_jobs, counter)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"stopped after {counter.done} of {counter.total} features") from None
-    return table.one_per_feature(target.loss(costs / sum(len(test) for _, test in task.splits)))
+    return table.one_per_feature(target.loss(costs / sum(len(test) for _, test in task.splits)), features)
 
 
 def design_matrix(table: Table) -> tuple[Values, list[Rows]]:
@@ -216,7 +223,7 @@ class _Training(NamedTuple):
     """Everything but the estimator."""
 
     matrix: Values
-    columns_of: list[Rows]
+    columns_of: list[Rows]  # of each feature that is left out
     target: Target
     splits: list[Split]
 

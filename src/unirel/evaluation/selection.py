@@ -93,11 +93,12 @@ class OwnSelector:
             return None
         if self._method == "ksg" and self.options["max_seconds"] is not None:
             return None  # it is part of what the budget is for
-        reading = options_of(ReadingOptions)
         if self._method == "ksg":
-            return ("ksg", self._text(["n_neighbors", "metric", *reading]))
+            return ("ksg", self._text(["n_neighbors", "metric", *options_of(ReadingOptions)]))
         trained = f"evaluated {classifier}" if self.options["classifier"] is None else "given"
-        return ("classifier", trained, self._text(["classifier", "cv", *reading]))
+        # Of many columns it is asked about the most relevant, which nearly every option has a part in.
+        others = (name for name in options_of(SelectorOptions) if name not in (*_FREE, "criterion", "max_seconds"))
+        return ("classifier", trained, self._text(["classifier", "cv", *others]))
 
     def read(self, X: Values, y: Labels) -> Table:
         """A table of the training rows."""
@@ -282,19 +283,21 @@ def find_order(
     return {key: {"betas": [None], "orders": [order], "seconds": time.perf_counter() - started}}
 
 
-def find_values(X: Values, y: Labels, key: Key, selector: OwnSelector, classifier: Any) -> Found:
+def find_values(X: Values, y: Labels, max_features: int, key: Key, selector: OwnSelector, classifier: Any) -> Found:
     """Unique relevance that does not depend on the criterion, as boosted.
 
     `classifier` is the one that is evaluated, for a selector that names none.
     """
     started = time.perf_counter()
-    options = selector.options
+    wanted = _n_features(selector.options["n_features_to_select"], max_features)
+    options: SelectorOptions = {**selector.options, "n_features_to_select": wanted}
     if options["classifier"] is None:
-        options = {**options, "classifier": classifier}
+        options["classifier"] = classifier
     table = selector.read(X, y)
     try:
         with until(end_of(options["max_seconds"])):
-            boost = find_boost(table, options["unique_relevance"], None, table.features, options)
+            columns = Searches(table, options).columns()
+            boost = find_boost(table, options["unique_relevance"], None, columns, options)
     except OutOfTime:
         budget = f"max_seconds={options['max_seconds']:g}"
         raise TimeoutError(f"{budget} was used up before unique relevance was known; give more") from None

@@ -152,7 +152,7 @@ class Work:
         train = splits[run].train
         seed = seed_of(self._plan.random_state, run, "classifier")
         trained = None if name is None else self._plan.classifiers[name].estimator(seed)
-        arguments = (data.X[train], data.y[train], key, self._plan.selectors[label], trained)
+        arguments = (data.X[train], data.y[train], data.max_features, key, self._plan.selectors[label], trained)
         return _Task(f"{dataset}, run {run}, unique relevance for {label}", find_values, arguments)
 
     def _selection_tasks(self, data: Dataset, splits: Mapping[int, Split], keys: Sequence[Key]) -> list[_Task]:
