@@ -104,7 +104,9 @@ def _about_target(table: Table, columns: Columns, options: EstimationOptions, cu
         block = columns[:size]
         joint[size - 1] = information.bounded(information.mutual_information(block, target), block, target)
     if len(columns) > 1 and wanted[-1]:
-        lost = -information.without_each(columns).change
+        before, changes, _ = information.without_each(columns)
+        whole, *rests = information.bounded_joint(np.concatenate([[before], before + changes]))
+        lost = whole - np.array(rests)
     return joint, lost
 
 
