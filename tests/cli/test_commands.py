@@ -152,7 +152,7 @@ def test_reproduce_replaces_parts_of_a_preset(unirel):
     given = ["--preset", "smoke", "--datasets", "iris,wine", "--runs", 1, "--classifiers", "svm"]
     done = unirel("reproduce", "accuracy_ksg", *given)
     assert done.code == 0
-    assert "preset smoke: 1 random splits 60/20/20 (seed 0), classifiers svm;" in done.out
+    assert "preset smoke: runs 1, each a random split 60/20/20 (seed 0); classifiers svm;" in done.out
     assert "| svm | MIM |" in done.out
     assert "no dataset 'nothing'" in unirel("reproduce", "accuracy_ksg", "--datasets", "nothing").error
 

@@ -57,8 +57,8 @@ class Preset:
     n_grid: Any = "all"
     max_rows: int | None = None
 
-    def in_words(self) -> str:
-        """In words."""
+    def in_words(self, n_runs: str) -> str:
+        """In words, with how many runs there are."""
         tried = f"1 and the multiples of {self.n_grid} as numbers"
         if self.n_grid == "all":
             tried = "all numbers"
@@ -68,7 +68,7 @@ class Preset:
         limit = str(most) if isinstance(most, int) else ", ".join(f"{most[name]} ({name})" for name in self.datasets)
         rows = f" Datasets with more rows are cut to {self.max_rows} of them, drawn with seed {_SEED}."
         return (
-            f"{self.n_runs} random splits 60/20/20 (seed {_SEED}), classifiers {', '.join(self.classifiers)}; "
+            f"runs {n_runs}, each a random split 60/20/20 (seed {_SEED}); classifiers {', '.join(self.classifiers)}; "
             f"{tried} of features up to {limit}, chosen with the classifier's setting by validation accuracy."
             f"{rows if self.max_rows else ''}"
         )
@@ -190,7 +190,7 @@ class AccuracyTable:
         by_dataset = _by_dataset(cells)
         page: list[str | Rows] = [
             self.about,
-            f"Settings: preset {preset}: {chosen.in_words()} {self.remark(preset)}",
+            f"Settings: preset {preset}: {chosen.in_words(outcomes.n_runs())} {self.remark(preset)}",
             "Test accuracy in percent, mean +- standard deviation over the runs, and mean number of features; "
             "in brackets the paper's accuracy. A dash is what was not run.",
             by_dataset,
@@ -284,6 +284,11 @@ class Outcomes:
         for outcome in self.all:
             key = (outcome.dataset, outcome.classifier, outcome.selector)
             self._groups.setdefault(key, {})[outcome.run] = outcome
+
+    def n_runs(self) -> str:
+        """How many runs each algorithm went through with a classifier on a dataset, the fewest and the most."""
+        numbers = {len(group) for group in self._groups.values()} or {0}
+        return " to ".join(map(str, sorted({min(numbers), max(numbers)})))
 
     def of(self, dataset: str, classifier: str, algorithm: str) -> dict[int, Outcome]:
         """Outcomes by run."""

@@ -51,7 +51,8 @@ def _wins(boost: str, cells: Sequence[Row]) -> list[str]:
 def _count(changes: Sequence[float]) -> str:
     wins, losses = sum(change > 0 for change in changes), sum(change < 0 for change in changes)
     equal = len(changes) - wins - losses
-    return f"{wins} gains, {losses} losses and {equal} without difference in {len(changes)} cells"
+    counted = f"{wins} gains, {losses} losses and {equal} without difference in {len(changes)} cells"
+    return f"{counted}, {sum(changes) / len(changes):+.2f} points on average" if changes else counted
 
 
 def _levels(cells: Sequence[Row]) -> list[str]:

@@ -36,12 +36,13 @@ def compute(asked: Asked) -> ReplayTables:
     """Both tables."""
     chosen = choose_preset(PRESETS, replace(asked, datasets=("colon",)))
     evaluations = evaluate(chosen, accuracy_ksg.selectors, asked)
-    subsets = _subsets(Outcomes(evaluations[0]), chosen, asked.data_home)
+    outcomes = Outcomes(evaluations[0])
+    subsets = _subsets(outcomes, chosen, asked.data_home)
     complete = evaluations[-1].complete
     named = ("colon", "leukemia") if complete else ()
     ranks = [row for name in named for row in _ranks(name, N_RANKS[asked.preset], asked.data_home, asked.n_jobs)]
     page: list[str | Rows] = [
-        f"Settings: preset {asked.preset}: {chosen.in_words()} Three neighbours, euclidean distances.",
+        f"Settings: preset {asked.preset}: {chosen.in_words(outcomes.n_runs())} Three neighbours, euclidean distances.",
         f"Test accuracy on Colon in percent with the genes that were selected (S), without {' and '.join(PAIR)}, "
         "and with both of them, beside the paper's; and in how many runs, over the classifiers, S has one of them. "
         "BUR-REF is not in the paper.",
