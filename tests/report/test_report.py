@@ -71,6 +71,12 @@ def test_has_the_charts(page):
     assert set(specs_of(page)) == {"order", "curve", "points", "heat"}
 
 
+def test_few_features_have_a_tick_each_and_no_halves(page):
+    axes = re.findall(r'"axis":({[^}]*}),"field":"n"', json.dumps(specs_of(page)["curve"], separators=(",", ":")))
+    assert {"values": [1, 2, 3]} in map(json.loads, axes)
+    assert {"tickMinStep": 1} not in map(json.loads, axes)
+
+
 @pytest.mark.parametrize("accuracy", [None, "knn"])
 def test_charts_follow_the_schema(accuracy):
     import altair as alt

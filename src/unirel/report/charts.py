@@ -11,6 +11,7 @@ _NEUTRAL = "#8a8f98"
 # them apart, and the labels leave it out.
 _KEY_MARK, _WITHOUT_MARK = "=", "slice(datum.label, 1)"
 _HEIGHT = 260  # of a curve
+_FEW_SIZES = 10  # each has a tick of its own
 
 
 def make_charts(summary: dict[str, Any]) -> dict[str, Any]:
@@ -160,7 +161,9 @@ def _layers_by_size(
 
 def _size_axis(last: int) -> alt.X:
     scale = alt.Scale(domain=[0.5, last + 0.5], nice=False)
-    return alt.X("n:Q", title="number of features", axis=alt.Axis(tickMinStep=1), scale=scale)
+    # A smallest step is no promise: of two or three features it leaves halves.
+    axis = alt.Axis(values=list(range(1, last + 1))) if last <= _FEW_SIZES else alt.Axis(tickMinStep=1)
+    return alt.X("n:Q", title="number of features", axis=axis, scale=scale)
 
 
 def _by_size(layers: list[Any], sizes: _Sizes, description: str) -> Any:
