@@ -4,7 +4,7 @@ import warnings
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
-from itertools import combinations
+from itertools import chain, combinations
 
 import numpy as np
 import pandas as pd
@@ -14,10 +14,8 @@ import unirel
 from unirel.errors import UnirelWarning
 
 CLOSE = 1e-8
-# Of so many distances that rounding may have moved, so many are tried together where a number is wrong,
-MOST_NEAR, MOST_MOVED = 12, 3
-# and any number of those of one pair of rows, of which there is one in each block that is looked at.
-MOST_OF_A_PAIR = 8
+# Where a number is wrong, all choices of so many distances that rounding may have moved are tried.
+MOST_NEAR = 10
 # What was compared so far, and what could not be decided.
 COUNTS = Counter()
 
@@ -134,25 +132,15 @@ def _reached(case):
 
 def _get_further(case, reached):
     """Move some of the distances that a wrong number could hang on, the last ones first, until it is right."""
-    near = [(call, row, other) for call, pairs in enumerate(oracle.NEAR) for row, other in pairs][::-1]
+    near = [(call, row, other) for call, pairs in enumerate(oracle.NEAR) for row, other in pairs][: -MOST_NEAR - 1 : -1]
     before = oracle.MOVED.copy()
-    for chosen in _choices(near):
+    for chosen in chain.from_iterable(combinations(near, size) for size in range(1, len(near) + 1)):
         oracle.MOVED.clear()
         oracle.MOVED.update(before.symmetric_difference(chosen))
         now = _reached(case)
         if now is None or now > reached:
             return True
     return False
-
-
-def _choices(near):
-    """A few of these distances, and then more of one pair of rows: one outlier is in every block of a step."""
-    for size in range(1, MOST_MOVED + 1):
-        yield from combinations(near[:MOST_NEAR], size)
-    for pair in dict.fromkeys((row, other) for _, row, other in near):
-        mine = [one for one in near if one[1:] == pair][:MOST_OF_A_PAIR]
-        for size in range(MOST_MOVED + 1, len(mine) + 1):
-            yield from combinations(mine, size)
 
 
 def same(found, expected, what, close=CLOSE):

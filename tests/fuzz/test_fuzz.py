@@ -205,6 +205,14 @@ def test_a_pair_at_the_limit_of_a_tie_is_moved_in_every_block():
     assert COUNTS["undecided"] == before + 1
 
 
+def test_pairs_at_the_limit_of_a_tie_are_moved_together():
+    """Each of three blocks loses the same tie and a fourth another one, before the third of four numbers is right."""
+    columns = {"c0": [59, 49, 69, 1e10], "c1": [17, -1e12, 17, 14], "c2": [92, 1e10, 39, 14], "c3": [46, 76, 1e10, 32]}
+    before = COUNTS["undecided"]
+    assert run(Case("unique", columns, [1, 0, 0, 1])) is None
+    assert COUNTS["undecided"] == before + 1
+
+
 def test_a_ball_of_entropy_reaches_the_last_neighbour():
     case = Case(
         "irrelevance", {"c": [43.0, 96.0, 72.0, 1e10, 60.0, 51.0, 57.0]}, [2, 2, 2, 3, 2, 0, 3], {"n_neighbors": 5}
