@@ -3,21 +3,14 @@
 import csv
 from pathlib import Path
 
-from unirel.experiments.accuracy import CLASSIFIERS, DATASETS, PRESETS, TITLES
+from unirel.experiments import accuracy_clf, accuracy_ksg
+from unirel.experiments.accuracy import CLASSIFIERS, DATASETS, TITLES
 from unirel.experiments.conclusions import beside, conclude
 from unirel.experiments.tables import to_csv
 
 RESULTS = Path(__file__).parent / "results"
-# The committed journal of outcomes of each replay, and its preset.
-COMMITTED = {"accuracy_ksg": "medium"}
-# Tables that pages draw conclusions from, by the name of what they include.
-CONCLUDED = {
-    "accuracy_ksg": "accuracy_ksg",
-    "accuracy_clf": "first_rule/accuracy_clf",
-    "first_rule_six": "first_rule/six/accuracy_ksg",
-    "first_rule_sonar": "first_rule/sonar/accuracy_ksg",
-    "first_rule_colon_leukemia": "first_rule/colon_leukemia/accuracy_ksg",
-}
+# Replays with a committed journal of outcomes, of preset medium.
+COMMITTED = {replay.name: replay.presets["medium"] for replay in (accuracy_ksg.REPLAY, accuracy_clf.REPLAY)}
 
 
 def read(name):
@@ -88,15 +81,19 @@ def _rank(text):
 
 def what_was_run(name):
     """Splits that are done, for each dataset and classifier."""
-    runs, wanted = read(f"{name}_runs"), PRESETS[COMMITTED[name]].n_runs
+    runs, wanted = read(f"{name}_runs"), COMMITTED[name].n_runs
     rows = []
     for dataset in DATASETS:
         done = {
             one: len({row["run"] for row in runs if (row["dataset"], row["classifier"]) == (dataset, one)})
             for one in CLASSIFIERS
         }
-        rows.append({"dataset": dataset} | {one: f"{n} of {wanted}" if n else "not yet" for one, n in done.items()})
+        rows.append({"dataset": dataset} | {one: _splits(n, wanted) for one, n in done.items()})
     return to_csv(rows)
+
+
+def _splits(done, wanted):
+    return f"{done} of {wanted}" if 0 < done < wanted else str(done or "not yet")
 
 
 def draw_differences(name, path):
@@ -117,7 +114,7 @@ def draw_differences(name, path):
         ax.set_xticks(range(len(DATASETS)), DATASETS, rotation=30, ha="right")
         for y, row in enumerate(numbers):
             for x, value in enumerate(row):
-                text = "" if value != value else f"{value:+.1f}"
+                text = "" if value != value else f"{value:+.1f}" if abs(value) >= 0.05 else "0"
                 ax.text(x, y, text, ha="center", va="center", fontsize=8, color="white" if abs(value) > 3 else "black")
         for y in (4.5, 9.5):
             ax.axhline(y, color="white", linewidth=3)
@@ -133,9 +130,8 @@ def hours():
 
 def write_all(folder):
     """Everything that the pages include."""
-    for page, name in CONCLUDED.items():
-        (folder / f"{page}_conclusions.txt").write_text(conclusions(name), encoding="utf-8")
     for name in COMMITTED:
+        (folder / f"{name}_conclusions.txt").write_text(conclusions(name), encoding="utf-8")
         (folder / f"{name}_run.csv").write_text(what_was_run(name), encoding="utf-8")
         (folder / f"{name}_beside.csv").write_text(to_csv(beside(read(name))), encoding="utf-8")
         draw_differences(name, folder / f"{name}_differences.svg")

@@ -147,6 +147,7 @@ def test_tables_are_made_of_whole_runs_and_nothing_is_computed(report, tmp_path)
     options = {"preset": "smoke", "datasets": ["wine"], "journal": tmp_path / "runs.jsonl", "tables_only": True}
     found = run("accuracy_ksg", **options).tables["accuracy_ksg_runs"]
     assert found == [row for row in report[0].tables["accuracy_ksg_runs"] if row["run"] == 0]
+    assert "preset smoke: runs 1, each a random split" in run("accuracy_ksg", **options).to_markdown()
     assert journal.read_bytes() == b"".join(lines[:-3])
     with pytest.raises(ValueError, match="tables_only=True needs journal="):
         run("accuracy_ksg", preset="smoke", tables_only=True)
@@ -181,7 +182,7 @@ def test_medium_tries_all_small_numbers_and_every_tenth():
     preset = PRESETS["medium"]
     assert preset.n_grid[:61] == (*range(1, 61), 70)
     assert set(preset.max_features.values()) <= {*preset.n_grid, 128}
-    assert "numbers 1 to 60 and then every 10th of features" in preset.in_words()
+    assert "numbers 1 to 60 and then every 10th of features" in preset.in_words("7")
 
 
 def test_wrappers_take_part_where_they_suit():
@@ -234,20 +235,26 @@ def test_markdown_cells_cannot_break_the_table():
 
 
 RESULTS = ROOT / "docs" / "results"
-COMMITTED = {"preset": "medium", "journal": RESULTS / "accuracy_ksg.jsonl"}
+committed = pytest.mark.parametrize("name", ["accuracy_ksg", "accuracy_clf"])
 
 
-def test_committed_outcomes_are_remade_to_the_digit(data_home):
-    found = verify("accuracy_ksg", 2, **COMMITTED, data_home=data_home, datasets=["sonar"], classifiers=["knn", "svm"])
+def options_of(name, data_home):
+    return {"preset": "medium", "journal": RESULTS / f"{name}.jsonl", "data_home": data_home}
+
+
+@committed
+def test_committed_outcomes_are_remade_to_the_digit(data_home, name):
+    found = verify(name, 2, **options_of(name, data_home), datasets=["sonar"], classifiers=["knn", "svm"])
     assert len(found) == 2
     assert [one.in_words() for one in found if one.differences] == []
 
 
-def test_committed_tables_are_those_of_the_committed_journal(data_home):
-    tables = run("accuracy_ksg", **COMMITTED, data_home=data_home, tables_only=True)
-    for name, rows in tables.tables.items():
-        assert as_text(rows) == read(RESULTS / f"{name}.csv")
-    assert (RESULTS / "accuracy_ksg.md").read_text(encoding="utf-8") == tables.to_markdown()
+@committed
+def test_committed_tables_are_those_of_the_committed_journal(data_home, name):
+    tables = run(name, **options_of(name, data_home), tables_only=True)
+    for table, rows in tables.tables.items():
+        assert as_text(rows) == read(RESULTS / f"{table}.csv")
+    assert (RESULTS / f"{name}.md").read_text(encoding="utf-8") == tables.to_markdown()
 
 
 def test_conclusions_are_those_of_the_committed_runs():
@@ -266,7 +273,7 @@ def test_conclusions_are_those_of_the_committed_runs():
     cells = change.groupby(["dataset", "classifier"]).mean().round(2).stack()
     (wins,) = [sentence for sentence in told if "cell by cell" in sentence]
     ours = f"{(cells > 0).sum()} gains, {(cells < 0).sum()} losses and {(cells == 0).sum()} without difference"
-    assert f"ours, where run, {ours} in {len(cells)} cells" in wins
+    assert f"ours, where run, {ours} in {len(cells)} cells, {cells.mean():+.2f} points on average;" in wins
     published = {(r["classifier"], r["algorithm"], r["dataset"]): float(r["accuracy_percent"])
                  for r in read_expected("accuracy_mrwmr_vs_bur_ksg")}  # fmt: skip
     gains = [round(value - published[c, a.removesuffix("-BUR-KSG"), d], 9)
