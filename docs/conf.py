@@ -33,6 +33,7 @@ nitpicky = False
 
 html_math_renderer = "mathml"
 html_theme = "pydata_sphinx_theme"
+smartquotes_action = "qe"  # two hyphens are those of an option
 html_title = "unirel"
 html_static_path = ["_static"]
 html_css_files = ["unirel.css"]
