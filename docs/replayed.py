@@ -1,6 +1,7 @@
 """What the pages about the paper say of committed results: sentences, tables and a picture made from their files."""
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 
 from unirel.experiments import accuracy_clf, accuracy_ksg
@@ -9,8 +10,14 @@ from unirel.experiments.conclusions import beside, conclude
 from unirel.experiments.tables import to_csv
 
 RESULTS = Path(__file__).parent / "results"
-# Replays with a committed journal of outcomes, of preset medium.
+# Replays with a committed journal of outcomes, by file name: how much was to be computed.
 COMMITTED = {replay.name: replay.presets["medium"] for replay in (accuracy_ksg.REPLAY, accuracy_clf.REPLAY)}
+COMMITTED["full/accuracy_ksg"] = replace(accuracy_ksg.REPLAY.presets["full"], datasets=("colon", "sonar", "leukemia"))
+
+
+def datasets_of(name):
+    """All of the paper's, or those that preset full was run on."""
+    return COMMITTED[name].datasets if name.startswith("full/") else DATASETS
 
 
 def read(name):
@@ -83,7 +90,7 @@ def what_was_run(name):
     """Splits that are done, for each dataset and classifier."""
     runs, wanted = read(f"{name}_runs"), COMMITTED[name].n_runs
     rows = []
-    for dataset in DATASETS:
+    for dataset in datasets_of(name):
         done = {
             one: len({row["run"] for row in runs if (row["dataset"], row["classifier"]) == (dataset, one)})
             for one in CLASSIFIERS
@@ -103,15 +110,16 @@ def draw_differences(name, path):
     cells = {(row["classifier"], row["algorithm"], row["dataset"]): row for row in read(name) if row["paper_change"]}
     boost = next(iter(cells))[1].split("-", 1)[1]
     lines = [(classifier, title) for classifier in CLASSIFIERS for title in TITLES.values()]
+    names = datasets_of(name)
     figure = Figure(figsize=(9.5, 6.2), layout="constrained")
     left, right = figure.subplots(1, 2, sharey=True)
     for ax, column, words in ((left, "paper_change", "the paper"), (right, "change", "here")):
-        found = [[cells[one, f"{title}-{boost}", data][column] for data in DATASETS] for one, title in lines]
+        found = [[cells[one, f"{title}-{boost}", data][column] for data in names] for one, title in lines]
         numbers = [[float(text) if text else float("nan") for text in row] for row in found]
         image = ax.imshow(numbers, cmap="RdBu", vmin=-4, vmax=4, aspect="auto")
         ax.set_facecolor("0.85")
         ax.set_title(f"{boost} minus plain, {words}")
-        ax.set_xticks(range(len(DATASETS)), DATASETS, rotation=30, ha="right")
+        ax.set_xticks(range(len(names)), names, rotation=30, ha="right")
         for y, row in enumerate(numbers):
             for x, value in enumerate(row):
                 text = "" if value != value else f"{value:+.1f}" if abs(value) >= 0.05 else "0"
@@ -131,10 +139,12 @@ def hours():
 def write_all(folder):
     """Everything that the pages include."""
     for name in COMMITTED:
-        (folder / f"{name}_conclusions.txt").write_text(conclusions(name), encoding="utf-8")
-        (folder / f"{name}_run.csv").write_text(what_was_run(name), encoding="utf-8")
-        (folder / f"{name}_beside.csv").write_text(to_csv(beside(read(name))), encoding="utf-8")
-        draw_differences(name, folder / f"{name}_differences.svg")
+        start = name.replace("/", "_")
+        (folder / f"{start}_conclusions.txt").write_text(conclusions(name), encoding="utf-8")
+        (folder / f"{start}_run.csv").write_text(what_was_run(name), encoding="utf-8")
+        rows = beside(cell for cell in read(name) if cell["dataset"] in datasets_of(name))
+        (folder / f"{start}_beside.csv").write_text(to_csv(rows), encoding="utf-8")
+        draw_differences(name, folder / f"{start}_differences.svg")
     (folder / "genes_conclusions.txt").write_text(conclusions_of_genes(), encoding="utf-8")
     (folder / "dataset_table_conclusions.txt").write_text(conclusions_of_datasets(), encoding="utf-8")
     (folder / "hours.txt").write_text(f".. |hours| replace:: {hours()}\n", encoding="utf-8")

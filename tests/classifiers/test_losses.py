@@ -25,7 +25,7 @@ FOLDS = StratifiedKFold(5, shuffle=True, random_state=0)
 CLASSIFIERS = {
     "rf": RandomForestClassifier(n_estimators=100, random_state=0),
     "knn": KNeighborsClassifier(n_neighbors=5),
-    "svm": CalibratedClassifierCV(LinearSVC(dual=False), cv=FOLDS, ensemble=False),
+    "svm": CalibratedClassifierCV(LinearSVC(dual=False, tol=1e-13), cv=FOLDS, ensemble=False),
     "logistic": LogisticRegression(max_iter=1000),
 }
 REGRESSORS = {
@@ -87,7 +87,8 @@ def gaussian(residuals):
 @pytest.mark.parametrize("name", CLASSIFIERS)
 def test_equals_refitting_from_scratch(rng, name):
     table = Table.from_data(*three_classes(rng, n_features=2 if name == "rf" else 3))
-    assert_allclose(losses_without_each(table, name), refit_each(table, CLASSIFIERS[name]), **CLOSE)
+    close = {"rtol": 1e-7} if name == "svm" else CLOSE  # scikit-learn's ends before its lowest loss
+    assert_allclose(losses_without_each(table, name), refit_each(table, CLASSIFIERS[name]), **close)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """Unique relevance by a classifier: how badly the target is predicted without each feature."""
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 
+from unirel.classifiers.calibration import CalibratedMachine, cost_of_machine
 from unirel.classifiers.neighbors import NeighborVotes, Rows, Values, plain_neighbors, split_rows
 from unirel.classifiers.registry import make_estimator
 from unirel.errors import UnirelWarning
@@ -72,7 +73,8 @@ def losses_without_each(
     ``0.5 * log(2 * pi * v) + 0.5`` with v the mean squared residual, in units of the target as scaled in the table.
 
     Nearest neighbours (uniform weights, euclidean or manhattan) are never fitted again: the columns of a feature are
-    subtracted from the distances. Rows that tie for the last place share it.
+    subtracted from the distances. Rows that tie for the last place share it. The linear machine is solved with all
+    columns, and from there it is a short way to where it is without those of a feature.
 
     Examples
     --------
@@ -92,10 +94,12 @@ def losses_without_each(
     counter = _Counter(len(features), progress)
     neighbors = plain_neighbors(estimator)
     try:
-        if neighbors is None:
-            costs = _costs_by_fits(task, estimator, n_jobs, counter)
-        else:
+        if neighbors is not None:
             costs = _costs_by_neighbors(task, neighbors, n_jobs, counter)
+        elif isinstance(target, _Classes) and (cost := _machine_cost(task, target, estimator)) is not None:
+            costs = _costs_by_machine(task, target, cost, n_jobs, counter)
+        else:
+            costs = _costs_by_fits(task, estimator, n_jobs, counter)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"stopped after {counter.done} of {counter.total} features") from None
     return table.one_per_feature(target.loss(costs / sum(len(test) for _, test in task.splits)), features)
@@ -163,20 +167,27 @@ class _Classes:
         return split_classes(self.values, min(n_folds, size))
 
     def predict(self, estimator: Any, inputs: Values, train: Rows, test: Rows) -> Values:
-        known = train
-        if not hasattr(estimator, "predict_proba"):
-            known = train[np.bincount(self.values[train])[self.values[train]] > 1]
-        # Numbered anew, since some classifiers insist on labels without gaps.
-        present, labels, sizes = np.unique(self.values[known], return_inverse=True, return_counts=True)
+        calibrated = not hasattr(estimator, "predict_proba")
+        known, present, labels = self.learnable(train, calibrated)
         if len(present) < 2:
             return _mean_outcomes(self, train, test)
-        if not hasattr(estimator, "predict_proba"):
-            folds = _stratified(min(_CALIBRATION_FOLDS, int(sizes.min())))
+        if calibrated:
             # One model of all rows, not a mean of models of some rows; it is also the quicker way.
-            estimator = CalibratedClassifierCV(estimator, cv=folds, ensemble=False)
-        fitted = clone(estimator).fit(inputs[known], labels)
-        predictions = np.zeros((len(test), self.outcomes.shape[1]))
-        predictions[:, present] = fitted.predict_proba(inputs[test])
+            estimator = CalibratedClassifierCV(estimator, cv=_calibration_folds(labels), ensemble=False)
+        return self.spread(clone(estimator).fit(inputs[known], labels).predict_proba(inputs[test]), present)
+
+    def learnable(self, train: Rows, calibrated: bool) -> tuple[Rows, NDArray[Any], NDArray[Any]]:
+        """Rows that can be learnt from, the classes there, and the number of the class of each row among these."""
+        if calibrated:
+            train = train[np.bincount(self.values[train])[self.values[train]] > 1]
+        # Numbered anew, since some classifiers insist on labels without gaps.
+        present, labels = np.unique(self.values[train], return_inverse=True)
+        return train, present, labels
+
+    def spread(self, probabilities: Values, present: NDArray[Any]) -> Values:
+        """Probabilities of all classes, from those of the classes that were learnt."""
+        predictions = np.zeros((len(probabilities), self.outcomes.shape[1]))
+        predictions[:, present] = probabilities
         return predictions
 
     def costs(self, predictions: Values, rows: Rows) -> Values:
@@ -239,6 +250,10 @@ class _Counter:
         if self._progress is not None:
             self._progress(self.done, self.total)
 
+    def part(self, number: int, n_parts: int) -> Progress:
+        """What counts one of several parts of equal size."""
+        return lambda done, total: self(number * total + done, n_parts * total)
+
 
 def _make_splits(cv: Any, matrix: Values, target: Target) -> list[Split]:
     """Rows to train on and rows to predict, the same for every feature."""
@@ -279,6 +294,10 @@ def _stratified(n_folds: int) -> StratifiedKFold:
     return StratifiedKFold(n_folds, shuffle=True, random_state=0)
 
 
+def _calibration_folds(labels: NDArray[Any]) -> StratifiedKFold:
+    return _stratified(min(_CALIBRATION_FOLDS, int(np.bincount(labels).min())))
+
+
 def _warn(message: str) -> None:
     warnings.warn(message, UnirelWarning, stacklevel=5)
 
@@ -304,6 +323,40 @@ def _costs_by_fits(task: _Training, estimator: Any, n_jobs: int | None, counter:
         return total
 
     return np.array(map_tasks(work, task.columns_of, n_jobs, counter))
+
+
+def _machine_cost(task: _Training, target: _Classes, estimator: Any) -> float | None:
+    n_train = min(len(train) for train, _ in task.splits)
+    n_learnt = n_train - n_train // _CALIBRATION_FOLDS - 1
+    return cost_of_machine(estimator, task.matrix.shape[1], n_learnt, target.outcomes.shape[1])
+
+
+def _costs_by_machine(task: _Training, target: _Classes, cost: float, n_jobs: int | None, counter: _Counter) -> Values:
+    """The same for the linear machine, which is solved with all features and then does without each."""
+    totals = np.zeros(len(task.columns_of))
+    for number, split in enumerate(task.splits):
+        work = _machine_work(task.matrix, target, split, cost)
+        totals += map_tasks(work, task.columns_of, n_jobs, counter.part(number, len(task.splits)))
+    return totals
+
+
+def _machine_work(matrix: Values, target: _Classes, split: Split, cost: float) -> Callable[[Rows], float]:
+    """A function that sums the costs of all predictions for a split without some columns."""
+    train, test = split
+    known, present, labels = target.learnable(train, calibrated=True)
+    machine = None
+    if len(present) > 1:
+        folds = _calibration_folds(labels).split(labels, labels)
+        machine = CalibratedMachine(matrix, known, labels, folds, cost)
+
+    def work(columns: Rows) -> float:
+        if machine is None or len(columns) == matrix.shape[1]:
+            predictions = _mean_outcomes(target, train, test)
+        else:
+            predictions = target.spread(machine.probabilities(columns, test), present)
+        return float(target.costs(predictions, test).sum())
+
+    return work
 
 
 def _costs_by_neighbors(task: _Training, neighbors: tuple[int, int], n_jobs: int | None, counter: _Counter) -> Values:

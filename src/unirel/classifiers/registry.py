@@ -15,8 +15,9 @@ from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
-from sklearn.svm import LinearSVC, LinearSVR
+from sklearn.svm import LinearSVR
 
+from unirel.classifiers.linear_machine import LinearMachine, chosen_class, scores_of, weights_along
 from unirel.options import CLASSIFIER_NAMES, check_choice
 
 Values = NDArray[np.float64]
@@ -163,6 +164,31 @@ def _tie_may_matter(squares: Values, labels: Labels, number: int, n_train: int, 
     return bool(mixed or beyond)
 
 
+_COSTS = (0.001, 0.01, 0.1, 1.0, 10.0)
+
+
+@dataclass(frozen=True)
+class Machine(Classifier):
+    """Linear support vector machine with C = 0.001, 0.01, 0.1, 1, 10, each cost found from the one before."""
+
+    costs: tuple[float, ...] = _COSTS
+    scaled: bool = True
+
+    def settings(self, n_train: int) -> Sequence[float]:
+        """The costs."""
+        return self.costs
+
+    def predict(self, X: Values, y: Labels, inputs: Sequence[Values], random_state: int) -> list[Labels]:
+        """Predictions with each cost."""
+        classes, codes = np.unique(y, return_inverse=True)
+        weights = weights_along(X, codes, self.costs)
+        return [np.array([classes[chosen_class(scores_of(one, rows))] for one in weights]) for rows in inputs]
+
+    def estimator(self, random_state: int, light: bool = False) -> Any:
+        """The machine with C = 1."""
+        return LinearMachine()
+
+
 @dataclass(frozen=True)
 class Tuned(Classifier):
     """Any scikit-learn classifier, fitted once for each value of one of its parameters.
@@ -227,8 +253,6 @@ class Named(NamedTuple):
     regressor_words: str = ""  # where they differ
 
 
-_COSTS = (0.001, 0.01, 0.1, 1.0, 10.0)
-# The primal solver of the linear machines converges where the dual one warns, and draws no random numbers.
 CLASSIFIERS = {
     "logistic": Named(
         Tuned(LogisticRegression(max_iter=1000), "C", _COSTS, scaled=True),
@@ -239,7 +263,8 @@ CLASSIFIERS = {
     "rf": Named(Forest(), RandomForestRegressor(100, random_state=0, n_jobs=1), "a random forest (100 trees)"),
     "knn": Named(Neighbors(), KNeighborsRegressor(5), "nearest neighbours (5)"),
     "svm": Named(
-        Tuned(LinearSVC(dual=False), "C", _COSTS, scaled=True),
+        Machine(),
+        # The primal solver converges where the dual one warns, and draws no random numbers.
         LinearSVR(dual=False, loss="squared_epsilon_insensitive", epsilon=0.1),
         "a linear support vector machine",
     ),

@@ -1,5 +1,6 @@
 """Statistics over runs and datasets: differences between selectors, ranks, stability, and areas under curves."""
 
+import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -82,7 +83,9 @@ def paired_difference(
     if n_runs > 1:
         scale = float(differences.std(ddof=1)) * np.sqrt(1 / n_runs + overlap)
         half = float(stats.t.ppf((1 + confidence) / 2, n_runs - 1) * scale)
-    p_value = float(stats.wilcoxon(differences).pvalue) if differences.any() else 1.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # an older scipy says that there are ties, and few runs
+        p_value = float(stats.wilcoxon(differences).pvalue) if differences.any() else 1.0
     return PairedDifference(
         n_runs=n_runs,
         mean=mean,

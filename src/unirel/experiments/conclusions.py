@@ -44,14 +44,14 @@ def _wins(boost: str, cells: Sequence[Row]) -> list[str]:
     sides = [sum(_verdict(cell) == side for cell in beyond) for side in ("a gain", "a loss")]
     return [
         f"{boost} against the plain criterion, cell by cell: the paper has {_count(theirs)}; ours, where run, "
-        f"{_count(ours)}; of these {sides[0]} gains and {sides[1]} losses have an interval without 0."
+        f"{_count(ours)}; the interval is above 0 in {sides[0]} and below 0 in {sides[1]} of these."
     ]
 
 
 def _count(changes: Sequence[float]) -> str:
     wins, losses = sum(change > 0 for change in changes), sum(change < 0 for change in changes)
     equal = len(changes) - wins - losses
-    counted = f"{wins} gains, {losses} losses and {equal} without difference in {len(changes)} cells"
+    counted = f"a gain in {wins}, a loss in {losses} and no difference in {equal} of {len(changes)} cells"
     return f"{counted}, {sum(changes) / len(changes):+.2f} points on average" if changes else counted
 
 
