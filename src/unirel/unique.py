@@ -377,7 +377,7 @@ def find_boost(
     of the paper take the neighbours of the options, the others have their own number.
     """
     if not isinstance(unique, str):
-        return Boost(_for_all_columns(table, _given_values(table, unique)))
+        return Boost(_for_all_columns(table, _given_values(table, unique, columns)))
     check_choice("unique_relevance", unique, BOOSTS)
     if unique in ("ksg", "classifier"):
         if sample_weight is not None:
@@ -406,13 +406,14 @@ def _spread(values: Values) -> float:
     return float(np.std(values)) if np.ptp(values) > close else 0.0
 
 
-def _given_values(table: Table, values: Any) -> Values:
+def _given_values(table: Table, values: Any, columns: Columns) -> Values:
+    """Values by the user, which must be known for the columns that are searched."""
     array = np.asarray(values, dtype=np.float64)
     if array.shape != (table.n_features,):
         raise ValueError(
             f"unique_relevance has shape {array.shape}, but there are {table.n_features} features; pass one value each"
         )
-    if not np.isfinite(array[table.features]).all():
+    if not np.isfinite(array[columns]).all():
         raise ValueError("unique_relevance has values that are not finite; replace NaN and infinity by numbers")
     return array
 

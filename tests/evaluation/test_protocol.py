@@ -214,6 +214,17 @@ def test_classifier_relevance_uses_the_evaluating_classifier():
         assert outcome.features == tuple(np.argsort(-values, kind="stable")[: outcome.n_features])
 
 
+def test_classifier_relevance_of_few_candidates():
+    """The classifier is trained without these only, so nothing is known of the others."""
+    X, y = load_wine(return_X_y=True)
+    few = BURSelector("mim", beta=0.5, unique_relevance="classifier", max_candidates=4)
+    (outcome,) = compare(("w", X, y), {"few": few}, "knn", n_runs=1, max_features=3, n_grid=3).outcomes
+    train = split_rows(y, 0, 0).train
+    alone = clone(few).set_params(classifier="knn", n_features_to_select=3).fit(X[train], y[train])
+    assert np.isnan(alone.unique_relevance_).sum() == 9
+    assert list(outcome.features) == alone.order_.tolist()[: outcome.n_features]
+
+
 def test_tables(evaluation):
     summary = evaluation.summary()
     assert len(summary) == 2 * 2 * 4
