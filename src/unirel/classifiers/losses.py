@@ -326,7 +326,7 @@ def _costs_by_fits(task: _Training, estimator: Any, n_jobs: int | None, counter:
 
 
 def _machine_cost(task: _Training, target: _Classes, estimator: Any) -> float | None:
-    n_train = min(len(train) for train, _ in task.splits)
+    n_train = min((len(train) for train, _ in task.splits), default=0)
     n_learnt = n_train - n_train // _CALIBRATION_FOLDS - 1
     return cost_of_machine(estimator, task.matrix.shape[1], n_learnt, target.outcomes.shape[1])
 
