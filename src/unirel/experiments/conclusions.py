@@ -52,7 +52,7 @@ def _count(changes: Sequence[float]) -> str:
     wins, losses = sum(change > 0 for change in changes), sum(change < 0 for change in changes)
     equal = len(changes) - wins - losses
     counted = f"a gain in {wins}, a loss in {losses} and no difference in {equal} of {len(changes)} cells"
-    return f"{counted}, {sum(changes) / len(changes):+.2f} points on average" if changes else counted
+    return f"{counted}, {_points(sum(changes) / len(changes))} on average" if changes else counted
 
 
 def _levels(cells: Sequence[Row]) -> list[str]:
@@ -74,10 +74,14 @@ def _verdict(row: Row, prefix: str = "") -> str:
 
 
 def _interval(row: Row, prefix: str = "") -> str:
-    change = f"{_number(row[f'{prefix}change']):+.2f} points"
+    change = _points(_number(row[f"{prefix}change"]))
     if not _has(row, f"{prefix}low"):
         return change
     return f"{change} ({_number(row[f'{prefix}low']):+.2f} to {_number(row[f'{prefix}high']):+.2f})"
+
+
+def _points(change: float) -> str:
+    return f"{round(change, 2) + 0.0:+.2f} points"  # no minus before 0
 
 
 def _has(row: Row, name: str) -> bool:
