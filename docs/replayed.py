@@ -1,8 +1,8 @@
 """What the pages about the paper say of committed results: sentences, tables and a picture made from their files."""
 
 import csv
-from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from unirel.experiments import accuracy_clf, accuracy_ksg
 from unirel.experiments.accuracy import CLASSIFIERS, DATASETS, TITLES
@@ -10,14 +10,21 @@ from unirel.experiments.conclusions import beside, conclude
 from unirel.experiments.tables import to_csv
 
 RESULTS = Path(__file__).parent / "results"
-# Replays with a committed journal of outcomes, by file name: how much was to be computed.
-COMMITTED = {replay.name: replay.presets["medium"] for replay in (accuracy_ksg.REPLAY, accuracy_clf.REPLAY)}
-COMMITTED["full/accuracy_ksg"] = replace(accuracy_ksg.REPLAY.presets["full"], datasets=("colon", "sonar", "leukemia"))
 
 
-def datasets_of(name):
-    """All of the paper's, or those that preset full was run on."""
-    return COMMITTED[name].datasets if name.startswith("full/") else DATASETS
+class Committed(NamedTuple):
+    """A replay with a committed journal of outcomes: how many runs were wanted, and what the page shows."""
+
+    n_runs: int
+    datasets: tuple[str, ...] = DATASETS
+
+
+# By file name.
+COMMITTED = {
+    "accuracy_ksg": Committed(accuracy_ksg.REPLAY.presets["medium"].n_runs),
+    "accuracy_clf": Committed(accuracy_clf.REPLAY.presets["medium"].n_runs),
+    "full/accuracy_ksg": Committed(accuracy_ksg.REPLAY.presets["full"].n_runs, ("colon", "sonar", "leukemia")),
+}
 
 
 def read(name):
@@ -90,7 +97,7 @@ def what_was_run(name):
     """Splits that are done, for each dataset and classifier."""
     runs, wanted = read(f"{name}_runs"), COMMITTED[name].n_runs
     rows = []
-    for dataset in datasets_of(name):
+    for dataset in COMMITTED[name].datasets:
         done = {
             one: len({row["run"] for row in runs if (row["dataset"], row["classifier"]) == (dataset, one)})
             for one in CLASSIFIERS
@@ -110,7 +117,7 @@ def draw_differences(name, path):
     cells = {(row["classifier"], row["algorithm"], row["dataset"]): row for row in read(name) if row["paper_change"]}
     boost = next(iter(cells))[1].split("-", 1)[1]
     lines = [(classifier, title) for classifier in CLASSIFIERS for title in TITLES.values()]
-    names = datasets_of(name)
+    names = COMMITTED[name].datasets
     figure = Figure(figsize=(9.5, 6.2), layout="constrained")
     left, right = figure.subplots(1, 2, sharey=True)
     for ax, column, words in ((left, "paper_change", "the paper"), (right, "change", "here")):
@@ -138,11 +145,11 @@ def hours():
 
 def write_all(folder):
     """Everything that the pages include."""
-    for name in COMMITTED:
+    for name, committed in COMMITTED.items():
         start = name.replace("/", "_")
         (folder / f"{start}_conclusions.txt").write_text(conclusions(name), encoding="utf-8")
         (folder / f"{start}_run.csv").write_text(what_was_run(name), encoding="utf-8")
-        rows = beside(cell for cell in read(name) if cell["dataset"] in datasets_of(name))
+        rows = beside(cell for cell in read(name) if cell["dataset"] in committed.datasets)
         (folder / f"{start}_beside.csv").write_text(to_csv(rows), encoding="utf-8")
         draw_differences(name, folder / f"{start}_differences.svg")
     (folder / "genes_conclusions.txt").write_text(conclusions_of_genes(), encoding="utf-8")

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 
-from unirel.classifiers.calibration import CalibratedMachine, cost_of_machine
+from unirel.classifiers.calibrated_machine import CalibratedMachine, cost_of_machine
 from unirel.classifiers.neighbors import NeighborVotes, Rows, Values, plain_neighbors, split_rows
 from unirel.classifiers.registry import make_estimator
 from unirel.errors import UnirelWarning
@@ -328,7 +328,8 @@ def _costs_by_fits(task: _Training, estimator: Any, n_jobs: int | None, counter:
 def _machine_cost(task: _Training, target: _Classes, estimator: Any) -> float | None:
     n_train = min((len(train) for train, _ in task.splits), default=0)
     n_learnt = n_train - n_train // _CALIBRATION_FOLDS - 1
-    return cost_of_machine(estimator, task.matrix.shape[1], n_learnt, target.outcomes.shape[1])
+    n_machines = (_CALIBRATION_FOLDS + 1) * target.outcomes.shape[1]
+    return cost_of_machine(estimator, task.matrix.shape[1], n_learnt, n_machines)
 
 
 def _costs_by_machine(task: _Training, target: _Classes, cost: float, n_jobs: int | None, counter: _Counter) -> Values:

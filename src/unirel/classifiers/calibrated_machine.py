@@ -21,9 +21,9 @@ _MAX_NUMBERS = 2**25
 _CLOSE = 1e-10
 
 
-def cost_of_machine(estimator: Any, n_columns: int, n_train: int, n_classes: int) -> float | None:
+def cost_of_machine(estimator: Any, n_columns: int, n_train: int, n_machines: int) -> float | None:
     """The cost C, if the estimator is a linear machine for a table that is longer than wide, and not too wide."""
-    fits = n_columns < n_train and 6 * n_classes * (n_columns + 1) ** 2 <= _MAX_NUMBERS
+    fits = n_columns < n_train and n_machines * (n_columns + 1) ** 2 <= _MAX_NUMBERS
     return float(estimator.C) if type(estimator) is LinearMachine and fits else None
 
 
@@ -51,11 +51,11 @@ class CalibratedMachine:
 
     def probabilities(self, columns: Rows, test: Rows) -> Values:
         """Of each class for the test rows, without some columns."""
-        scores = np.empty((len(self._rows), len(signs_of(self._labels))))
+        signs = signs_of(self._labels)
+        scores = np.empty((len(self._rows), len(signs)))
         for machines, own in self._folds:
             scores[own] = scores_of(machines.weights_without(columns), self._matrix[self._rows[own]])
         found = scores_of(self._whole.weights_without(columns), self._matrix[test])
-        signs = signs_of(self._labels)
         sigmoids = [sigmoid_of(one, sign > 0) for one, sign in zip(scores.T, signs, strict=True)]
         chances = np.column_stack(
             [expit(slope * one + offset) for one, (slope, offset) in zip(found.T, sigmoids, strict=True)]

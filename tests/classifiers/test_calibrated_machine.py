@@ -7,8 +7,8 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_digits, load_wine
 from sklearn.model_selection import StratifiedKFold
 
-from unirel.classifiers import calibration, losses
-from unirel.classifiers.calibration import CalibratedMachine, cost_of_machine, sigmoid_of
+from unirel.classifiers import calibrated_machine, losses
+from unirel.classifiers.calibrated_machine import CalibratedMachine, cost_of_machine, sigmoid_of
 from unirel.classifiers.linear_machine import LinearMachine, weights_along
 from unirel.classifiers.losses import losses_without_each
 from unirel.classifiers.registry import standardise
@@ -52,10 +52,10 @@ def test_real_tables():
 def test_solved_anew_where_other_rows_become_active(rng, monkeypatch):
     """The same values, whichever way they are found; and both ways are gone."""
     X, y = correlated(rng)
-    machines = calibration._Machines(X, y, 1.0)
+    machines = calibrated_machine._Machines(X, y, 1.0)
     ways = []
     for trials in (20, 0):
-        monkeypatch.setattr(calibration, "_MAX_TRIALS", trials)
+        monkeypatch.setattr(calibrated_machine, "_MAX_TRIALS", trials)
         ways.append([machines.weights_without(np.array(own)) for own in ([0], [7], [0, 7], [2, 3])])
     assert machines._machines[0].weights_without(np.array([0])) is None
     np.testing.assert_allclose(ways[0], ways[1], atol=1e-9)
