@@ -74,7 +74,16 @@ LAYERS = {
         "unirel.measures",
     ],
     "sampling": ["numpy", "unirel.reading", "unirel.table", "unirel.parts", "unirel.weights"],
-    "classifiers": ["numpy", "scipy", "sklearn", "unirel.errors", "unirel.work", "unirel.options", "unirel.table"],
+    "classifiers": [
+        "numpy",
+        "scipy",
+        "sklearn",
+        "unirel.errors",
+        "unirel.work",
+        "unirel.options",
+        "unirel.kernels",
+        "unirel.table",
+    ],
     "criteria": ["numpy", "unirel.options"],
     "unique": [
         "numpy",

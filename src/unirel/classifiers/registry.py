@@ -4,8 +4,9 @@ A grid of settings costs one fit where that is exact.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.svm import LinearSVR
 
+from unirel.classifiers.forest import Trees, suits_trees
 from unirel.classifiers.linear_machine import LinearMachine, chosen_class, scores_of, weights_along
 from unirel.options import CLASSIFIER_NAMES, check_choice
 
@@ -63,6 +65,7 @@ class Forest(Classifier):
     """Random forest of 10, 15, ..., 100 trees.
 
     A forest of fewer trees consists of the first trees of a larger one with the same seed, so one fit serves all sizes.
+    The trees are scikit-learn's, whoever grows them.
     """
 
     sizes: tuple[int, ...] = tuple(range(10, 101, 5))
@@ -73,23 +76,36 @@ class Forest(Classifier):
 
     def predict(self, X: Values, y: Labels, inputs: Sequence[Values], random_state: int) -> list[Labels]:
         """Predictions of the first 10, 15, ... trees."""
-        forest = RandomForestClassifier(self.sizes[-1], random_state=random_state, n_jobs=1).fit(X, y)
-        return [self._predict(forest, rows) for rows in inputs]
+        predictions = _predict_by_trees(X, y, np.concatenate(inputs), self.sizes, random_state)
+        return np.split(predictions, np.cumsum([len(rows) for rows in inputs])[:-1], axis=1)
 
-    def _predict(self, forest: RandomForestClassifier, rows: Values) -> Labels:
-        single = np.ascontiguousarray(rows, dtype=np.float32)
-        total = np.zeros((len(rows), len(forest.classes_)))
-        predictions = []
-        for size, tree in enumerate(forest.estimators_, start=1):
-            total += tree.predict_proba(single, check_input=False)
-            if size in self.sizes:
-                # Divided as a forest does, since a division may round two sums to a tie.
-                predictions.append(forest.classes_[np.argmax(total / size, axis=1)])
-        return np.array(predictions)
+    def predict_quickly(self, X: Values, y: Labels, rows: Values, random_state: int) -> Labels:
+        """Predictions of 10 trees."""
+        labels: Labels = _predict_by_trees(X, y, rows, [10], random_state)[0]
+        return labels
 
     def estimator(self, random_state: int, light: bool = False) -> Any:
         """A forest of 100 trees, or of 10."""
         return RandomForestClassifier(10 if light else 100, random_state=random_state, n_jobs=1)
+
+
+def _predict_by_trees(X: Values, y: Labels, rows: Values, sizes: Sequence[int], random_state: int) -> Labels:
+    """Predictions of forests of some sizes, the last the largest."""
+    classes, codes = np.unique(y, return_inverse=True)
+    if suits_trees(X, len(classes)) and suits_trees(rows, len(classes)):
+        sums = Trees(X, codes, sizes[-1], random_state).shares(rows)
+    else:  # a missing value has its own ways in scikit-learn
+        sums = _shares_of(RandomForestClassifier(sizes[-1], random_state=random_state, n_jobs=1).fit(X, codes), rows)
+    # Divided as a forest does, since a division may round two sums to a tie.
+    chosen = [np.argmax(total / size, axis=1) for size, total in enumerate(sums, start=1) if size in sizes]
+    labels: Labels = classes[np.array(chosen)]
+    return labels
+
+
+def _shares_of(forest: RandomForestClassifier, rows: Values) -> Iterator[Values]:
+    """The same sums as `Trees.shares` gives, of a fitted forest."""
+    single = np.ascontiguousarray(rows, dtype=np.float32)
+    return accumulate(tree.predict_proba(single, check_input=False) for tree in forest.estimators_)
 
 
 @dataclass(frozen=True)
