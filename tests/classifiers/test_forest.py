@@ -6,11 +6,11 @@ from numpy.testing import assert_array_equal
 from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier, RandomForestRegressor
 
-from unirel.classifiers import losses
-from unirel.classifiers.forest import Trees, _draws, _ranked, plain_forest, suits_trees
+from unirel.classifiers import forest, losses
+from unirel.classifiers.forest import Trees, _draw, _ranked, _seeds_of_trees, plain_forest, suits_trees
 from unirel.classifiers.losses import losses_without_each
 from unirel.classifiers.registry import Forest
-from unirel.kernels import forest as kernels
+from unirel.kernels.forest import _sort
 from unirel.table import Table
 
 
@@ -91,9 +91,17 @@ def test_places_and_levels(rng):
 
 def test_rows_are_drawn_as_by_scikit_learn(rng):
     X, y = normal(rng, 30, 2, 2)
-    forest = RandomForestClassifier(7, random_state=11).fit(X, y)
-    draws, _ = _draws(7, 11, 30)
-    assert_array_equal(draws, [np.bincount(rows, minlength=30) for rows in forest.estimators_samples_])
+    peer = RandomForestClassifier(7, random_state=11).fit(X, y)
+    draws = [_draw(seed, 30)[0] for seed in _seeds_of_trees(7, 11)]
+    assert_array_equal(draws, [np.bincount(rows, minlength=30) for rows in peer.estimators_samples_])
+
+
+def test_many_rows_in_blocks(rng, monkeypatch):
+    """Columns sorted a few at a time, and draws that nobody remembers."""
+    X, y = normal(rng, 60, 7, 3)
+    monkeypatch.setattr(forest, "_BLOCK", 150)
+    monkeypatch.setattr(forest, "_FEW_ROWS", 10)
+    check(X, y)
 
 
 @pytest.mark.parametrize("places", [range(15), range(100), [5] * 20 + [4] * 20, [*range(60), 10**6, 10**9]])
@@ -101,7 +109,7 @@ def test_keys_are_sorted_by_place_only(rng, places):
     """A far one leaves the others to one bucket."""
     keys = (rng.permutation(places) << 32) | rng.integers(0, 2**32, len(places))
     spare, starts = np.empty(len(keys), np.int64), np.empty(len(keys) + 2, np.int64)
-    found = kernels._sort(keys.copy(), spare, starts, min(places), max(places))
+    found = _sort(keys.copy(), spare, starts, min(places), max(places))
     assert_array_equal(found, keys[np.argsort(keys >> 32, kind="stable")])
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier
 
 from unirel.kernels.forest import add_tree
+from unirel.work import pieces
 
 Values = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -21,6 +22,11 @@ Rows = NDArray[np.intp]
 _MOST_CLASSES = 2**16
 # What may be set in any way: the first two are known to us, the others change no tree.
 _FREE = {"n_estimators", "random_state", "n_jobs", "verbose", "oob_score", "warm_start"}
+
+# Values that are sorted at a time.
+_BLOCK = 2**20
+# With no more rows, making a random generator takes longer than growing a tree.
+_FEW_ROWS = 2**13
 
 
 def plain_forest(estimator: Any) -> tuple[int, int] | None:
@@ -38,8 +44,9 @@ def plain_forest(estimator: Any) -> tuple[int, int] | None:
 
 def suits_trees(values: Values, n_classes: int) -> bool:
     """Whether trees can hold it: numbers of single precision, none of them missing, and not too many classes."""
+    extremes = np.array([values.min(initial=0.0), values.max(initial=0.0)])  # NaN if there is one
     with np.errstate(over="ignore"):
-        return bool(np.isfinite(values.astype(np.float32)).all()) and n_classes <= _MOST_CLASSES
+        return bool(np.isfinite(extremes.astype(np.float32)).all()) and n_classes <= _MOST_CLASSES
 
 
 class Trees:
@@ -56,9 +63,11 @@ class Trees:
     """
 
     def __init__(self, X: Values, labels: NDArray[Any], n_trees: int, seed: int) -> None:
-        self._places, self._levels = _ranked(X.astype(np.float32))
+        self._places, self._levels = np.empty(X.shape[::-1], np.int32), np.empty(X.shape[::-1], np.float32)
+        for part in pieces(np.arange(X.shape[1]), _BLOCK // len(X)):
+            self._places[part], self._levels[part] = _ranked(X[:, part].astype(np.float32))
         self._labels, self._n_classes = labels, int(labels.max()) + 1
-        self._draws, self._seeds = _draws(n_trees, seed, len(X))
+        self._seeds = _seeds_of_trees(n_trees, seed)
 
     def shares(self, inputs: Values, columns: Rows | None = None) -> Iterator[Values]:
         """After each tree, the sum of the shares of the classes in all leaves so far, one row for each of the inputs.
@@ -69,8 +78,9 @@ class Trees:
         n_tried = max(1, int(np.sqrt(len(columns))))
         single = np.ascontiguousarray(inputs, dtype=np.float32)
         totals = np.zeros((len(inputs), self._n_classes))
-        for drawn, seed in zip(self._draws, self._seeds, strict=True):
-            add_tree(self._places, self._levels, columns, self._labels, drawn, seed, n_tried, single, totals)
+        for seed in self._seeds:
+            drawn, start = _draw(seed, len(self._labels))
+            add_tree(self._places, self._levels, columns, self._labels, drawn, start, n_tried, single, totals)
             yield totals
 
     def probabilities(self, inputs: Values, columns: Rows | None = None) -> Values:
@@ -94,13 +104,21 @@ def _ranked(values: NDArray[np.float32]) -> tuple[NDArray[np.int32], NDArray[np.
     return places, levels
 
 
-@lru_cache(maxsize=2)
-def _draws(n_trees: int, seed: int, n_rows: int) -> tuple[NDArray[np.uint16], list[int]]:
-    """How often each tree draws each row, and where its random numbers begin; forests with one seed share them."""
+@lru_cache(maxsize=8)
+def _seeds_of_trees(n_trees: int, seed: int) -> list[int]:
     forest = np.random.RandomState(seed)
-    draws, seeds = np.empty((n_trees, n_rows), np.uint16), []
-    for number in range(n_trees):
-        tree = forest.randint(np.iinfo(np.int32).max)
-        draws[number] = np.bincount(np.random.RandomState(tree).randint(0, n_rows, n_rows), minlength=n_rows)
-        seeds.append(int(np.random.RandomState(tree).randint(0, np.iinfo(np.int32).max)))
-    return draws, seeds
+    return [int(forest.randint(np.iinfo(np.int32).max)) for _ in range(n_trees)]
+
+
+def _draw(seed: int, n_rows: int) -> tuple[NDArray[np.uint16], int]:
+    """How often a tree draws each row, and where its random numbers begin; for few rows it is known from before."""
+    return (_known_draw if n_rows <= _FEW_ROWS else _new_draw)(seed, n_rows)
+
+
+def _new_draw(seed: int, n_rows: int) -> tuple[NDArray[np.uint16], int]:
+    rows = np.random.RandomState(seed).randint(0, n_rows, n_rows)
+    start = np.random.RandomState(seed).randint(0, np.iinfo(np.int32).max)
+    return np.bincount(rows, minlength=n_rows).astype(np.uint16), int(start)
+
+
+_known_draw = lru_cache(maxsize=256)(_new_draw)
