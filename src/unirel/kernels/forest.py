@@ -67,8 +67,7 @@ def add_tree(
     reciprocals = np.empty(n_drawn + 1)
     for number in range(1, n_drawn + 1):
         reciprocals[number] = 1.0 / number
-    keys, spare = np.empty(n_rows, np.int64), np.empty(n_rows, np.int64)
-    starts = np.empty(n_rows + 2, np.int64)
+    keys, spare, starts = np.empty(n_rows, np.int64), np.empty(n_rows, np.int64), np.empty(n_rows + 2, np.int64)
     counts, left = np.empty(n_classes, np.int64), np.empty(n_classes, np.int64)
     urn, constants = np.arange(len(columns)), np.empty(len(columns), np.int64)
     state = seed
@@ -91,40 +90,17 @@ def add_tree(
         impurity = _impurity(squares, weight)
         if impurity <= _EPSILON:
             continue
-
-        # Columns are drawn from an urn without being put back. In front of it are those that are known to be constant
-        # among the rows of a parent; they count as tried, but one that is not constant must be found in any case.
-        n_known, n_known_drawn, n_found, n_visited, n_left = n_constant[node], 0, 0, 0, len(columns)
-        score, rough, best, lower, upper = -np.inf, -np.inf, -1, 0, 0
-        while n_left > n_known + n_found and (n_visited < n_tried or n_visited <= n_found + n_known_drawn):
-            n_visited += 1
-            state = _next(state)
-            choice = n_known_drawn + (state & (2**31 - 1)) % (n_left - n_found - n_known_drawn)
-            if choice < n_known:
-                urn[choice], urn[n_known_drawn] = urn[n_known_drawn], urn[choice]
-                n_known_drawn += 1
-                continue
-            choice += n_found
-            column = columns[urn[choice]]
-            lowest, highest = _fill(keys, places[column], rows[start:end], owns[start:end])
-            if levels[column, highest] <= levels[column, lowest] + _STEP:
-                urn[choice], urn[n_known + n_found] = urn[n_known + n_found], urn[choice]
-                n_found += 1
-                continue
-            n_left -= 1
-            urn[choice], urn[n_left] = urn[n_left], urn[choice]
-            ordered = _sort(keys[: end - start], spare, starts, lowest, highest)
-            cut = _best_cut(ordered, levels[column], counts, left, weight, squares, reciprocals, score, rough)
-            if cut[0] > score:
-                best = column
-                score, rough, lower, upper = cut
+        here = (rows[start:end], owns[start:end], counts, weight, squares)
+        work = (keys, spare, starts, left, reciprocals)
+        n_known = n_constant[node]
+        best, lower, upper, n_found, state = _search(places, levels, columns, here, n_tried, urn, n_known, state, work)
+        # A sibling finds those that are known in the same order in front of the urn, children the new ones behind them.
         for position in range(n_known):
             urn[position] = constants[position]
         for position in range(n_known, n_known + n_found):
             constants[position] = urn[position]
         if best < 0:
             continue
-
         middle = _part(rows[start:end], owns[start:end], places[best], lower, keys, spare) + start
         if not _gains(counts, left, owns[start:middle], weight, impurity, n_drawn):
             continue
@@ -158,6 +134,52 @@ def _ask(
             node = child_of[node] + (inputs[row, column_of[node]] > threshold_of[node])
         for number in range(shares.shape[1]):
             totals[row, number] += shares[node, number]
+
+
+@inner
+def _search(
+    places: Integers,
+    levels: Floats,
+    columns: Integers,
+    here: tuple[Integers, Integers, Integers, int, int],
+    n_tried: int,
+    urn: Integers,
+    n_known: int,
+    state: int,
+    work: tuple[Integers, Integers, Integers, Integers, Floats],
+) -> tuple[int, int, int, int, int]:
+    """The column that splits a node best, or -1, the places it is cut between, newly found constant columns, the state.
+
+    Columns are drawn from an urn without being put back. In front of it are those that are known to be constant in a
+    parent, behind them those found to be so now. They count as tried, but one that is not constant must be found too.
+    """
+    rows, owns, counts, weight, squares = here
+    keys, spare, starts, left, reciprocals = work
+    n_known_drawn, n_found, n_visited, n_left = 0, 0, 0, len(columns)
+    score, rough, best, lower, upper = -np.inf, -np.inf, -1, 0, 0
+    while n_left > n_known + n_found and (n_visited < n_tried or n_visited <= n_found + n_known_drawn):
+        n_visited += 1
+        state = _next(state)
+        choice = n_known_drawn + (state & (2**31 - 1)) % (n_left - n_found - n_known_drawn)
+        if choice < n_known:
+            urn[choice], urn[n_known_drawn] = urn[n_known_drawn], urn[choice]
+            n_known_drawn += 1
+            continue
+        choice += n_found
+        column = columns[urn[choice]]
+        lowest, highest = _fill(keys, places[column], rows, owns)
+        if levels[column, highest] <= levels[column, lowest] + _STEP:
+            urn[choice], urn[n_known + n_found] = urn[n_known + n_found], urn[choice]
+            n_found += 1
+            continue
+        n_left -= 1
+        urn[choice], urn[n_left] = urn[n_left], urn[choice]
+        ordered = _sort(keys[: len(rows)], spare, starts, lowest, highest)
+        cut = _best_cut(ordered, levels[column], counts, left, weight, squares, reciprocals, score, rough)
+        if cut[0] > score:
+            best = column
+            score, rough, lower, upper = cut
+    return best, lower, upper, n_found, state
 
 
 @inner
