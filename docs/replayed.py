@@ -134,7 +134,9 @@ def draw_differences(name, path):
         for y in (4.5, 9.5):
             ax.axhline(y, color="white", linewidth=3)
     left.set_yticks(range(len(lines)), [f"{title}, {classifier}" for classifier, title in lines])
-    figure.colorbar(image, ax=[left, right], label="points of test accuracy; grey was not run", shrink=0.6)
+    not_run = not all(row["change"] for row in cells.values() if row["dataset"] in names)
+    label = "points of test accuracy" + "; grey was not run" * not_run
+    figure.colorbar(image, ax=[left, right], label=label, shrink=0.6)
     figure.savefig(path, metadata={"Date": None})
 
 
