@@ -1,6 +1,7 @@
 """What the pages about the paper say of committed results: sentences, tables and a picture made from their files."""
 
 import csv
+import re
 from pathlib import Path
 from typing import NamedTuple
 
@@ -145,6 +146,32 @@ def hours():
     return f"{sum(float(row['processor seconds']) for row in read('hours')) / 3600:.1f}"
 
 
+def hours_table():
+    """Where these hours went, and what a split takes since our own trees grow."""
+    groups = {}
+    for row in read("hours"):
+        name, preset, datasets = re.match(r"(\w+) --preset (\w+)(?: --datasets (\S+))?", row["command"]).groups()
+        groups.setdefault((name, preset, (datasets or "").replace(",", ", ")), []).append(row)
+    rows = []
+    for (name, preset, datasets), lines in groups.items():
+        hours = sum(float(line["processor seconds"]) for line in lines) / 3600
+        today = [
+            float(line["processor seconds"]) / (1 if "--runs" in line["command"] else _n_runs(name, preset))
+            for line in lines
+            if line["command"].endswith("(our trees)")
+        ]
+        minutes = f"{sum(today) / len(today) / 60:.1f}" if today else ""
+        rows.append(dict(zip(HOURS, (name, preset, datasets, len(lines), f"{hours:.2f}", minutes), strict=True)))
+    return rows
+
+
+HOURS = ("command", "preset", "datasets", "times given", "hours", "minutes of a split, today")
+
+
+def _n_runs(name, preset):
+    return {"accuracy_ksg": accuracy_ksg, "accuracy_clf": accuracy_clf}[name].REPLAY.presets[preset].n_runs
+
+
 def write_all(folder):
     """Everything that the pages include."""
     for name, committed in COMMITTED.items():
@@ -156,4 +183,5 @@ def write_all(folder):
         draw_differences(name, folder / f"{start}_differences.svg")
     (folder / "genes_conclusions.txt").write_text(conclusions_of_genes(), encoding="utf-8")
     (folder / "dataset_table_conclusions.txt").write_text(conclusions_of_datasets(), encoding="utf-8")
+    (folder / "hours.csv").write_text(to_csv(hours_table()), encoding="utf-8")
     (folder / "hours.txt").write_text(f".. |hours| replace:: {hours()}\n", encoding="utf-8")

@@ -1,11 +1,8 @@
 """The tables of genes, on a stand-in for the data."""
 
 import csv
-import importlib.util
-from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.utils import Bunch
 
@@ -68,23 +65,3 @@ def test_nothing_left_is_a_guess(stand_in):
     (row,) = genes._accuracies(X, y, [OnlyOne], [place])
     assert row[0] == row[2]
     assert row[1] == pytest.approx(100 * max(np.mean(y), 1 - np.mean(y)), abs=10)
-
-
-def test_the_page_says_what_the_tables_hold():
-    """Counted here by other means."""
-    docs = Path(__file__).parents[2] / "docs"
-    spec = importlib.util.spec_from_file_location("replayed", docs / "replayed.py")
-    replayed = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(replayed)
-    told = replayed.conclusions_of_genes()
-    ranks = pd.read_csv(docs / "results" / "genes_ranks.csv", dtype=str)
-    places = ranks[["plain", "BUR-KSG", "BUR-REF"]].apply(pd.to_numeric, errors="coerce").fillna(np.inf)
-    for boost in ("BUR-KSG", "BUR-REF"):
-        forward, back = (places[boost] < places["plain"]).sum(), (places[boost] > places["plain"]).sum()
-        assert f"{boost} brings a named gene forward in {forward} of {len(ranks)} cases" in told
-        assert f"and back in {back};" in told
-    known = ranks[ranks["UR"] != "none"]["gene"].nunique()
-    assert f"UR above 0: {known} of the {ranks['gene'].nunique()} named genes" in told
-    subsets = pd.read_csv(docs / "results" / "genes_subsets.csv").set_index(["subset", "algorithm"])
-    change = subsets["svm"]["S with both"] - subsets["svm"]["S"]
-    assert f"{change.min():+.1f} to {change.max():+.1f} (svm)" in told
