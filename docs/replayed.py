@@ -108,7 +108,7 @@ def what_was_run(name):
 
 
 def _splits(done, wanted):
-    return f"{done} of {wanted}" if 0 < done < wanted else str(done or "not yet")
+    return f"{done} of {wanted}" if 0 < done < wanted else str(done or "not run")
 
 
 def draw_differences(name, path):
@@ -155,21 +155,22 @@ def hours_table():
     rows = []
     for (name, preset, datasets), lines in groups.items():
         hours = sum(float(line["processor seconds"]) for line in lines) / 3600
-        today = [
-            float(line["processor seconds"]) / (1 if "--runs" in line["command"] else _n_runs(name, preset))
-            for line in lines
-            if line["command"].endswith("(our trees)")
-        ]
-        minutes = f"{sum(today) / len(today) / 60:.1f}" if today else ""
-        rows.append(dict(zip(HOURS, (name, preset, datasets, len(lines), f"{hours:.2f}", minutes), strict=True)))
+        today = [line for line in lines if line["command"].endswith("(our trees)")]
+        # A command with --runs did the next split, one without did all of them.
+        n_all = COMMITTED[name if preset == "medium" else f"{preset}/{name}"].n_runs if today else 0
+        n_splits = sum(1 if "--runs" in line["command"] else n_all for line in today)
+        seconds = sum(float(line["processor seconds"]) for line in today)
+        rows.append(
+            {
+                "command": name,
+                "preset": preset,
+                "datasets": datasets,
+                "times given": len(lines),
+                "hours": f"{hours:.2f}",
+                "minutes of a split, today": f"{seconds / n_splits / 60:.1f}" if today else "",
+            }
+        )
     return rows
-
-
-HOURS = ("command", "preset", "datasets", "times given", "hours", "minutes of a split, today")
-
-
-def _n_runs(name, preset):
-    return {"accuracy_ksg": accuracy_ksg, "accuracy_clf": accuracy_clf}[name].REPLAY.presets[preset].n_runs
 
 
 def write_all(folder):

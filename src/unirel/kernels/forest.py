@@ -70,6 +70,7 @@ def add_tree(
     keys, spare, starts = np.empty(n_rows, np.int64), np.empty(n_rows, np.int64), np.empty(n_rows + 2, np.int64)
     counts, left = np.empty(n_classes, np.int64), np.empty(n_classes, np.int64)
     urn, constants = np.arange(len(columns)), np.empty(len(columns), np.int64)
+    work = (keys, spare, starts, left, reciprocals)
     state = seed
 
     # Of each node: the positions of its rows, how many columns are known to be constant there, the column and the
@@ -91,7 +92,6 @@ def add_tree(
         if impurity <= _EPSILON:
             continue
         here = (rows[start:end], owns[start:end], counts, weight, squares)
-        work = (keys, spare, starts, left, reciprocals)
         n_known = n_constant[node]
         best, lower, upper, n_found, state = _search(places, levels, columns, here, n_tried, urn, n_known, state, work)
         # A sibling finds those that are known in the same order in front of the urn, children the new ones behind them.
