@@ -2,7 +2,7 @@
 How good are selectors on real tables?
 ======================================
 
-The area under the curve of scores over numbers of features, for each dataset and
+The area under the curve of scores over 1 to 10 features, for each dataset and
 selector, as ``make quality`` has measured it: how many points each is ahead of the
 default, or behind it.
 """
@@ -19,14 +19,12 @@ import matplotlib.pyplot as plt
 DEFAULT, EDGE = "unirel (default)", -15
 COLORS = {
     DEFAULT: "black",
-    "unirel without boost": "tab:gray",
-    "jmi by neighbours": "tab:blue",
+    "unirel before": "tab:gray",
+    "LightGBM: gain": "tab:blue",
     "scikit-learn: lasso path": "tab:orange",
     "scikit-learn: forest importance": "tab:green",
     "scikit-learn: F ranking": "tab:red",
     "scikit-learn: MI ranking": "tab:purple",
-    "mrmr-selection": "tab:brown",
-    "Boruta": "tab:pink",
 }
 folder = (
     Path("docs/results") if Path("docs/results").is_dir() else Path("../docs/results")
@@ -35,15 +33,17 @@ with (folder / "quality.csv").open(encoding="utf-8") as file:
     rows = [row for row in csv.DictReader(file) if row["selector"] in COLORS]
 
 datasets = list(dict.fromkeys(row["dataset"] for row in rows))
-default = {r["dataset"]: float(r["area"]) for r in rows if r["selector"] == DEFAULT}
+default = {
+    r["dataset"]: float(r["area 1-10"]) for r in rows if r["selector"] == DEFAULT
+}
 
-figure, ax = plt.subplots(figsize=(9, 1 + 0.55 * len(datasets)), layout="constrained")
+figure, ax = plt.subplots(figsize=(9, 1 + 0.4 * len(datasets)), layout="constrained")
 for position, (selector, color) in enumerate(COLORS.items()):
     mine = [row for row in rows if row["selector"] == selector]
-    shift = 0.075 * (position - len(COLORS) / 2)
+    shift = 0.1 * (position - len(COLORS) / 2)
     heights = [datasets.index(row["dataset"]) + shift for row in mine]
-    ahead = [float(row["area"]) - default[row["dataset"]] for row in mine]
-    errors = [float(row["standard error"] or "nan") for row in mine]
+    ahead = [float(row["area 1-10"]) - default[row["dataset"]] for row in mine]
+    errors = [float(row["error 1-10"] or "nan") for row in mine]
     for x, y, error in zip(ahead, heights, errors, strict=True):
         shown = x > EDGE
         error = error if shown else 0

@@ -8,11 +8,12 @@ import math
 from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from itertools import combinations
 
 import numba
 import numpy as np
-from scipy.special import digamma
+from scipy.special import digamma, gammaln
 from scipy.stats import rankdata
 
 MISSING = "<missing>"
@@ -249,12 +250,64 @@ def plugin_entropy(block, correction=None):
     return entropy + (len(counts) - 1) / (2 * total) if correction == "miller-madow" else entropy
 
 
-def plugin(block, target, given=(), correction=None):
-    """I(A;B) = H(A) + H(B) - H(A,B), or I(A;B|Z) = H(A,Z) + H(B,Z) - H(Z) - H(A,B,Z)."""
+def plugin(block, target, given=(), correction="chance"):
+    """I(A;B) = H(A) + H(B) - H(A,B), or I(A;B|Z) = H(A,Z) + H(B,Z) - H(Z) - H(A,B,Z), less what chance gives.
+
+    With Z the rows change places within its levels only.
+    """
     block, target, given = list(block), list(target), list(given)
     value = plugin_entropy(block + given, correction) + plugin_entropy(target + given, correction)
     value -= plugin_entropy(block + target + given, correction)
-    return value - plugin_entropy(given, correction) if given else value
+    value -= plugin_entropy(given, correction) if given else 0.0
+    if correction == "chance":
+        value -= expected_within(block, target, given) if given else expected_plugin(block, target)
+    return value
+
+
+def joint_plugin(block, selected, target, correction="chance"):
+    """I(A,S;B) = I(S;B) + I(A;B|S), each less what chance gives."""
+    if not selected:
+        return plugin(block, target, correction=correction)
+    return plugin(selected, target, correction=correction) + plugin(block, target, selected, correction)
+
+
+def expected_within(block, target, given):
+    """The mean of I(A;B|Z) over all orders of the rows within the levels of Z."""
+    places = joint_places(given)
+    total = 0.0
+    for level in set(places):
+        rows = np.array([row for row, place in enumerate(places) if place == level])
+        total += len(rows) / len(places) * expected_plugin(rows_of(block, rows), rows_of(target, rows))
+    return total
+
+
+def rows_of(block, rows):
+    """Some rows of columns."""
+    return [Column(column.values[rows], column.missing[rows], column.discrete) for column in block]
+
+
+def redundancy_given(x, s, target, correction="chance"):
+    """I(x;s|Y) = I(x;s) + I(x;Y|s) - I(x;Y)."""
+    value = plugin([x], [s], correction=correction) + plugin([x], [target], [s], correction)
+    return value - plugin([x], [target], correction=correction)
+
+
+def expected_plugin(block, target):
+    """The mean of I(A;B) over all orders of the rows: n of the rows share two levels, n is hypergeometric."""
+    sides = [Counter(Counter(joint_places(side)).values()) for side in (block, target)]
+    total = len(joint_places(target))
+    pairs = ((a, b, often_a * often_b) for a, often_a in sides[0].items() for b, often_b in sides[1].items())
+    return sum(often * expected_of_pair(a, b, total) for a, b, often in pairs)
+
+
+@cache
+def expected_of_pair(a, b, total):
+    """E[n/N log(N n / ab)] for two levels of a and b rows."""
+    n = np.arange(max(1, a + b - total), min(a, b) + 1)
+    ways = gammaln(total - a + 1) - gammaln(b - n + 1) - gammaln(total - a - b + n + 1)
+    ways += gammaln(a + 1) - gammaln(n + 1) - gammaln(a - n + 1)
+    chances = np.exp(ways - (gammaln(total + 1) - gammaln(b + 1) - gammaln(total - b + 1)))
+    return float((chances * n / total * np.log(total * n / (a * b))).sum())
 
 
 def bins_for(n_bins, target):
@@ -343,7 +396,7 @@ def mutual_information(
     unit=1.0,
     tolerance=TOLERANCE,
     n_bins="auto",
-    correction=None,
+    correction="chance",
     clip=True,
 ):
     """I(A;B), or I(A;B|Z), of blocks (lists) of columns."""
@@ -380,7 +433,7 @@ def conditional_relevance(features, target, given, **options):
     )
 
 
-def entropy(column, estimator="knn", n_neighbors=3, n_bins="auto", correction=None, tolerance=TOLERANCE):
+def entropy(column, estimator="knn", n_neighbors=3, n_bins="auto", correction="chance", tolerance=TOLERANCE):
     """H(X): counts for a discrete column, differential for a continuous one, H_b(p) + p h(present) with gaps."""
     if estimator == "binned":
         column = binned(column, n_bins)
@@ -391,7 +444,7 @@ def entropy(column, estimator="knn", n_neighbors=3, n_bins="auto", correction=No
     return gaps + present * kozachenko_leonenko(column.values[~column.missing], n_neighbors, tolerance)
 
 
-def irrelevance(features, target, *, estimator="knn", n_neighbors=3, n_bins="auto", correction=None, **options):
+def irrelevance(features, target, *, estimator="knn", n_neighbors=3, n_bins="auto", correction="chance", **options):
     """H(Xk|Y) = H(Xk) - I(Xk;Y) of each column."""
     shared = {"estimator": estimator, "n_neighbors": n_neighbors, "n_bins": bins_for(n_bins, target)}
     shared["correction"] = correction
@@ -424,7 +477,7 @@ def without_each(
     metric="auto",
     unit=1.0,
     tolerance=TOLERANCE,
-    correction=None,
+    correction="chance",
     rows=None,
 ):
     """I(block;Y), I(block without f;Y) - I(block;Y) of each f, and the local changes (None where there are none).
@@ -455,7 +508,7 @@ def with_each(
     metric="auto",
     unit=1.0,
     tolerance=TOLERANCE,
-    correction=None,
+    correction="chance",
     rows=None,
 ):
     """I(block;Y), I(block and f;Y) - I(block;Y) of each candidate f, and the local changes (None where none).
@@ -527,12 +580,14 @@ def count_within(distance, limits):
 
 
 class Estimates:
-    """Clipped estimates of one table, each written down once."""
+    """Clipped estimates of one table, each written down once; raw ones where chance is taken off counts."""
 
     def __init__(self, features, target, **options):
         self.features = list(features)
         self.target = list(target)
         self.options = {**options, "n_bins": bins_for(options.get("n_bins", "auto"), self.target)}
+        counted = self.options.get("estimator", "knn") != "knn"
+        self.raw = counted and self.options.get("correction", "chance") == "chance"
         self._known = {}
 
     def relevance(self, x):
@@ -545,8 +600,7 @@ class Estimates:
 
     def joint(self, x, selected):
         """I(x,S;Y), from 0 to H(Y)."""
-        block = [self.features[place] for place in sorted({x, *selected})]
-        return self._once(("joint", frozenset({x, *selected})), lambda: self._joint(block))
+        return self._once(("joint", x, frozenset(selected)), lambda: self._joint(x, selected))
 
     def pairwise_given_target(self, x, s):
         """I(x;s|Y), the mean over the classes of I(x;s) within them; counts know it from joint entropies."""
@@ -555,30 +609,43 @@ class Estimates:
     def joint_entropy(self, x, selected):
         """H(x,S,Y) of levels."""
         block = [self.features[place] for place in sorted({x, *selected})] + self.target
-        n_bins, correction = self.options["n_bins"], self.options.get("correction")
+        n_bins, correction = self.options["n_bins"], self.options.get("correction", "chance")
         return plugin_entropy([binned(column, n_bins) for column in block], correction)
 
     def _given_target(self, x, s):
         x, s, target = self._levels([x, s, *self.target])
         if all(column.discrete for column in (x, s, target)):
-            value = plugin([x], [s], [target], self.options.get("correction"))
+            value = redundancy_given(x, s, target, self.options.get("correction", "chance"))
         elif target.discrete:
             value = given_classes(x, s, target, **self.options)
         else:
             value = mutual_information([x], [s], [target], clip=False, **self.options)
-        return max(0.0, min([value, *(plugin_entropy([side]) for side in (x, s) if side.discrete)]))
+        ceilings = (plugin_entropy([side]) for side in (x, s) if side.discrete)
+        return value if self.raw else max(0.0, min([value, *ceilings]))
 
     def _levels(self, block):
         counted = self.options.get("estimator", "knn") != "knn"
         return [binned(column, self.options["n_bins"]) for column in block] if counted else block
 
-    def _joint(self, block):
-        value = mutual_information(block, self.target, clip=False, **self.options)
+    def _raw_joint(self, x, selected):
+        selected = [self.features[place] for place in sorted(set(selected))]
+        block = [self.features[x], *selected]
+        levels = self._levels([*block, *self.target])
+        counted = self.options.get("estimator", "knn") != "knn" or self.options.get("metric", "auto") == "auto"
+        if counted and all(column.discrete for column in levels):
+            correction = self.options.get("correction", "chance")
+            return joint_plugin(levels[:1], levels[1:-1], levels[-1:], correction)
+        return mutual_information(block, self.target, clip=False, **self.options)
+
+    def _joint(self, x, selected):
+        value = self._raw_joint(x, selected)
         side = self._levels(self.target)
+        if self.raw:
+            return value
         return max(0.0, min(value, plugin_entropy(side))) if single_discrete(side) else max(0.0, value)
 
     def _information(self, block, other):
-        return mutual_information(block, other, **self.options)
+        return mutual_information(block, other, clip=not self.raw, **self.options)
 
     def _once(self, key, estimate):
         if key not in self._known:
@@ -591,7 +658,7 @@ def given_classes(x, s, target, **options):
     total, places = 0.0, target.places
     for label in set(places):
         rows = np.array([row for row, place in enumerate(places) if place == label])
-        parts = ([Column(column.values[rows], column.missing[rows], column.discrete)] for column in (x, s))
+        parts = (rows_of([column], rows) for column in (x, s))
         if len(rows) > 1:
             total += len(rows) / len(places) * mutual_information(*parts, clip=False, **options)
     return total
@@ -628,8 +695,8 @@ def gsa(info, x, selected):
 
 
 def mrmr_q(info, x, selected):
-    """I(x;Y) / mean over s of I(x;s), which counts as at least 1e-12."""
-    return info.relevance(x) / max(1e-12, sum(info.pairwise(x, s) for s in selected) / len(selected))
+    """I(x;Y) / mean over s of I(x;s), which counts as at least 0.001."""
+    return max(0.0, info.relevance(x)) / max(1e-3, sum(info.pairwise(x, s) for s in selected) / len(selected))
 
 
 def mifs(info, x, selected, weight=0.5):
@@ -683,7 +750,7 @@ def jmi3(info, x, selected):
 
 def cmi(info, x, selected):
     """I(x;Y|S) = I(x,S;Y) - I(S;Y)."""
-    return info.joint(x, selected) - info.joint(selected[-1], selected[:-1])
+    return info.joint(x, selected) - info.joint(selected[-1], selected)
 
 
 CRITERIA = {"mim": mim, "mrmr": mrmr, "jmi": jmi, "jmim": jmim, "cmim": cmim, "gsa": gsa, "mrmr_q": mrmr_q}

@@ -1,5 +1,6 @@
 """The README's examples run, and its first command is there."""
 
+import csv
 import re
 from pathlib import Path
 
@@ -40,3 +41,27 @@ def test_the_first_command_is_a_target():
     make, target = first_command(README)
     assert make == "make"
     assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M)
+
+
+# How the README calls selectors and groups of datasets, and how the results do.
+SELECTORS = {
+    "`BURSelector()`": "unirel (default)",
+    "the same without boost": "unirel without boost",
+    "the default of the round before": "unirel before",
+    "LightGBM, gain": "LightGBM: gain",
+    "lasso path (scikit-learn)": "scikit-learn: lasso path",
+    "F ranking (scikit-learn)": "scikit-learn: F ranking",
+}
+GROUPS = ("the paper's", "more, classes", "more, regression")
+
+
+def test_the_figures_of_quality_are_those_of_the_results():
+    with (ROOT / "docs" / "results" / "quality_overall.csv").open(encoding="utf-8", newline="") as file:
+        rows = {(row["datasets"], row["selector"]): row for row in csv.DictReader(file)}
+    shown = [line.strip("| ").split(" | ") for line in README.splitlines() if line.startswith("| ")]
+    shown = {cells[0]: cells[1:] for cells in shown if cells[0] in SELECTORS}
+    assert set(shown) == set(SELECTORS)
+    for name, cells in shown.items():
+        areas = [float(rows[group, SELECTORS[name]]["area 1-10"]) for group in GROUPS]
+        rank = float(rows["all", SELECTORS[name]]["mean rank 1-10"])
+        assert cells == [*(f"{area:.1f}" for area in areas), f"{rank:.1f}"]

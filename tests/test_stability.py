@@ -19,12 +19,16 @@ from unirel.stability import draw_rows, find_exchangeable
 QUICK = BURSelector("mim", 3, beta=0)
 
 
-@pytest.fixture
-def table(rng):
+def make_table(rng, n_rows):
     """Two features that matter, an exact copy of the first, and noise."""
-    X = rng.standard_normal((200, 8))
+    X = rng.standard_normal((n_rows, 8))
     X[:, 5] = X[:, 1]
     return X, X[:, 1] + X[:, 3] > 0
+
+
+@pytest.fixture
+def table(rng):
+    return make_table(rng, 200)
 
 
 def plain_index(selected):
@@ -99,8 +103,8 @@ def test_rows_are_drawn_without_replacement_and_by_class():
 
 
 @pytest.mark.parametrize("kind", [np.asarray, pd.DataFrame], ids=["array", "frame"])
-def test_exact_copies_are_exchangeable(table, kind):
-    X, y = table
+def test_exact_copies_are_exchangeable(rng, kind):
+    X, y = make_table(rng, 800)
     frame = kind(X) if kind is np.asarray else pd.DataFrame(X, columns=list("abcdefgh"))
     result = selection_stability(BURSelector("jmim", 2, beta=0), frame, y, n_subsamples=10)
     assert result.exchangeable == ((1, 5, 1.0, 0.0),)

@@ -31,7 +31,7 @@ def files_of(call):
     return files
 
 
-@pytest.mark.parametrize(("options", "most"), [({"estimator": "knn"}, 15), ({}, 18)], ids=["neighbours", "default"])
+@pytest.mark.parametrize(("options", "most"), [({"estimator": "knn"}, 15), ({}, 19)], ids=["neighbours", "default"])
 def test_one_selection_walks_through_few_files(options, most):
     """The default counts *and* searches neighbours, so it walks through the files of both estimators."""
     X = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 12)), columns=[f"c{j}" for j in range(12)])

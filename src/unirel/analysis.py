@@ -78,8 +78,9 @@ def _shared(information: Information, columns: Columns) -> Values:
 
 def shared_with(information: Information, columns: Columns, column: int) -> Values:
     """Normalised information of some columns and another one."""
+    values = np.maximum(0.0, information.pairwise(columns, column))
     most = np.minimum(information.ceilings(columns), information.ceilings([column]))
-    return normalise(np.maximum(0.0, information.pairwise(columns, column)), most)
+    return normalise(values, most - information.by_chance(columns, column))
 
 
 def normalise(information: Values, ceiling: Values) -> Values:
@@ -212,7 +213,8 @@ def _told(information: KNN, columns: Columns) -> Values:
         return np.asarray(-np.expm1(-2 * values))
     # A level for every few rows tells everything about them, and nothing about others.
     rare = table.discrete[columns] & (table.n_levels[columns] * _ROWS_PER_LEVEL > table.n_samples)
-    return np.where(rare, 0.0, values / information.entropy(table.target))
+    most = information.entropy(table.target) - information.by_chance(columns, table.target)
+    return np.divide(values, most, out=np.zeros(len(values)), where=~rare & (most > 0))
 
 
 def _numbers_rows(table: Table, feature: int) -> bool:

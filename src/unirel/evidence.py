@@ -63,7 +63,8 @@ class Evidence:
         self._candidates, self._alpha, self._n_jobs = candidates, alpha, n_jobs
         table, self._positions = _few_rows(table, sample_weight is not None, random_state)
         weights = np.ones(table.n_samples) if sample_weight is None else np.asarray(sample_weight, np.float64)
-        self._counts = Binned(table, sample_weight=sample_weight, n_bins=few_bins(weights.sum()))
+        # What chance gives is the same in all permutations.
+        self._counts = Binned(table, sample_weight=sample_weight, n_bins=few_bins(weights.sum()), correction=None)
         self._rows = np.flatnonzero(weights > 0)  # others are as good as not there
         self._most_levels = int(min(_MOST_LEVELS, max(2, (len(self._rows) / _ROWS) ** 0.5)))
         self._fine = Binned(table, sample_weight=sample_weight, n_bins=self._most_levels)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unirel.information.base import Block, Columns, Information, Values
+from unirel.information.chance import expected_within
 from unirel.information.plugin import Plugin
 from unirel.table import Table
 from unirel.work import map_tasks
@@ -38,12 +39,12 @@ def interval_of_counts(
 
 
 def moments_of_counts(a: Columns, b: Columns, given: Columns) -> tuple[float, float, float]:
-    """I(a; b | given) of coded columns without its first-order bias, and how its variance grows with the true value.
+    """I(a; b | given) of coded columns less what chance gives, and how its variance grows with the true value.
 
     The plug-in estimate is the mean over the rows of log p(a, b | c) / p(a | c) p(b | c), and the variance of these
-    terms is that of the estimate. Near independence 2 n I is distributed like chi-square instead, whose mean makes the
-    bias and whose variance is the least there is. So the variance is taken as a line: what chi-square has, where the
-    true value is 0 (last), and a slope that gives what the terms have, where it is as estimated (second).
+    terms is that of the estimate. Near independence 2 n I is distributed like chi-square instead, whose variance is the
+    least there is. So the variance is taken as a line: what chi-square has, where the true value is 0 (last), and a
+    slope that gives what the terms have, where it is as estimated (second).
     """
     n_rows = len(a)
     counts, used = [], []
@@ -54,7 +55,7 @@ def moments_of_counts(a: Columns, b: Columns, given: Columns) -> tuple[float, fl
     terms = np.log(counts[0] * counts[1] / (counts[2] * counts[3]))
     mean, freedom = float(terms.mean()), used[0] + used[1] - used[2] - used[3]
     slope = float(terms.var()) / mean if mean > 1e-12 else 2.0
-    return mean - freedom / (2 * n_rows), slope / n_rows, max(float(freedom), 0.0) / (2 * n_rows**2)
+    return mean - expected_within(a, b, given), slope / n_rows, max(float(freedom), 0.0) / (2 * n_rows**2)
 
 
 def interval_of_halves(
@@ -88,7 +89,9 @@ def _around(centre: Values, error: Values, level: float) -> tuple[Values, Values
 
 def all_counted(information: Information, columns: Block) -> bool:
     """Whether what is estimated from some columns is counted."""
-    return isinstance(information, Plugin) or bool(information.table.discrete[list(columns)].all())
+    if isinstance(information, Plugin):
+        return True
+    return information.counts_levels and bool(information.table.discrete[list(columns)].all())
 
 
 def _joint(information: Information, block: Block) -> Columns:

@@ -22,11 +22,12 @@ Scale = Literal["standard", "rank"] | None
 Missing = Literal["level", "error"]
 Metric = Literal["auto", "chebyshev", "manhattan", "euclidean"]
 Binning = Literal["frequency", "width", "mdl"]
-Correction = Literal["miller-madow"] | None
+Correction = Literal["chance", "miller-madow"] | None
+Shrinkage = float | Literal["auto"]
 ColumnNames = Sequence[int | str]
 
 BINNINGS = ("frequency", "width", "mdl")
-UNIQUE_METHODS = ("ksg", "reference", "classifier")
+UNIQUE_METHODS = ("ksg", "reference", "classifier", "gaussian")
 # Kinds of unique relevance that a search can boost.
 BOOSTS = ("both", "reference", "selected", "ksg", "classifier")
 CLASSIFIER_NAMES = ("logistic", "rf", "knn", "svm")
@@ -86,6 +87,12 @@ def _count_from(lowest: int) -> Callable[[str, Any], int]:
 def _check_seconds(parameter: str, value: Any) -> None:
     if value is not None and (not isinstance(value, Real) or not float(value) >= 0):
         raise ValueError(f"{parameter}={value!r} must be None or a number from 0 on")
+
+
+def _check_shrinkage(parameter: str, value: Any) -> None:
+    is_number = isinstance(value, Real) and 0 <= float(value) < float("inf")
+    if not is_number and not (isinstance(value, str) and value == "auto"):
+        raise ValueError(f"{parameter}={value!r} must be 'auto' or a number from 0 on")
 
 
 def _check_alpha(parameter: str, value: Any) -> None:
@@ -175,16 +182,31 @@ class WorkOptions(TypedDict, total=False):
     ]
 
 
-class EstimationOptions(WorkOptions, total=False):
-    """How information is estimated."""
+class ShrinkageOptions(TypedDict, total=False):
+    """How covariances are regularised; a search leaves that to the estimator."""
+
+    shrinkage: Annotated[
+        Shrinkage,
+        Option(
+            "auto",
+            'float or "auto"',
+            'Ridge on the features, which have unit variance ("gaussian"). "auto" is 0, but for what a feature adds to '
+            "all others, with fewer than four rows for each, it is that of Ledoit and Wolf.",
+            _check_shrinkage,
+        ),
+    ]
+
+
+class SearchEstimationOptions(WorkOptions, total=False):
+    """How information is estimated in a search."""
 
     estimator: Annotated[
         str,
         Option(
             "auto",
             "{" + ", ".join(f'"{name}"' for name in ("auto", *ESTIMATORS)) + "}",
-            "Nearest neighbours, frequencies of discrete columns, or frequencies after binning; "
-            '"auto" is "binned" for a selection and "knn" for a measure.',
+            "Nearest neighbours, frequencies of discrete columns, frequencies after binning, or correlations of normal "
+            'scores and categories; "auto" is "binned" for a selection and "knn" for a measure.',
             _one_of("auto", *ESTIMATORS),
             ("--estimator",),
             ("auto", *ESTIMATORS),
@@ -233,7 +255,13 @@ class EstimationOptions(WorkOptions, total=False):
     ]
     correction: Annotated[
         Correction,
-        Option(None, '{None, "miller-madow"}', "Bias correction of what is counted.", _one_of(None, "miller-madow")),
+        Option(
+            "chance",
+            '{"chance", "miller-madow", None}',
+            "What is taken off counted information because columns of many levels seem to tell more: what the same "
+            "levels tell on average over all orders of the rows, or what Miller and Madow estimate, or nothing.",
+            _one_of("chance", "miller-madow", None),
+        ),
     ]
     scratch: Annotated[
         str | None,
@@ -245,6 +273,10 @@ class EstimationOptions(WorkOptions, total=False):
             flags=("--scratch",),
         ),
     ]
+
+
+class EstimationOptions(SearchEstimationOptions, ShrinkageOptions, total=False):
+    """How information is estimated."""
 
 
 class MeasureOptions(ReadingOptions, EstimationOptions, total=False):
@@ -324,7 +356,7 @@ class SignificanceOptions(MeasureOptions, ProgressOptions, total=False):
     ]
 
 
-class SearchOptions(MeasureOptions, ClassifierOptions, ProgressOptions, total=False):
+class SearchOptions(ReadingOptions, SearchEstimationOptions, ClassifierOptions, ProgressOptions, total=False):
     """How features are searched, however many."""
 
     unique_relevance: Annotated[
@@ -427,7 +459,7 @@ class SelectorOptions(SelectionOptions, total=False):
     criterion: Annotated[
         Any,
         Option(
-            "jmim",
+            "cmim",
             "{" + ", ".join(f'"{name}"' for name in CRITERIA) + "} or Criterion",
             "What to score candidates by.",
             flags=("--criterion", "-c"),
@@ -447,7 +479,7 @@ class SelectorOptions(SelectionOptions, total=False):
 
 
 # The estimates of the paper, on all rows and columns.
-PUBLISHED: dict[str, Any] = {"estimator": "knn", "max_candidates": None, "unique_samples": None}
+PUBLISHED: dict[str, Any] = {"estimator": "knn", "correction": None, "max_candidates": None, "unique_samples": None}
 
 Group = TypeVar("Group", bound=Mapping[str, Any])
 Documented = TypeVar("Documented")

@@ -55,7 +55,7 @@ def selection_path(
     >>> X, y = load_iris(return_X_y=True)
     >>> path = selection_path(X, y, criteria=["mim", "jmi"], betas=[0, 0.1], n_features_to_select=2)
     >>> path.order("jmi", 0.1)
-    array([2, 1])
+    array([2, 3])
     """
     chosen = complete(SelectionOptions, options, "selection_path")
     ends = end_of(chosen["max_seconds"])

@@ -283,7 +283,7 @@ def search(
         order=np.array([step.feature for step in steps], np.intp),
         scores=np.array([step.score for step in steps], np.float64),
         names=table.names,
-        relevance=table.one_per_feature(memo.known_relevance(table.features)),
+        relevance=table.one_per_feature(np.maximum(memo.known_relevance(table.features), 0.0)),
         unique_relevance=None if boost is None else boost.values[: table.n_features].copy(),
         ending=ending,
         settings={"max_seconds": limits.max_seconds},

@@ -89,9 +89,9 @@ class BURSelectorCV(BaseSelector):
     >>> X, y = load_iris(return_X_y=True)
     >>> selector = BURSelectorCV(KNeighborsClassifier(), one_standard_error=True).fit(X, y)
     >>> selector.best_beta_, selector.n_features_
-    (0.0, 3)
+    (0.5, 2)
     >>> selector.transform(X).shape
-    (150, 3)
+    (150, 2)
     """
 
     def __init__(

@@ -247,7 +247,7 @@ class BURSelector(BaseSelector):
 
     def __init__(
         self,
-        criterion: str | Criterion = "jmim",
+        criterion: str | Criterion = "cmim",
         n_features_to_select: int | float | Literal["auto", "all"] = DEFAULT_N_FEATURES,
         *,
         beta: float = 0.5,
@@ -261,7 +261,7 @@ class BURSelector(BaseSelector):
         scale: str | None = "standard",
         n_bins: int | Literal["auto"] = "auto",
         binning: str = "frequency",
-        correction: str | None = None,
+        correction: str | None = "chance",
         scratch: str | None = None,
         kinds: Kinds | None = None,
         target_kind: str = "auto",
@@ -321,8 +321,8 @@ class BURSelector(BaseSelector):
         --------
         >>> from unirel import BURSelector
         >>> BURSelector.paper("mrmr")
-        BURSelector(beta=0.1, criterion='mrmr', estimator='knn', max_candidates=None,
-                    unique_relevance='ksg', unique_samples=None)
+        BURSelector(beta=0.1, correction=None, criterion='mrmr', estimator='knn',
+                    max_candidates=None, unique_relevance='ksg', unique_samples=None)
         """
         return cls(criterion, **{**PUBLISHED, "beta": 0.1, "unique_relevance": "ksg", **parameters})
 

@@ -10,16 +10,20 @@ from numpy.typing import NDArray
 
 from unirel.errors import UnirelWarning
 from unirel.information.base import Columns, Information, Values
+from unirel.information.gaussian import Gaussian
 from unirel.information.knn import KNN
 from unirel.intervals import check_interval, interval_of_halves
 from unirel.options import (
     BOOSTS,
     UNIQUE_METHODS,
     ClassifierOptions,
+    Correction,
     Metric,
     ProgressOptions,
     ReadingOptions,
     SearchOptions,
+    Shrinkage,
+    ShrinkageOptions,
     WorkOptions,
     check_choice,
     check_whole_number,
@@ -32,7 +36,7 @@ from unirel.sampling import sample_table
 from unirel.table import Table
 from unirel.work import Progress, call_apart, progress_of
 
-Method = Literal["ksg", "reference", "classifier"]
+Method = Literal["ksg", "reference", "classifier", "gaussian"]
 
 # Features of the unboosted run beside which the reference kind is taken, and the neighbours it is taken with.
 REFERENCE_SIZE = 20
@@ -42,7 +46,7 @@ _REFERENCE_NEIGHBORS = 10
 _ASKED, _MOST_SELECTED, _STEPWISE_SHARE = 50, 24, 0.4
 
 
-class UniqueOptions(ReadingOptions, ClassifierOptions, WorkOptions, ProgressOptions, total=False):
+class UniqueOptions(ReadingOptions, ShrinkageOptions, ClassifierOptions, WorkOptions, ProgressOptions, total=False):
     """What `unique_relevance` shares with other functions."""
 
 
@@ -75,10 +79,12 @@ def unique_relevance(
     Parameters
     ----------
     {data}
-    method : {"ksg", "reference", "classifier"}
+    method : {"ksg", "reference", "classifier", "gaussian"}
         "ksg": given all other features, by nearest neighbours. "reference": given a small set of features, for its
         members without the member, for all others by adding them. "classifier": cross-entropy of a classifier that is
-        trained without the feature.
+        trained without the feature. "gaussian": given all other features, in closed form from the correlations of
+        normal scores and categories, less what chance gives; for hundreds of features too, blind to what is not
+        monotone.
     reference : list of names or positions
         The reference set (method "reference").
     n_neighbors : int or "auto"
@@ -95,7 +101,7 @@ def unique_relevance(
     random_state : int, optional
         Seed of the choice of rows; nothing else is random.
     return_std : bool
-        Also return the standard error of every value, taken over the centres; NaN for method "classifier".
+        Also return the standard error of every value, taken over the centres; NaN for the methods that have none.
     interval : float, optional
         Level of intervals to give beside the values, such as 0.95, from 50 halves of the rows; not for "classifier".
     {options}
@@ -116,8 +122,9 @@ def unique_relevance(
     -----
     Leaving out a column changes few distances that matter, so all values together cost little more than one estimate
     of I(Omega; y). Given very many features the estimate itself is no longer credible: with hundreds of columns it can
-    come out below the relevance of a single feature. A warning says so; method "reference" is the remedy. It is a
-    different quantity: relevance beside a small set, not beside all features.
+    come out below the relevance of a single feature. A warning says so; method "gaussian" is one remedy, if what the
+    features tell is monotone. Method "reference" is another. It is a different quantity: relevance beside a small set,
+    not beside all features.
 
     References
     ----------
@@ -147,10 +154,13 @@ def unique_relevance(
         raise ValueError(f"reference= goes with method='reference', not with method={method!r}")
     check_interval(interval)
     if interval is not None and (method == "classifier" or return_std or normalize == "minmax"):
-        raise ValueError("interval= goes with method='ksg' or 'reference', without return_std= and normalize='minmax'")
+        raise ValueError("interval= goes with any method but 'classifier', without return_std= and normalize='minmax'")
     chosen = complete(UniqueOptions, options, "unique_relevance")
     table = Table.from_data(X, y, **part_of(ReadingOptions, chosen))
-    finder = UniqueFinder(table, method, n_neighbors, metric, chosen["classifier"], chosen["cv"], chosen["n_jobs"])
+    of_classifier = chosen["classifier"], chosen["cv"]
+    finder = UniqueFinder(
+        table, method, n_neighbors, metric, *of_classifier, chosen["n_jobs"], shrinkage=chosen["shrinkage"]
+    )
     positions = None if reference is None else table.positions(reference)
     rows = _choose_rows(table.n_samples, max_queries, random_state)
     unique = finder.find(positions, rows, progress_of(chosen, "unique relevance"))
@@ -193,6 +203,8 @@ class UniqueFinder:
     classifier: Any = None
     cv: Any = 5
     n_jobs: int | None = None
+    shrinkage: Shrinkage = "auto"
+    correction: Correction = "chance"
 
     def find(
         self, reference: Sequence[int] | None = None, rows: Columns | None = None, progress: Progress | None = None
@@ -202,6 +214,11 @@ class UniqueFinder:
             return Unique(self.losses(progress=progress), np.full(self.table.n_features, np.nan))
         if self.method == "ksg":
             return _beside_all(self.information(), rows, progress)
+        if self.method == "gaussian":
+            changes = Gaussian(self.table, shrinkage=self.shrinkage, n_jobs=self.n_jobs).without_each(
+                self.table.features
+            )
+            return _collect(self.table, self.table.features, -changes.change, changes.error)
         if reference is None:
             raise ValueError("method='reference' needs reference=, a list of names or positions of columns of X")
         features = self.table.features
@@ -229,7 +246,7 @@ class UniqueFinder:
             n_neighbors = _REFERENCE_NEIGHBORS if self.method == "reference" else 3
         if metric == "auto" and self.method == "reference":
             metric = "euclidean"
-        return KNN(self.table, n_neighbors=n_neighbors, metric=metric, n_jobs=self.n_jobs)
+        return KNN(self.table, n_neighbors=n_neighbors, metric=metric, n_jobs=self.n_jobs, correction=self.correction)
 
 
 def stretch(values: Values) -> Values:
@@ -263,7 +280,9 @@ class Sample:
             self._positions[columns] = np.arange(len(columns))
             table = sample_table(table, columns, most, rng, sample_weight)
         self.credit = _credit(table)
-        finder = UniqueFinder(table, "reference", metric=options["metric"], n_jobs=options["n_jobs"])
+        finder = UniqueFinder(
+            table, "reference", metric=options["metric"], n_jobs=options["n_jobs"], correction=options["correction"]
+        )
         with warnings.catch_warnings():
             # That classes are smaller than a ball is not for the user to mend: the credit is lowered instead.
             warnings.simplefilter("ignore", UnirelWarning)
@@ -383,7 +402,7 @@ def find_boost(
         if sample_weight is not None:
             raise ValueError(f"sample_weight does not go with unique_relevance={unique!r}; pass 'both' or beta=0")
         given = (options["n_neighbors"], options["metric"], options["classifier"], options["cv"], options["n_jobs"])
-        finder = UniqueFinder(table, unique, *given)
+        finder = UniqueFinder(table, unique, *given, correction=options["correction"])
         if unique == "ksg":
             return Boost(_for_all_columns(table, np.maximum(finder.find().values, 0.0)))
         # Training a classifier may take minutes, and looks neither at the clock nor for Ctrl-C.

@@ -1,7 +1,7 @@
-"""What weights of rows mean where weights cannot be counted: how often a row is there."""
+"""What weights of rows mean: how many rows they stand for, and how often a row is there where weights do not count."""
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 Weights = NDArray[np.float64]
 
@@ -16,9 +16,41 @@ def unit_of_weights(total: float, n_rows: int, whole: bool) -> float:
     that add up to 1, or to a population of millions, leave about as many rows as there are. It has few digits, so that
     the order in which weights were added up has no say in it.
     """
-    if whole and total <= _MOST_REPEATS * n_rows:
-        return 1.0
-    mantissa, exponent = np.frexp(total / n_rows)
+    return 1.0 if whole and total <= _MOST_REPEATS * n_rows else _in_few_digits(total / n_rows)
+
+
+def weight_of_row(n_rows: int, largest: float, total: float, squares: float, whole: bool) -> float:
+    """The weight that counts as one row where weights are counted.
+
+    1 for whole numbers, unless they stand for far more rows than there are; otherwise weights stand for
+    (sum w)^2 / sum w^2 rows, the effective sample size. `total` and `squares`, the sum of squared weights, are in units
+    of the largest one.
+    """
+    whole = whole and largest * total <= _MOST_REPEATS * n_rows
+    return 1.0 if whole else _in_few_digits(largest * squares / total)
+
+
+def check_weights(sample_weight: ArrayLike, n_samples: int) -> Weights:
+    """Weights in numbers of rows; refuse what cannot be one."""
+    weights = np.asarray(sample_weight, np.float64)
+    if weights.shape != (n_samples,):
+        raise ValueError(f"sample_weight has shape {weights.shape}; it needs one number for each of {n_samples} rows")
+    if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.any()):
+        raise ValueError(
+            "sample_weight has negative, missing or infinite values, or only zeros; pass numbers from 0 on"
+        )
+    shares = weights / weights.max()
+    largest, sums = float(weights.max()), (float(shares.sum()), float(shares @ shares))
+    return in_rows(weights, weight_of_row(n_samples, largest, *sums, are_whole(weights)), largest, n_samples)
+
+
+def in_rows(weights: Weights, row: float, largest: float, n_samples: int) -> Weights:
+    """Weights, given the one that counts as a row and the largest one, as numbers of rows on a grid."""
+    return on_grid(weights / row, largest / row, n_samples)
+
+
+def _in_few_digits(number: float) -> float:
+    mantissa, exponent = np.frexp(number)
     return float(np.ldexp(np.rint(mantissa * 2**24), exponent - 24))
 
 

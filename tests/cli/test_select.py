@@ -42,7 +42,7 @@ def test_prints_a_table_and_words(unirel, table):
     lines = done.out.splitlines()
     assert lines[0].split() == ["step", "name", "relevance", "unique", "shares", "most", "with"]
     assert lines[-1] == f"Next: unirel report {table} -t class"
-    assert "Of 4 features, 3 were selected for 'class' (2 classes, 120 rows) by jmi" in " ".join(done.out.split())
+    assert "Of 4 features, 3 were selected for 'class' (2 classes, 120 rows) by cmim" in " ".join(done.out.split())
     assert "\x1b" not in done.out
 
 

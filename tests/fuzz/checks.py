@@ -258,7 +258,7 @@ def check_unique(case):
             case.frame, case.target, method="reference", reference=members, metric=metric, **options
         )
         metric = "euclidean" if metric == "auto" else metric
-        rules = replace(setting.rules, n_neighbors=10, metric=metric, correction=None)
+        rules = replace(setting.rules, n_neighbors=10, metric=metric, correction="chance")
         inside = [setting.places.index(member) for member in members]
         expected = oracle.beside_reference(setting.features, setting.target, inside, rules)
     else:
@@ -266,7 +266,7 @@ def check_unique(case):
         found = unirel.unique_relevance(
             case.frame, case.target, method="ksg", n_neighbors=k, metric=metric, clip=False, **options
         )
-        rules = replace(setting.rules, correction=None)
+        rules = replace(setting.rules, correction="chance")
         expected = oracle.loss_without_each(setting.features, setting.target, rules)
     same(found, setting.spread(expected), f"unique_relevance ({case.option('method', 'ksg')})")
 
@@ -294,7 +294,7 @@ def check_selection(case):
 
 
 def _boost(kind, beta, setting, reference, case):
-    rules = replace(setting.rules, estimator="knn", correction=None)
+    rules = replace(setting.rules, estimator="knn")
     if kind == "ksg":
         values = np.maximum(np.array(oracle.loss_without_each(setting.features, setting.target, rules)), 0)
         return oracle.Boost(beta, values, rescale=False)

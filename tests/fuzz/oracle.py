@@ -8,7 +8,8 @@ import math
 from collections import Counter
 from dataclasses import dataclass
 from functools import cache
-from itertools import combinations
+from itertools import combinations, product
+from math import comb
 from typing import NamedTuple
 
 import numpy as np
@@ -160,7 +161,7 @@ class Rules:
     n_neighbors: int = 3
     metric: str = "auto"
     n_bins: int | str = "auto"
-    correction: str | None = None
+    correction: str | None = "chance"
     unit: LONG = _ONE
 
 
@@ -311,14 +312,31 @@ def entropy_of(block, correction=None):
     """Entropy of what is counted."""
     counts = np.array(list(Counter(zip(*[column.places for column in block], strict=True)).values()), LONG)
     shares = counts / np.sum(counts)
-    more = LONG(len(counts) - 1) / (2 * np.sum(counts)) if correction else 0
+    more = LONG(len(counts) - 1) / (2 * np.sum(counts)) if correction == "miller-madow" else 0
     return -np.sum(shares * np.log(shares)) + more
 
 
 def counted(a, b, given, correction):
     value = entropy_of([*a, *given], correction) + entropy_of([*b, *given], correction)
     value -= entropy_of([*a, *b, *given], correction)
-    return value - entropy_of(given, correction) if given else value
+    value -= entropy_of(given, correction) if given else 0
+    if correction == "chance":
+        places = list(zip(*[column.places for column in given], strict=True)) or [()] * len(b[0].places)
+        for level in set(places):
+            rows = [row for row, place in enumerate(places) if place == level]
+            value -= LONG(len(rows)) / len(places) * by_chance(a, b, rows)
+    return value
+
+
+def by_chance(a, b, rows):
+    """The mean of I(A;B) over all orders of some rows, from binomial coefficients."""
+    sides = [Counter(tuple(column.places[row] for column in block) for row in rows).values() for block in (a, b)]
+    n, total = len(rows), LONG(0)
+    for (one, often), (other, as_often) in product(*(Counter(side).items() for side in sides)):
+        for k in range(max(1, one + other - n), min(one, other) + 1):
+            chance = LONG(comb(one, k)) * LONG(comb(n - one, other - k)) / LONG(comb(n, other))
+            total += often * as_often * chance * k * np.log(LONG(n * k) / (one * other)) / n
+    return total
 
 
 def varying(block):
@@ -364,8 +382,10 @@ def information(a, b, given=(), rules=None):
     return mean(ksg_two(distances(a, "chebyshev", unit), distances(b, "chebyshev", unit), k))
 
 
-def bounded(value, *sides, rules=None):
-    """Not below 0, nor above the entropy of a side that is one discrete column."""
+def bounded(value, *sides, rules=None, raw=False):
+    """Not below 0, nor above the entropy of a side that is one discrete column; unless it is wanted raw."""
+    if raw:
+        return value
     binned = rules is not None and rules.estimator != "knn"
     for side in sides:
         side = [column.in_bins(rules.n_bins) for column in side] if binned else varying(side)
@@ -449,24 +469,31 @@ class Estimates:
 
     def __init__(self, features, target, rules):
         self.features, self.target, self.rules = features, target, rules
+        self.raw = rules.estimator != "knn" and rules.correction == "chance"
         self.relevance = cache(lambda x: self._bounded([features[x]], target))
         self.pair = cache(lambda x, s: self._bounded([features[x]], [features[s]]))
         self.joint = cache(self._joint)
         self.pair_given = cache(self._pair_given)
 
     def _bounded(self, a, b):
-        return bounded(information(a, b, rules=self.rules), a, b, rules=self.rules)
+        return bounded(information(a, b, rules=self.rules), a, b, rules=self.rules, raw=self.raw)
 
-    def _joint(self, members):
-        block = [self.features[place] for place in sorted(members)]
-        return bounded(information(block, self.target, rules=self.rules), self.target, rules=self.rules)
+    def _joint(self, x, selected):
+        block = [self.features[place] for place in sorted(set(selected))]
+        both, target, rules = [self.features[x], *block], self.target, self.rules
+        value = information(both, target, rules=rules)
+        discrete = rules.metric == "auto" and all(column.discrete for column in [*both, *target])
+        if rules.estimator != "knn" or discrete:  # with what is given first, as chance has it
+            value = information(block, target, rules=rules) + information(both[:1], target, block, rules)
+        return bounded(value, target, rules=rules, raw=self.raw)
 
     def _pair_given(self, x, s):
         x, s, target = [self.features[x]], [self.features[s]], self.target
-        if self.rules.estimator != "knn":
-            value = information(x, s, target, self.rules)
-        elif all(column.discrete for column in (*x, *s, *target)):
-            value = counted(x, s, target, self.rules.correction)
+        if self.rules.estimator != "knn" or all(column.discrete for column in (*x, *s, *target)):
+            x, s, target = ([column.in_bins(self.rules.n_bins) for column in side] for side in (x, s, target))
+            correction = self.rules.correction
+            value = counted(x, s, [], correction) + counted(x, target, s, correction)
+            value -= counted(x, target, [], correction)
         elif is_label(target):
             value = LONG(0)
             for label, size in Counter(target[0].places).items():
@@ -479,7 +506,7 @@ class Estimates:
                     )
         else:
             value = information(x, s, target, self.rules)
-        return bounded(value, x, s, rules=self.rules)
+        return bounded(value, x, s, rules=self.rules, raw=self.raw)
 
     def joint_entropy(self, members):
         block = [self.features[place] for place in sorted(members)] + self.target
@@ -488,25 +515,25 @@ class Estimates:
 
 def _share(e, x, s):
     whole = e.joint_entropy(frozenset((x, s)))
-    return e.joint(frozenset((x, s))) / whole if whole > 0 else LONG(0)
+    return e.joint(x, (s,)) / whole if whole > 0 else LONG(0)
 
 
 def _pairs_of(e, x, S):
     pairs = list(combinations(S, 2)) or [(S[0],)]
-    return sum(e.joint(frozenset((x, *pair))) for pair in pairs) / len(pairs)
+    return sum(e.joint(x, pair) for pair in pairs) / len(pairs)
 
 
 # J of a candidate x beside the selected features S, with something selected.
 CRITERIA = {
     "mim": lambda e, x, S: e.relevance(x),
     "mrmr": lambda e, x, S: e.relevance(x) - sum(e.pair(x, s) for s in S) / len(S),
-    "mrmr_q": lambda e, x, S: e.relevance(x) / max(LONG("1e-12"), sum(e.pair(x, s) for s in S) / len(S)),
+    "mrmr_q": lambda e, x, S: max(LONG(0), e.relevance(x)) / max(LONG("1e-3"), sum(e.pair(x, s) for s in S) / len(S)),
     "mifs": lambda e, x, S: e.relevance(x) - LONG("0.5") * sum(e.pair(x, s) for s in S),
-    "jmi": lambda e, x, S: sum(e.joint(frozenset((x, s))) for s in S) / len(S),
-    "jmim": lambda e, x, S: min(e.joint(frozenset((x, s))) for s in S),
-    "cmim": lambda e, x, S: min(e.joint(frozenset((x, s))) - e.relevance(s) for s in S),
-    "gsa": lambda e, x, S: e.joint(frozenset((x, *S))),
-    "cmi": lambda e, x, S: e.joint(frozenset((x, *S))) - e.joint(frozenset(S)),
+    "jmi": lambda e, x, S: sum(e.joint(x, (s,)) for s in S) / len(S),
+    "jmim": lambda e, x, S: min(e.joint(x, (s,)) for s in S),
+    "cmim": lambda e, x, S: min(e.joint(x, (s,)) - e.relevance(s) for s in S),
+    "gsa": lambda e, x, S: e.joint(x, tuple(S)),
+    "cmi": lambda e, x, S: e.joint(x, tuple(S)) - e.joint(S[-1], tuple(S)),
     "cife": lambda e, x, S: e.relevance(x) - sum(e.pair(x, s) - e.pair_given(x, s) for s in S),
     "icap": lambda e, x, S: e.relevance(x) - sum(max(LONG(0), e.pair(x, s) - e.pair_given(x, s)) for s in S),
     "condred": lambda e, x, S: e.relevance(x) + sum(e.pair_given(x, s) for s in S),

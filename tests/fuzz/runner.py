@@ -34,7 +34,7 @@ def draw(seed, number, extreme=True):
         "metric": str(rng.choice(["auto", "auto", "chebyshev", "manhattan", "euclidean"])),
         "estimator": str(rng.choice(["auto", "knn", "binned"])),
         "n_bins": [2, 3, 5, 8, "auto"][int(rng.integers(5))],
-        "correction": [None, "miller-madow"][int(rng.integers(2))],
+        "correction": ["chance", "chance", None, "miller-madow"][int(rng.integers(4))],
         "scale": ["standard", "standard", "rank", None][int(rng.integers(4))],
         "clip": bool(rng.integers(2)),
         "block": bool(rng.integers(2)),

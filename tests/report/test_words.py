@@ -64,9 +64,9 @@ def test_the_loss_is_that_of_mutual_information(rng):
 
 def test_nothing_is_lost_where_one_feature_tells_all():
     """Both raw estimates are above the entropy of the target: 0.63 of 0.69 nats were said to be left."""
-    label = np.array([0, 1] * 4)
-    report = report_on(np.column_stack([[2, 3, 1, 5, 2, 7, 1, 2], label]), label, n_features_to_select=2)
-    assert report.analysis.lost[report.selection.order.tolist().index(0)] == 0
+    label = np.array([0, 1] * 100)
+    report = report_on(np.column_stack([[2, 3, 1, 5, 2, 7, 1, 2] * 25, label]), label, n_features_to_select=2)
+    assert report.analysis.lost[report.selection.order.tolist().index(0)] < 0.004  # what chance gives to a label
     assert "the other still tells 0.69 of 0.69 nats about the target, so one of the two may do" in report.words
 
 

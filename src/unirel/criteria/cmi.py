@@ -14,4 +14,4 @@ class CMI(Criterion, name="cmi"):
 
     def term(self, source: Estimates, candidates: Columns, selected: Columns) -> Values:
         """I(x, S; y) - I(S; y)."""
-        return source.joint(candidates, selected) - source.joint(selected[-1:], selected[:-1])
+        return source.joint(candidates, selected) - source.joint(selected[-1:], selected)

@@ -4,8 +4,8 @@ import numpy as np
 
 from unirel.criteria.base import Columns, Criterion, Estimates, Values
 
-# Redundancy below this is nothing but rounding.
-_LEAST = 1e-12
+# Redundancy below this is noise, and nothing to divide by. Relevance below the other is at most rounding.
+_LEAST, _ROUNDING = 1e-3, 1e-12
 
 
 class MRMRQuotient(Criterion, name="mrmr_q"):
@@ -13,8 +13,8 @@ class MRMRQuotient(Criterion, name="mrmr_q"):
 
     Unlike the difference it does not depend on how large relevance and redundancy are, and a feature that shares
     nearly nothing with the selected ones wins even if it tells little (Ding and Peng 2005). Redundancy counts as at
-    least 1e-12: of features that share nothing with the selected ones the more relevant wins. Relevance below that
-    is rounding, and counts as 0.
+    least 0.001: of features that share nothing with the selected ones the more relevant wins. Relevance below 0, as
+    estimates of noise may be, counts as 0.
     """
 
     fold = "mean"
@@ -25,4 +25,4 @@ class MRMRQuotient(Criterion, name="mrmr_q"):
 
     def score(self, relevance: Values, folded: Values) -> Values:
         """Relevance over redundancy."""
-        return np.where(relevance > _LEAST, relevance, 0.0) / np.maximum(folded, _LEAST)
+        return np.where(relevance > _ROUNDING, relevance, 0.0) / np.maximum(folded, _LEAST)

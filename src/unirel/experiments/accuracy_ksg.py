@@ -14,7 +14,7 @@ ABOUT = f"""Plain criteria beside three boosts of unique relevance (UR):
 - BUR-KSG: UR given all other features, beta {BETA}, as in the paper.
 - BUR-REF: reference UR, beta {BETA}; the paper has no such numbers.
 - BUR-VAL: reference UR, beta chosen from {BETAS} by validation accuracy; the paper has no such numbers.
-- {OURS}: the default of this library, `BURSelector()`; the paper has no such numbers.
+- {OURS}: the default of this library before chance was taken off counts; the paper has no such numbers.
 
 JMI and JMIM follow the equations; the released script of the paper never looks at the target after the first pick."""
 
@@ -29,7 +29,7 @@ def selectors(dataset: str) -> dict[str, BURSelector | ChosenBeta]:
         found[f"{title}-BUR-KSG"] = BURSelector.paper(criterion, beta=BETA, metric=metric)
         found[f"{title}-BUR-REF"] = boosted
         found[f"{title}-BUR-VAL"] = ChosenBeta(boosted, BETAS)
-    found[OURS] = BURSelector()
+    found[OURS] = BURSelector("jmim", beta=0.5, unique_relevance="both", correction=None)
     return found
 
 

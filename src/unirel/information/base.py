@@ -77,7 +77,9 @@ class Information(ABC):
     name: ClassVar[str]
     accepts: ClassVar[frozenset[str]] = frozenset({"continuous", "discrete"})
     takes_weights: ClassVar[bool] = False  # whether rows can have weights, as `sample_weight=`
+    counts_levels: ClassVar[bool] = True  # whether information between columns that are all discrete is counted
     looks_at_target: bool = False  # whether what a column is taken for depends on the target
+    compares_raw: bool = False  # whether estimates are compared as they are: where the mean of noise is 0
 
     def __init__(self, table: Table, **options: Unpack[EstimationOptions]) -> None:
         self.table = table
@@ -185,6 +187,10 @@ class Information(ABC):
         """Clip estimates of what blocks of several columns tell about the target likewise."""
         return np.clip(information, 0.0, self._ceiling([self.table.target]))
 
+    def by_chance(self, candidates: Block, column: int) -> Values:
+        """What was taken off I(candidate; column) because chance gives as much."""
+        return np.zeros(len(candidates))
+
     def ceilings(self, columns: Block) -> Values:
         """What each column can tell at most: the entropy of its levels, infinity for one taken as continuous."""
         for column in (int(column) for column in columns if int(column) not in self._known_ceilings):
@@ -225,6 +231,8 @@ class Information(ABC):
 
 class Memo:
     """An estimator that remembers, and clips what it gives to what is possible.
+
+    Where the mean of noise is 0, nothing is clipped: what tells less than chance comes after what tells more.
 
     Parameters
     ----------
@@ -276,15 +284,17 @@ class Memo:
         return self._recall("pairs", order, candidates, lambda asked: self._pairs(asked, selected))
 
     def _pairwise(self, candidates: Columns, column: int) -> Values:
-        raw = self.information.pairwise(candidates, column)
-        return self.information.bounded_pairs(raw, candidates, column)
+        return self._bounded_pairs(self.information.pairwise(candidates, column), candidates, column)
 
     def _pairwise_given(self, candidates: Columns, column: int) -> Values:
-        raw = self.information.pairwise_given_target(candidates, column)
-        return self.information.bounded_pairs(raw, candidates, column)
+        return self._bounded_pairs(self.information.pairwise_given_target(candidates, column), candidates, column)
+
+    def _bounded_pairs(self, raw: Values, candidates: Columns, column: int) -> Values:
+        return raw if self.information.compares_raw else self.information.bounded_pairs(raw, candidates, column)
 
     def _joint(self, candidates: Columns, selected: Columns) -> Values:
-        return self.information.bounded_joint(self.information.joint(candidates, selected))
+        raw = self.information.joint(candidates, selected)
+        return raw if self.information.compares_raw else self.information.bounded_joint(raw)
 
     def _pairs(self, candidates: Columns, selected: Columns) -> Values:
         total = self.joint_of_pairs(candidates, selected[:-1])

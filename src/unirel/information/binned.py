@@ -56,7 +56,7 @@ class Binned(Plugin):
     def _make_cuts(self) -> Cuts:
         n_bins, binning, total = self.options["n_bins"], self.options["binning"], self._total
         if isinstance(self.table, PartedTable) and self.table.weights is not None:
-            total = self.table.weights.total
+            total = self.table.weights.total / self.table.weights.row
         if n_bins == "auto":
             n_bins = _CLASS_BINS if self.table.discrete[self.table.target] else few_bins(total)
         self.n_bins = int(n_bins)

@@ -233,6 +233,14 @@ class KNN(Information):
         """The columns of a block that are not constant; a constant one must not even change the metric."""
         return [int(column) for column in block if self._geometry.varies[column]]
 
+    def by_chance(self, candidates: Block, column: int) -> Values:
+        """What was taken off I(candidate; column), where that was counted."""
+        candidates, found = np.asarray(candidates, np.intp), np.zeros(len(candidates))
+        counted = self.table.discrete[candidates] & self.table.discrete[column]
+        if counted.any():
+            found[counted] = self._counts.by_chance(candidates[counted], column)
+        return found
+
     @cached_property
     def _counts(self) -> Plugin:
         from unirel.information.plugin import Plugin

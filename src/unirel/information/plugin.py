@@ -1,21 +1,23 @@
 """Mutual information of discrete columns, from the frequencies of their levels."""
 
+from collections.abc import Callable
 from copy import copy
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unirel.information.base import Block, Columns, Information, Values, known_n_log_n
+from unirel.information.chance import COARSE, FINE, NOTHING, Chance, expected_information, joined
 from unirel.information.codes import CodeMatrix, Codes, CodeSource, Counts, Joint, Rest
 from unirel.information.part_codes import Cuts, open_parts
 from unirel.information.sparse_codes import SparseCodes
-from unirel.kernels.counts import sum_groups, sum_tables
+from unirel.kernels.counts import NO_CHANCE, Lookup, sum_groups, sum_tables
 from unirel.options import EstimationOptions
 from unirel.parts.table import PartedTable
 from unirel.table import Table
-from unirel.weights import on_grid
+from unirel.weights import check_weights
 from unirel.work import map_tasks
 
 if TYPE_CHECKING:
@@ -23,34 +25,70 @@ if TYPE_CHECKING:
 
 # Cells of a table beyond which it is not counted directly, however many rows there are: it may have to travel.
 _MOST_CELLS = 2**22
-# Whole numbers whose n log n is kept.
-_KNOWN = 2**16
+# Whole numbers whose n log n is kept, and lookup tables of what is told by chance.
+_KNOWN, _MOST_LOOKUPS = 2**16, 256
 
 
 class Margins(NamedTuple):
-    """Entropies of every candidate x, of a fixed block s, of another block y, and of what they are together."""
+    """Entropies of every candidate x, of a fixed block s, of another block y, and of what they are together.
+
+    Those by chance are what x tells about y, about y within the levels of s, and about s, and what s tells about y.
+    """
 
     x: Values
     xs: Values
     xy: Values
     xsy: Values
+    x_by_chance: Values
+    x_by_chance_within_s: Values
+    s_from_x_by_chance: Values
     s: float
     y: float
     sy: float
+    s_by_chance: float
+
+    @property
+    def relevance(self) -> Values:
+        """I(x; y)."""
+        return self.x + self.y - self.xy - self.x_by_chance
+
+    @property
+    def conditional(self) -> Values:
+        """I(x; y | s)."""
+        return self.xs + self.sy - self.s - self.xsy - self.x_by_chance_within_s
+
+    @property
+    def joint(self) -> Values:
+        """I(x, s; y) = I(s; y) + I(x; y | s)."""
+        return self.xs + self.y - self.xsy - self.s_by_chance - self.x_by_chance_within_s
+
+    @property
+    def redundancy(self) -> Values:
+        """I(x; s)."""
+        return self.x + self.s - self.xs - self.s_from_x_by_chance
+
+    @property
+    def conditional_redundancy(self) -> Values:
+        """I(x; s | y) = I(x; s) + I(x; y | s) - I(x; y), so that criteria that are equal on paper are equal here."""
+        by_chance = self.s_from_x_by_chance + self.x_by_chance_within_s - self.x_by_chance
+        return self.xy + self.sy - self.y - self.xsy - by_chance
 
 
 class Plugin(Information):
-    """Entropies of the empirical distribution, H(A) + H(B) - H(A, B).
+    """Entropies of the empirical distribution, H(A) + H(B) - H(A, B), less what that is by chance.
 
     Parameters
     ----------
     table : Table
         Only its discrete columns can be asked about.
     sample_weight : array of shape (n_samples,), optional
-        How many rows each row stands for: a weight of 2 counts as two equal rows, one of 0 as none.
+        How many rows each row stands for: a weight of 2 counts as two equal rows, one of 0 as none. Weights that are
+        not all whole numbers, or add up to more than eight times the rows, stand for (sum w)^2 / sum w^2 rows.
     **options
-        `correction`: "miller-madow" adds (levels in use - 1) / (2 n_samples) to every entropy, which removes the
-        first-order bias; and `n_jobs`.
+        `correction`: "chance" takes off the mean over all orders of the rows (see `unirel.information.chance`), so that
+        columns that have nothing to do with each other share 0 on average, however many levels they have;
+        "miller-madow" adds (levels in use - 1) / (2 n_samples) to every entropy, which removes the first-order bias
+        where all cells are filled well; None does neither. And `n_jobs`.
     """
 
     name = "plugin"
@@ -61,6 +99,7 @@ class Plugin(Information):
         self, table: Table, *, sample_weight: ArrayLike | None = None, **options: Unpack[EstimationOptions]
     ) -> None:
         super().__init__(table, **options)
+        self.compares_raw = self._by_chance = self.options["correction"] == "chance"
         self._weights = None if sample_weight is None else check_weights(sample_weight, table.n_samples)
         self._total = float(table.n_samples if self._weights is None else self._weights.sum())
         self._codes: CodeSource
@@ -72,39 +111,56 @@ class Plugin(Information):
             self._codes = CodeMatrix(table, self._make_bins(), self._weights, self.options["n_jobs"])
         self._known = known_n_log_n(min(int(self._total) + 1, _KNOWN))
         self._ceilings = np.full(len(table.columns), np.nan)
-        self._latest: tuple[tuple[int, ...], bool, Columns, Margins] | None = None
+        self._latest: tuple[tuple[int, ...], int, bool, Columns, Margins] | None = None
+        self._lookups: dict[Any, Lookup] = {}
 
     def mutual_information(self, a: Block, b: Block) -> float:
         """I(a; b) of two blocks of discrete columns."""
         blocks = self._block(a), self._block(b)
-        return self._entropy(blocks[0]) + self._entropy(blocks[1]) - self._entropy(self._combine(*blocks))
+        value = self._entropy(blocks[0]) + self._entropy(blocks[1]) - self._entropy(self._combine(*blocks))
+        if not self._by_chance:
+            return value
+        return value - expected_information(*(self._codes.counts(block) for block in blocks))
+
+    def conditional(self, a: Block, b: Block, given: Block) -> float:
+        """I(a; b | given), less what chance gives within the levels of what is given."""
+        if len(given) == 0:
+            return self.mutual_information(a, b)
+        one, other, fixed = (self._block(columns) for columns in (a, b, given))
+        with_one, with_other = self._combine(fixed, one), self._combine(fixed, other)
+        value = self._entropy(with_one) + self._entropy(with_other) - self._entropy(fixed)
+        value -= self._entropy(self._combine(with_one, other))
+        if not self._by_chance:
+            return value
+        return value - self._chance_within(one, other, fixed) / self._total
 
     def pairwise(self, candidates: Block, column: int) -> Values:
         """I(candidate; column) of every candidate."""
-        margins = self._margins(candidates, [column], with_target=False)
-        return margins.x + margins.s - margins.xs
+        if self._latest is not None:
+            fixed, _, about_fixed, columns, margins = self._latest
+            if fixed == (column,) and about_fixed and np.array_equal(columns, candidates):
+                return margins.redundancy
+        return self._margins(candidates, None, column).relevance
 
     def pairwise_given_target(self, candidates: Block, column: int) -> Values:
         """I(candidate; column | target) of every candidate."""
-        margins = self._margins(candidates, [column])
-        return margins.xy + margins.sy - margins.y - margins.xsy
+        return self._margins(candidates, [column], self.table.target, about_fixed=True).conditional_redundancy
 
     def joint(self, candidates: Block, selected: Block) -> Values:
         """I(candidate, selected; target) of every candidate."""
-        margins = self._margins(candidates, selected)
-        return margins.xs + margins.y - margins.xsy
+        return self._margins(candidates, selected, self.table.target).joint
 
     def joint_entropy(self, candidates: Block, selected: Block) -> Values:
         """H(candidate, selected, target) of every candidate."""
-        return self._margins(candidates, selected).xsy
+        return self._margins(candidates, selected, self.table.target).xsy
 
     def conditional_relevance(self, candidates: Block, given: Block) -> Values:
         """I(candidate; target | given) of every candidate."""
-        return _conditional(self._margins(candidates, given))
+        return self._margins(candidates, given, self.table.target).conditional
 
     def given_codes(self, candidates: Columns, fixed: Joint, other: Joint) -> Values:
         """I(candidate; other | fixed) of every candidate, for codes that need not be columns of the table."""
-        return _conditional(self._count(candidates, fixed, other))
+        return self._count(candidates, fixed, other).conditional
 
     def permuted(self, candidates: Block, given: Block, orders: Columns) -> Values:
         """I(candidate; target | given) with the rows of target and given in other orders; codes are made once."""
@@ -138,9 +194,13 @@ class Plugin(Information):
         columns = np.asarray(columns, np.intp)
         # Those of candidates are known by now, from the tables that were counted for what is to be bounded.
         for column in columns[np.isnan(self._ceilings[columns])].tolist():
-            sums, _ = self._sum_n_log_n(self._codes.counts(self._block([column])))
-            self._ceilings[column] = self._entropies(np.array([sums]), None)[0]
+            sums, _ = self._sums_of(self._codes.counts(self._block([column])))
+            self._ceilings[column] = self._entropies(sums[:1], None)[0]
         return self._ceilings[columns]
+
+    def by_chance(self, candidates: Block, column: int) -> Values:
+        """What was taken off I(candidate; column)."""
+        return self._margins(candidates, None, column).x_by_chance
 
     def _make_bins(self) -> "Bins | None":
         return None
@@ -148,43 +208,91 @@ class Plugin(Information):
     def _make_cuts(self) -> Cuts:
         return Cuts()
 
-    def _margins(self, candidates: Block, selected: Block, with_target: bool = True) -> Margins:
-        """All entropies that tables of candidates, selected columns and the target hold, from one pass over the rows.
+    def _margins(self, candidates: Block, fixed: Block | None, other: int, about_fixed: bool = False) -> Margins:
+        """All entropies that tables of candidates, fixed columns and another one hold, from one pass over the rows.
 
         The latest ones are kept: a criterion that asks for several things about the same columns pays for one pass.
+        `fixed` may be None where it does not matter; `about_fixed` if it is wanted what candidates tell about it.
         """
-        candidates, key = np.asarray(candidates, np.intp), tuple(int(column) for column in selected)
+        candidates, key = np.asarray(candidates, np.intp), None if fixed is None else tuple(int(one) for one in fixed)
         if self._latest is not None:
-            fixed, has_target, columns, margins = self._latest
-            if fixed == key and has_target >= with_target and np.array_equal(columns, candidates):
+            of_latest, column, has_fixed, columns, margins = self._latest
+            same = column == other and key in (None, of_latest) and has_fixed >= about_fixed
+            if same and np.array_equal(columns, candidates):
                 return margins
-        margins = self._count(candidates, self._block(key), self._block([self.table.target] if with_target else []))
-        self._latest = key, with_target, candidates, margins
+        key = key or ()
+        margins = self._count(candidates, self._block(key), self._block([other]), about_fixed)
+        self._latest = key, other, about_fixed, candidates, margins
         return margins
 
-    def _count(self, candidates: Columns, fixed: Joint, other: Joint) -> Margins:
+    def _count(self, candidates: Columns, fixed: Joint, other: Joint, about_fixed: bool = False) -> Margins:
         both = self._combine(fixed, other)
         rest = Rest(both, fixed.n_levels, other.n_levels)
         limit = _table_limit(self.table.n_samples)
         # Relabelled codes of both no longer tell the two apart.
         direct = np.full(len(candidates), both.n_levels == rest.n_levels)
         direct &= self._codes.n_levels[candidates] * rest.n_levels <= limit
-        sums, used = self._sums(candidates if direct.all() else candidates[direct], rest)
+        chance = self._lookup_of(other, fixed, about_fixed)
+        sums, used = self._sums(candidates if direct.all() else candidates[direct], rest, chance)
         if not direct.all():
-            few, (sums, used) = (sums, used), self._sums_in_groups(candidates, ~direct, fixed, other)
+            few, (sums, used) = (sums, used), self._sums_in_groups(candidates, ~direct, fixed, other, chance)
             sums[direct], used[direct] = few
         self._ceilings[candidates] = self._entropies(sums[:, 0], None)
-        return Margins(*self._entropies(sums, used).T, *(self._entropy(joint) for joint in (fixed, other, both)))
+        entropies, by_chance = self._entropies(sums[:, :4], used).T, sums[:, 4:].T / self._total
+        found = [self._sums_of(self._codes.counts(joint), chance) for joint in (fixed, other, both)]
+        single = [float(self._entropies(sums[:1], used[:1])[0]) for sums, used in found]
+        return Margins._make([*entropies, *by_chance, *single, float(found[0][0][4]) / self._total])
 
-    def _sums(self, candidates: Columns, rest: Rest) -> tuple[Values, NDArray[np.int64]]:
-        """Sums of n log n and levels in use, of the four margins of every candidate's table; see `sum_tables`."""
-        sums, used = np.empty((len(candidates), 4)), np.empty((len(candidates), 4), np.int64)
+    def _lookup_of(self, other: Joint, fixed: Joint, about_fixed: bool) -> Lookup:
+        """What is told by chance about a block, about it within the levels of a fixed one, and about that one."""
+        if not self._by_chance:
+            return NO_CHANCE
+        about_other = self._lookup(other)
+        if fixed.n_levels == 1:
+            return joined(about_other, about_other, NOTHING)
+        within = self._lookup_within(fixed, other)
+        return joined(about_other, within, self._lookup(fixed) if about_fixed else NOTHING)
+
+    def _lookup(self, block: Joint) -> Lookup:
+        """What is told by chance about a block; of the target, whose rows may be in another order, more exactly."""
+        if block.columns is not None:
+            grid = FINE if block.columns == (self.table.target,) else COARSE
+            return self._remembered(block.columns, lambda: Chance.about(self._codes.counts(block), grid).lookup)
+        counts = self._codes.counts(block)
+        return self._remembered(counts.tobytes(), lambda: Chance.about(counts, FINE).lookup)
+
+    def _lookup_within(self, fixed: Joint, other: Joint) -> Lookup:
+        """What is told by chance about a block within the levels of another one."""
+        key: Any = (fixed.columns, other.columns)
+        if None in key:
+            key = (fixed.n_levels, self._counts_within(fixed, other)[0].tobytes())
+        return self._remembered(key, lambda: Chance.within(*self._counts_within(fixed, other), fixed.n_levels).lookup)
+
+    def _remembered(self, key: Any, make: Callable[[], Lookup]) -> Lookup:
+        if key not in self._lookups:
+            if len(self._lookups) >= _MOST_LOOKUPS:
+                self._lookups.clear()
+            self._lookups[key] = make()
+        return self._lookups[key]
+
+    def _counts_within(self, fixed: Joint, other: Joint) -> tuple[Values, NDArray[np.integer[Any]]]:
+        """Rows of every pair of a fixed level and another one, in the order of the fixed ones, and which these are."""
+        both = self._combine(fixed, other)
+        counts = np.asarray(self._codes.counts(both), np.float64)
+        if both.n_levels == fixed.n_levels * other.n_levels:
+            return counts, np.arange(len(counts)) // other.n_levels
+        # Pairs that were numbered anew are still in that order.
+        return counts, fixed.codes[np.unique(both.codes, return_index=True)[1]]
+
+    def _sums(self, candidates: Columns, rest: Rest, chance: Lookup) -> tuple[Values, NDArray[np.int64]]:
+        """Sums of n log n, of chance, and levels in use of the margins of every candidate's table; see `sum_tables`."""
+        sums, used = np.empty((len(candidates), 7)), np.empty((len(candidates), 4), np.int64)
         self._codes.prepare(candidates, rest)
 
         def count(part: slice) -> None:
             tables, starts = self._codes.tables(candidates[part], rest)
             n_levels, room = self._codes.n_levels[candidates[part]], np.empty(rest.n_other, tables.dtype)
-            sum_tables(tables, starts, n_levels, rest.n_fixed, room, self._known, sums[part], used[part])
+            sum_tables(tables, starts, n_levels, rest.n_fixed, room, self._known, chance, sums[part], used[part])
 
         most = int(self._codes.n_levels[candidates].max(initial=1)) * rest.n_levels
         size = max(1, min(self._codes.columns_at_once(len(candidates)), self._codes.cells_at_once // most))
@@ -192,10 +300,10 @@ class Plugin(Information):
         return sums, used
 
     def _sums_in_groups(
-        self, candidates: Columns, chosen: NDArray[np.bool_], fixed: Joint, other: Joint
+        self, candidates: Columns, chosen: NDArray[np.bool_], fixed: Joint, other: Joint, chance: Lookup
     ) -> tuple[Values, NDArray[np.int64]]:
         """The same of chosen candidates where a table would have far more cells than there are rows."""
-        sums, used = np.empty((len(candidates), 4)), np.empty((len(candidates), 4), np.int64)
+        sums, used = np.empty((len(candidates), 7)), np.empty((len(candidates), 4), np.int64)
         self._codes.prepare(candidates[chosen])
         weights = self._codes.row_weights()
         weights = np.ones(self.table.n_samples) if weights is None else weights
@@ -209,7 +317,15 @@ class Plugin(Information):
             alone = self._block(candidates[[place]])
             if alone.n_levels * other.n_levels <= _table_limit(self.table.n_samples):
                 sums[place], used[place] = sum_groups(
-                    alone.codes, alone.n_levels, groups, other.codes, other.n_levels, weights, self._known
+                    alone.codes,
+                    alone.n_levels,
+                    groups,
+                    other.codes,
+                    other.n_levels,
+                    weights,
+                    self._known,
+                    chance,
+                    fixed.codes,
                 )
             else:
                 sums[place], used[place] = self._sums_of_many(alone, fixed, other)
@@ -217,21 +333,33 @@ class Plugin(Information):
         map_tasks(count, np.flatnonzero(chosen).tolist(), self.options["n_jobs"])
         return sums, used
 
-    def _sums_of_many(self, alone: Joint, fixed: Joint, other: Joint) -> tuple[list[float], list[int]]:
+    def _sums_of_many(self, alone: Joint, fixed: Joint, other: Joint) -> tuple[Values, NDArray[np.int64]]:
         """The same where even candidate and target have too many joint levels: only those in use are counted."""
         with_fixed = self._combine(alone, fixed)
         blocks = (alone, with_fixed, self._combine(alone, other), self._combine(with_fixed, other))
-        pairs = [self._sum_n_log_n(self._codes.counts(joint)) for joint in blocks]
-        return [total for total, _ in pairs], [used for _, used in pairs]
+        found = [self._sums_of(self._codes.counts(joint)) for joint in blocks]
+        sums, used = (np.array(parts) for parts in zip(*found, strict=True))
+        by_chance = np.zeros(3)
+        if self._by_chance:
+            about = [
+                expected_information(*(self._codes.counts(one) for one in (alone, side))) for side in (other, fixed)
+            ]
+            by_chance[:] = self._total * about[0], self._chance_within(alone, other, fixed), self._total * about[1]
+        return np.append(sums[:, 0], by_chance), used[:, 0]
+
+    def _chance_within(self, one: Joint, other: Joint, fixed: Joint) -> float:
+        """What one block tells about another by chance within the levels of a fixed one, times all rows."""
+        chance = Chance.within(*self._counts_within(fixed, other), fixed.n_levels)
+        return float(chance.of(*self._counts_within(fixed, one)).sum())
 
     def _entropy(self, joint: Joint) -> float:
-        total, used = self._sum_n_log_n(self._codes.counts(joint))
-        return float(self._entropies(np.array([total]), np.array([used]))[0])
+        sums, used = self._sums_of(self._codes.counts(joint))
+        return float(self._entropies(sums[:1], used[:1])[0])
 
     def _entropies(self, sums: Values, used: NDArray[np.int64] | None) -> Values:
         """Entropies from sums of n log n and, if they are to be corrected, from how many levels are in use."""
         entropies = (self._of_all - sums) / self._total
-        if used is not None and self.options["correction"] is not None:
+        if used is not None and self.options["correction"] == "miller-madow":
             entropies += (used - 1) / (2 * self._total)
         return np.asarray(entropies)
 
@@ -239,16 +367,16 @@ class Plugin(Information):
     def _of_all(self) -> float:
         """N log n of all rows."""
         total = int(self._total) if self._total.is_integer() else self._total
-        return self._sum_n_log_n(np.array([total]))[0]
+        return float(self._sums_of(np.array([total]))[0][0])
 
-    def _sum_n_log_n(self, counts: Counts) -> tuple[float, int]:
-        """The sum of n log n over some counts, which are a table of one margin, and how many of them are above 0."""
+    def _sums_of(self, counts: Counts, chance: Lookup = NO_CHANCE) -> tuple[Values, NDArray[np.int64]]:
+        """What `sum_tables` finds of some counts, taken as a table of a single margin."""
         few = counts.dtype.kind == "i" and self._total < 2**31
         table = counts.astype(np.int32) if few else counts  # as tables of candidates are: the kernel is compiled once
-        sums, used = np.empty((1, 4)), np.empty((1, 4), np.int64)
+        sums, used = np.empty((1, 7)), np.empty((1, 4), np.int64)
         start, n_levels = np.zeros(1, np.int64), np.array([len(table)])
-        sum_tables(table, start, n_levels, 1, np.empty(1, table.dtype), self._known, sums, used)
-        return float(sums[0, 0]), int(used[0, 0])
+        sum_tables(table, start, n_levels, 1, np.empty(1, table.dtype), self._known, chance, sums, used)
+        return sums[0], used[0]
 
     def _block(self, columns: Block) -> Joint:
         """Codes of the joint levels of several columns."""
@@ -265,23 +393,6 @@ class Plugin(Information):
 def _in_order(joint: Joint, order: Columns) -> Joint:
     """The same levels with the rows in another order."""
     return Joint(joint.n_levels, None, partial(np.take, joint.codes, order))
-
-
-def _conditional(margins: Margins) -> Values:
-    """I(candidate; other | fixed) of every candidate."""
-    return margins.xs + margins.sy - margins.s - margins.xsy
-
-
-def check_weights(sample_weight: ArrayLike, n_samples: int) -> Values:
-    """Weights of rows as numbers; refuse what cannot be one."""
-    weights = np.asarray(sample_weight, np.float64)
-    if weights.shape != (n_samples,):
-        raise ValueError(f"sample_weight has shape {weights.shape}; it needs one number for each of {n_samples} rows")
-    if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.any()):
-        raise ValueError(
-            "sample_weight has negative, missing or infinite values, or only zeros; pass numbers from 0 on"
-        )
-    return on_grid(weights, float(weights.max()), n_samples)
 
 
 def _slices(n_all: int, size: int) -> list[slice]:

@@ -8,6 +8,13 @@ import numpy as np
 
 from unirel.kernels._jit import Floats, Integers, inner, kernel
 
+# What levels tell by chance in each of some groups, as `unirel.information.chance` makes it: entries, where those of a
+# group begin, how many of them are of whole numbers from 0 on, and how many there are behind these for each unit of the
+# root of the number of rows.
+Lookup = tuple[Floats, Integers, Integers, Floats]
+# Where nothing is to be taken off.
+NO_CHANCE: Lookup = (np.empty(0), np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros(1))
+
 
 @kernel
 def count_tables(
@@ -69,6 +76,23 @@ def n_log_n(number: float, known: Floats) -> float:
 
 
 @inner
+def by_chance(number: float, entries: Floats, begin: int, end: int, n_near: int, per_root: float) -> float:
+    """What a level of some rows tells by chance, from the entries of a group.
+
+    A group comes as numbers: with a tuple of arrays to be taken apart, a call costs more than all that it does.
+    """
+    whole = np.int64(number)
+    if whole == number and whole < n_near:
+        return entries[begin + whole]
+    # A large level, or a weight with a fraction: on the line between two entries.
+    place, last = float(number), float(n_near - 1)
+    if place > last:
+        place = last + float(np.sqrt(place) - np.sqrt(last)) * per_root
+    below = min(int(place), int(end - begin - 2))
+    return entries[begin + below] + (place - below) * (entries[begin + below + 1] - entries[begin + below])
+
+
+@inner
 def sum_n_log_n(counts: Floats, known: Floats) -> tuple[float, int]:
     """The sum of n log n over some counts, and how many of them are above 0."""
     total, used = 0.0, 0
@@ -81,24 +105,31 @@ def sum_n_log_n(counts: Floats, known: Floats) -> tuple[float, int]:
 @kernel
 def sum_tables(
     tables: Integers, starts: Integers, n_levels: Integers, n_fixed: int, with_other: Integers, known: Floats,
-    sums: Floats, used: Integers,
+    chance: Lookup, sums: Floats, used: Integers,
 ) -> None:  # fmt: skip
     """Sums of n log n and numbers of joint levels in use, of four margins of every table in one pass.
 
-    The columns of `sums` and `used`: the candidate; candidate and fixed; candidate and other; all three. `with_other`
-    is room for a count of each level of the other side, made in Python: arrays of a kernel itself take long to compile.
+    The columns of `sums` and `used`: the candidate; candidate and fixed; candidate and other; all three. Three further
+    columns of `sums` are what the candidate tells by chance: about the other side, about it within the levels of the
+    fixed side, and about the fixed side; `chance` has a group for the first, one for each level, and one for the last.
+    `with_other` is room for a count of each level of the other side, made in Python: arrays of a kernel itself take
+    long to compile.
     """
     n_other = with_other.shape[0]
+    entries, begins, n_near, per_root = chance
+    takes_off, last = entries.shape[0] > 0, n_near.shape[0] - 1
+    is_about_fixed = takes_off and n_near[last] > 1
     # Every margin is added up while the cells are read once, in the order in which they stand.
     for place in range(starts.shape[0]):
         cell = np.uint64(starts[place])
         of_one, of_fixed, of_other, of_all = 0.0, 0.0, 0.0, 0.0
+        one_by_chance, both_by_chance, fixed_by_chance = 0.0, 0.0, 0.0
         in_one, in_fixed, in_other, in_all = 0, 0, 0, 0
         for _ in range(n_levels[place]):
             level = tables.dtype.type(0)
             for other in range(n_other):
                 with_other[other] = 0
-            for _ in range(n_fixed):
+            for fixed in range(n_fixed):
                 with_fixed = tables.dtype.type(0)
                 for other in range(n_other):
                     count = tables[cell]
@@ -108,13 +139,30 @@ def sum_tables(
                     with_fixed += count
                     with_other[other] += count
                 of_fixed += n_log_n(with_fixed, known)
+                if takes_off:
+                    group, whole = np.uint64(1 + fixed), np.int64(with_fixed)
+                    # Nearly all cells are small, and a call for each would cost more than the rest.
+                    if whole == with_fixed and whole < n_near[group]:
+                        both_by_chance += entries[np.uint64(begins[group] + whole)]
+                    else:
+                        end = begins[np.uint64(2 + fixed)]
+                        both_by_chance += by_chance(
+                            with_fixed, entries, begins[group], end, n_near[group], per_root[group]
+                        )
                 in_fixed += with_fixed > 0
                 level += with_fixed
             for other in range(n_other):
                 of_other += n_log_n(with_other[other], known)
                 in_other += with_other[other] > 0
             of_one += n_log_n(level, known)
+            if takes_off:
+                one_by_chance += by_chance(level, entries, begins[0], begins[1], n_near[0], per_root[0])
+            if is_about_fixed:
+                fixed_by_chance += by_chance(
+                    level, entries, begins[last], begins[last + 1], n_near[last], per_root[last]
+                )
             in_one += level > 0
+        sums[place, 4], sums[place, 5], sums[place, 6] = one_by_chance, both_by_chance, fixed_by_chance
         sums[place, 0], sums[place, 1], sums[place, 2], sums[place, 3] = of_one, of_fixed, of_other, of_all
         used[place, 0], used[place, 1], used[place, 2], used[place, 3] = in_one, in_fixed, in_other, in_all
 
@@ -122,16 +170,18 @@ def sum_tables(
 @kernel
 def sum_groups(
     codes: Integers, n_levels: int, groups: tuple[Integers, Integers], other: Integers, n_other: int, weights: Floats,
-    known: Floats,
+    known: Floats, chance: Lookup, fixed: Integers,
 ) -> tuple[Floats, Integers]:  # fmt: skip
     """The same of one candidate where the fixed side has too many levels for a table of all cells.
 
     `groups` are the rows ordered by their fixed level, and where each level begins and the last one ends. The rows of
     a level are counted into a small table of candidate and other, and only the cells that they hit are read and
-    cleared.
+    cleared. `fixed` is the fixed level of every row.
     """
     order, begins = groups
-    sums, used = np.zeros(4), np.zeros(4, np.int64)
+    entries, firsts, n_near, per_root = chance
+    takes_off, last = entries.shape[0] > 0, n_near.shape[0] - 1
+    sums, used = np.zeros(7), np.zeros(4, np.int64)
     table, all_groups = np.zeros(n_levels * n_other), np.zeros(n_levels * n_other)
     in_level, hit_levels, hit_cells = np.zeros(n_levels), np.empty(n_levels, np.int64), np.empty(len(table), np.int64)
     for group in range(begins.shape[0] - 1):
@@ -154,6 +204,9 @@ def sum_groups(
             table[cell] = 0.0
         for level in hit_levels[:n_hit]:
             sums[1] += n_log_n(in_level[level], known)
+            if takes_off:
+                own = 1 + int(fixed[order[begins[group]]])
+                sums[5] += by_chance(in_level[level], entries, firsts[own], firsts[own + 1], n_near[own], per_root[own])
             in_level[level] = 0.0
         used[1] += n_hit
         used[3] += n_cells
@@ -163,5 +216,10 @@ def sum_groups(
         sums[2] += total
         used[2] += n_used
         sums[0] += n_log_n(with_other.sum(), known)
+        if takes_off:
+            for place, own in ((4, 0), (6, last)):
+                sums[place] += by_chance(
+                    with_other.sum(), entries, firsts[own], firsts[own + 1], n_near[own], per_root[own]
+                )
         used[0] += n_used > 0
     return sums, used

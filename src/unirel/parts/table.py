@@ -26,7 +26,7 @@ from unirel.parts.scan import Part, Scan, Seen, Wanted, merge, scan_part
 from unirel.parts.scratch import Scratch
 from unirel.reading import DISCRETE, KINDS, UNKNOWN, Positions, Source, kinds_given, take_rows
 from unirel.table import Table, check_inputs
-from unirel.weights import are_whole, repeat_rows, unit_of_weights
+from unirel.weights import are_whole, repeat_rows, unit_of_weights, weight_of_row
 
 Values = NDArray[np.float64]
 Found = TypeVar("Found")
@@ -249,23 +249,28 @@ class Weights(NamedTuple):
 
     total: float
     largest: float
-    unit: float  # what counts as a row
+    unit: float  # what counts as a row where rows are repeated
+    row: float  # and where weights are counted
 
 
 def _about_weights(parts: Parts) -> Weights:
-    n_rows, total, largest, whole, wrong = np.array(parts.look(_weights_of), np.float64).T
+    n_rows, total, squares, largest, whole, wrong = np.array(parts.look(_weights_of), np.float64).T
     if wrong.any() or not total.any():
         raise ValueError(
             "sample_weight has negative, missing or infinite values, or only zeros; pass numbers from 0 on"
         )
-    unit = unit_of_weights(float(total.sum()), int(n_rows.sum()), bool(whole.all()))
-    return Weights(float(total.sum()), float(largest.max()), unit)
+    most, whole = float(largest.max()), bool(whole.all())
+    shares = float(total.sum() / most), float((squares * (largest / most) ** 2).sum())
+    unit = unit_of_weights(float(total.sum()), int(n_rows.sum()), whole)
+    return Weights(float(total.sum()), most, unit, weight_of_row(int(n_rows.sum()), most, *shares, whole))
 
 
 def _weights_of(part: Part) -> tuple[float, ...]:
     weights = np.asarray(part.weights, np.float64)
     wrong = not (np.isfinite(weights).all() and (weights >= 0).all())
-    return len(weights), weights.sum(), weights.max(initial=0.0), are_whole(weights), wrong
+    largest = float(weights.max(initial=0.0))
+    shares = weights / (largest or 1.0)
+    return len(weights), weights.sum(), float(shares @ shares), largest, are_whole(weights), wrong
 
 
 def class_sizes(part: Part, state: Any, *, plan: CodingPlan, n_classes: int) -> NDArray[np.int64]:

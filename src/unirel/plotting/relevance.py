@@ -37,7 +37,7 @@ class RelevanceDisplay(Display):
     >>> path = selection_path(*load_iris(return_X_y=True), criteria="jmi", betas=0.1, n_features_to_select=2)
     >>> display = RelevanceDisplay(path.selection("jmi", 0.1)).plot()
     >>> [text.get_text() for text in display.ax_.texts]
-    ['x2', 'x1']
+    ['x2', 'x3']
     """
 
     def __init__(
