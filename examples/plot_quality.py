@@ -22,9 +22,7 @@ COLORS = {
     "unirel before": "tab:gray",
     "LightGBM: gain": "tab:blue",
     "scikit-learn: lasso path": "tab:orange",
-    "scikit-learn: forest importance": "tab:green",
     "scikit-learn: F ranking": "tab:red",
-    "scikit-learn: MI ranking": "tab:purple",
 }
 folder = (
     Path("docs/results") if Path("docs/results").is_dir() else Path("../docs/results")

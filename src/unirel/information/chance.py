@@ -44,11 +44,11 @@ NOTHING: Lookup = (np.zeros(1), np.array([0, 1]), np.ones(1, np.int64), np.zeros
 
 def joined(*lookups: Lookup) -> Lookup:
     """Lookup tables as one with all their groups."""
-    entries, begins, n_near, per_factor = zip(*lookups, strict=True)
+    entries, begins, n_near, per_root = zip(*lookups, strict=True)
     before = np.cumsum([0, *map(len, entries[:-1])])
     starts = [own[:-1] + first for own, first in zip(begins, before, strict=True)]
     ends = np.array([before[-1] + len(entries[-1])])
-    return np.concatenate(entries), np.concatenate([*starts, ends]), np.concatenate(n_near), np.concatenate(per_factor)
+    return np.concatenate(entries), np.concatenate([*starts, ends]), np.concatenate(n_near), np.concatenate(per_root)
 
 
 def expected_information(a: ArrayLike, b: ArrayLike) -> float:
