@@ -32,7 +32,7 @@ def main(folder=BUILD):
     print(
         "\nRelevance is what a feature tells about the diagnosis by itself, in nats: 0 is nothing, 0.660 everything."
         "\nUnique relevance is what it adds to the first 20 that are selected without boost; below 0 it is noise."
-        "\nThe score is half the least that a feature and one selected before it tell together (for the first feature:"
+        "\nThe score is half the least that a feature adds to any one of those selected before it (for the first feature:"
         "\nits relevance), and half unique relevance: beside those 20, and beside the features selected so far."
         "\nFor the accuracy, features are selected anew from the training rows of each fold, so no test row has a say."
     )

@@ -43,12 +43,9 @@ for title, chosen in [("F ranking", by_rank), ("BURSelector", selected)]:
 
 # %%
 # Each row is a gene, each column a patient. On the left, one story is told again and
-# again. On the right it has three parts. A gene of noise is among them as well: of
-# 5,000 some look useful on 72 patients, whatever one does.
-#
-# This draw is a clear one. Of ten that were tried, with these effects and weaker ones,
-# the ranking mixed pathways in some, and the selection took one or more genes of noise
-# among its first eight in all of them.
+# again. On the right it has three parts. This draw is a clear one: of 5,000 genes of
+# noise some look useful on 72 patients, and with weaker effects one of them may be
+# selected, whatever one does.
 
 LETTERS = {-1: "noise", 0: "A", 1: "B", 2: "C", 3: "D", 4: "E", 5: "F"}
 patients = np.lexsort((genes[:, by_rank[0]], disease))

@@ -30,8 +30,8 @@ report = Report.from_data(X, y, criterion="jmi", beta=0.1, n_features_to_select=
 
 # %%
 # The score of each feature when it was selected, beside its relevance. JMI judges
-# pairs, so a weak feature can score high in good company: "worst smoothness" comes
-# second.
+# pairs: "worst concave points" comes second, though two features that repeat the first
+# one are more relevant.
 
 SelectionDisplay(report.selection).plot()
 plt.show()

@@ -39,8 +39,8 @@ for name, support in supports.items():
 # One column per subsample, one row per feature that was ever selected, a dot where it
 # was. Full rows can be relied on. The ranking is steadier, and takes the size of the
 # nuclei four times over: steady is not the same as good. The other takes their texture
-# as well. Which of two textures it is depends on the rows, since either will do: they
-# take turns.
+# as well. Which measure of their size it takes depends on the rows, since any will do:
+# perimeter, radius and area take turns.
 
 figure, axes = plt.subplots(1, 2, figsize=(10.5, 4.6), layout="constrained")
 for number, (ax, (name, support)) in enumerate(

@@ -44,10 +44,11 @@ print(f"{X.shape[0]:,} documents, {X.shape[1]:,} words, {X.nnz:,} entries")
 
 # %%
 # Counting works on sparse columns: `beta=0`, since unique relevance asks for
-# neighbours. The ranking takes both words of each pair. `jmim` takes one.
+# neighbours. Among its first ten words the ranking takes both of three pairs. `cmim`
+# takes one of each.
 
-ranked = BURSelector("mim", 12, beta=0).fit(X, topic).order_
-selected = BURSelector("jmim", 12, beta=0).fit(X, topic).order_
+ranked = BURSelector("mim", 10, beta=0).fit(X, topic).order_
+selected = BURSelector("cmim", 10, beta=0).fit(X, topic).order_
 
 # %%
 # In which share of the documents of a topic a selected word occurs. Words in red
@@ -56,13 +57,13 @@ selected = BURSelector("jmim", 12, beta=0).fit(X, topic).order_
 figure, axes = plt.subplots(1, 2, figsize=(10, 4.8), layout="constrained")
 for ax, title, order in [
     (axes[0], "ranking (mim)", ranked),
-    (axes[1], "jmim", selected),
+    (axes[1], "cmim", selected),
 ]:
     dense = X[:, order].toarray() > 0
     share = np.array([dense[topic == number].mean(axis=0) for number in range(4)])
     image = ax.imshow(share.T, cmap="Blues", vmin=0, vmax=0.55, aspect="auto")
     ax.set_xticks(range(4), TOPICS)
-    ax.set_yticks(range(12), names[order])
+    ax.set_yticks(range(10), names[order])
     for place, label in enumerate(ax.get_yticklabels()):
         earlier = set(names[order[:place]])
         twin = PAIRS.get(names[order[place]])

@@ -38,10 +38,6 @@ print(f"useful ones among them: {len(useful)} of 5")
 # features and their copies alike; the more unique relevance weighs, the longer the
 # copies wait, and the sooner the curve is at its top. The best point of all is usually
 # a lucky one, so the fewest features within one standard error of it are taken.
-#
-# It is not always so clear. On a table of eight useful features, eight copies and 60
-# columns of noise the curves lay close together, and 15 features at beta 0.3 were
-# chosen.
 
 results = {name: np.asarray(values) for name, values in chosen.cv_results_.items()}
 figure, ax = plt.subplots(figsize=(8, 4.2), layout="constrained")
