@@ -40,7 +40,7 @@ summary[["selector", "test_accuracy", "n_features", "stability"]].round(3)
 # the runs. Six features are all there is to find, and a selector that sees copies has
 # them at six. A ranking needs about twice as many to have one of each, and then it has
 # the copies too, whose noise averages out: where twelve features cost nothing, the F
-# ranking is ahead.
+# ranking is as good.
 
 AccuracyDisplay.from_evaluation(evaluation).plot()
 plt.show()
