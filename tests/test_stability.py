@@ -104,7 +104,7 @@ def test_rows_are_drawn_without_replacement_and_by_class():
 
 @pytest.mark.parametrize("kind", [np.asarray, pd.DataFrame], ids=["array", "frame"])
 def test_exact_copies_are_exchangeable(rng, kind):
-    X, y = make_table(rng, 800)
+    X, y = make_table(rng, 200)
     frame = kind(X) if kind is np.asarray else pd.DataFrame(X, columns=list("abcdefgh"))
     result = selection_stability(BURSelector("jmim", 2, beta=0), frame, y, n_subsamples=10)
     assert result.exchangeable == ((1, 5, 1.0, 0.0),)

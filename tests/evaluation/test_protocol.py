@@ -122,7 +122,7 @@ def test_selection_sees_training_rows_only():
     X = np.column_stack([leak, X[:, 4:11]])
     selectors = {
         "mim": "mim",
-        "jmi boosted": BURSelector("jmi", beta=0.1, correction=None),
+        "jmi boosted": BURSelector("jmi", beta=0.1),
         "ksg": BURSelector("mim", beta=0.1, unique_relevance="ksg"),
         "clf": BURSelector("mim", beta=0.5, unique_relevance="classifier", cv=2),
         "kbest": SelectKBest(mutual_info_classif, k="all"),
