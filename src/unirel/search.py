@@ -220,8 +220,10 @@ class _Scores:
         """Fold in the terms that are missing."""
         if self._criterion.fold is None:
             return
-        first = len(selected) - 1 if self._criterion.fold == "latest" else 0
-        for step in range(max(first, 0), len(selected)):
+        first = self._n_folded[candidates].min(initial=len(selected))
+        if self._criterion.fold == "latest":
+            first = max(len(selected) - 1, 0)
+        for step in range(first, len(selected)):
             behind = candidates[self._n_folded[candidates] <= step]
             if len(behind):
                 term = self._criterion.term(self._memo, behind, selected[: step + 1])
@@ -318,11 +320,12 @@ def _search(
     candidates = candidates_of(memo, limits)
     scores = _Scores(memo, criterion, table.features)
     n_wanted = min(limits.n_features, len(candidates) + len(include))
+    is_free = np.ones(len(table.columns), bool)
     while len(steps) < n_wanted:
         if limits.out_of_time:
             raise OutOfTime
         selected = np.array([step.feature for step in steps], np.intp)
-        pool, allowed = np.setdiff1d(candidates, selected, assume_unique=True), None
+        pool, allowed = candidates[is_free[candidates]], None
         forced = len(steps) < len(include)
         if forced:
             pool = np.array([include[len(steps)]], np.intp)
@@ -332,6 +335,7 @@ def _search(
                 return Ending.NOTHING_ADDS
         step = _best(scores, pool, selected, beta, boost, limits, allowed)
         steps.append(step._replace(cause=Cause.INCLUDED) if forced else step)
+        is_free[step.feature] = False
         if progress is not None:
             progress(len(steps), n_wanted)
     return Ending.EXHAUSTED if n_wanted < limits.n_features else Ending.ASKED

@@ -69,11 +69,11 @@ def test_equal_to_scikit_learn(seed):
 def test_the_series_goes_on_where_adding_up_ends(n_rows):
     """Where the series begins, it is as far from the sum as is said there; where a level has nearly all rows, too."""
     for a in (n_rows // 2, n_rows // 3, 900, n_rows - 5, 150):
-        for mean, precision, error in ((101, FINE, 4e-10), (300, FINE, 1e-11), (26, COARSE, 3e-6)):
-            b = min(-(-mean * n_rows // a), n_rows)
+        for mean, grid, error in ((101, FINE, 4e-10), (300, FINE, 1e-11), (11, COARSE, 1e-5 * a)):
+            b, negligible = min(-(-mean * n_rows // a), n_rows), grid.precision.negligible
             if (found := a * b / n_rows) < 400:
-                added = added_up(a, b, n_rows, KNOWN, precision.precision.negligible)
-                assert abs(expanded(a, b, found, n_rows, np.empty(13)) - added) < error
+                added = added_up(a, b, n_rows, KNOWN, negligible)
+                assert abs(expanded(a, b, found, n_rows, negligible, np.empty(13)) - added) < error
 
 
 @pytest.mark.parametrize("sizes", [[3, 4], [300, 200, 1], [70_000, 29_000, 995, 5], [12_000_000, 8_000_000, 40]])

@@ -10,16 +10,19 @@ one lookup table serves all columns that are compared with that side. Where some
 within its levels only, each of which has a lookup table of its own.
 """
 
+from itertools import accumulate
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unirel.information.base import Columns, Values, known_n_log_n
-from unirel.kernels.chance import N_KNOWN, Precision, add_excess
+from unirel.kernels.chance import N_KNOWN, Precision, find_excess
 from unirel.kernels.counts import Lookup
 
 _KNOWN = known_n_log_n(N_KNOWN)
+# Nothing interpolated.
+_EXACT = Precision(100.0, 1e-17, np.inf, 1.0)
 
 
 class Grid(NamedTuple):
@@ -34,10 +37,10 @@ class Grid(NamedTuple):
 
 
 # Where the series begins its error is below 4e-10. There are at most N / m pairs with a mean of m, so E[I] is wrong by
-# less than 4e-12; what is interpolated adds less than 1e-10 for each level of the other side.
-FINE = Grid(Precision(100.0, 1e-17), 2**12, 16)
-# Within levels and about features, where tables are many: by less than 1e-5 for each level of the other side.
-COARSE = Grid(Precision(25.0, 1e-10), 64, 4)
+# less than 4e-12; what is interpolated adds less than 1e-11 for each level of the other side.
+FINE = Grid(Precision(100.0, 1e-17, 256.0, 1.005), 2**12, 16)
+# Within levels and about features, where tables are many: by less than 3e-6 for each level of the other side.
+COARSE = Grid(Precision(25.0, 1e-10, 16.0, 1.15), 2**10, 4)
 # A lookup table for a group of no rows.
 NOTHING: Lookup = (np.zeros(1), np.array([0, 1]), np.ones(1, np.int64), np.zeros(1))
 
@@ -45,9 +48,9 @@ NOTHING: Lookup = (np.zeros(1), np.array([0, 1]), np.ones(1, np.int64), np.zeros
 def joined(*lookups: Lookup) -> Lookup:
     """Lookup tables as one with all their groups."""
     entries, begins, n_near, per_root = zip(*lookups, strict=True)
-    before = np.cumsum([0, *map(len, entries[:-1])])
-    starts = [own[:-1] + first for own, first in zip(begins, before, strict=True)]
-    ends = np.array([before[-1] + len(entries[-1])])
+    firsts = accumulate(map(len, entries), initial=0)
+    starts = [own[:-1] + first for own, first in zip(begins, firsts, strict=False)]
+    ends = [sum(map(len, entries))]
     return np.concatenate(entries), np.concatenate([*starts, ends]), np.concatenate(n_near), np.concatenate(per_root)
 
 
@@ -127,25 +130,20 @@ class Chance:
         begins = np.array([0, len(rows)])
         if groups is not None:
             begins = np.searchsorted(groups, np.arange(len(self._begins)))
-        return self._excess(rows, begins, FINE.precision)
+        return self._excess(rows, begins, begins, np.empty(0), _EXACT)
 
     @property
     def lookup(self) -> Lookup:
         """The same to be looked up by kernels."""
-        n_near = np.minimum(self._grid.n_near, np.ceil(self._totals).astype(np.int64) + 1)
-        last = n_near - 1
-        roots = np.sqrt(np.maximum(self._totals, last)) - np.sqrt(last)
-        n_far = np.ceil(roots * self._grid.per_root).astype(np.int64)
-        per_root = np.divide(n_far, roots, out=np.zeros(len(roots)), where=n_far > 0)
-        n_entries = n_near + n_far
-        begins = np.concatenate([[0], np.cumsum(n_entries)])
-        behind = np.arange(begins[-1]) - np.repeat(begins[:-1] + last, n_entries)  # the last whole number
-        step = np.repeat(np.divide(roots, n_far, out=np.zeros(len(roots)), where=n_far > 0), n_entries)
-        rows = np.repeat(last, n_entries) + np.minimum(behind, 0.0)
-        rows = np.where(behind > 0, (np.sqrt(rows) + behind * step) ** 2, rows)
-        return self._excess(rows, begins, self._grid.precision), begins, n_near, per_root
+        n_near = np.minimum(self._grid.n_near, np.ceil(self._totals) + 1)
+        roots = np.sqrt(np.maximum(self._totals, n_near - 1)) - np.sqrt(n_near - 1)
+        n_far = np.ceil(roots * self._grid.per_root)
+        per_root = n_far / np.maximum(roots, 1e-300)
+        begins = np.concatenate([[0], np.cumsum(n_near + n_far)]).astype(np.int64)
+        layout = begins, n_near.astype(np.int64), per_root
+        return self._excess(np.empty(0), *layout, self._grid.precision), *layout
 
-    def _excess(self, rows: Values, begins: Columns, precision: Precision) -> Values:
-        found = np.zeros(len(rows))
-        add_excess(rows, begins, self._sizes, self._often, self._begins, _KNOWN, precision, found)
+    def _excess(self, rows: Values, begins: Columns, n_near: Columns, per_root: Values, precision: Precision) -> Values:
+        found, levels = np.empty(begins[-1]), (self._sizes, self._often, self._begins)
+        find_excess(rows, begins, n_near, per_root, *levels, _KNOWN, precision, found)
         return found

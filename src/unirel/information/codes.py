@@ -193,7 +193,6 @@ class CodeMatrix:
     def tables(self, candidates: Columns, rest: Rest) -> tuple[Counts, Columns]:
         """Tables of some candidates against the rest, one after the other, and where each of them begins."""
         rows = (0, self.n_samples)
-        self.prepare(candidates, rest)
         by_bits = self._by_bits(candidates, rest)
         if not by_bits.any():
             return self.tables_of_part(candidates, rest, rows)
@@ -217,7 +216,7 @@ class CodeMatrix:
 
     def counts(self, joint: Joint) -> Counts:
         """How many rows, or which weight, each joint level has."""
-        return np.bincount(joint.codes, self._weights)
+        return np.bincount(joint.codes, self._weights, joint.n_levels)
 
     def row_weights(self) -> Values | None:
         """Weight of every row, None if all count alike."""

@@ -113,7 +113,7 @@ class PartCodes:
     def counts(self, joint: Joint) -> Counts:
         """How many rows, or which weight, each joint level has."""
         if joint.columns is None:
-            return np.bincount(joint.codes, self.row_weights())
+            return np.bincount(joint.codes, self.row_weights(), joint.n_levels)
         for columns, known in self._known.items():
             n_own = len(joint.columns)
             if columns[:n_own] == joint.columns:

@@ -232,41 +232,44 @@ class Plugin(Information):
         # Relabelled codes of both no longer tell the two apart.
         direct = np.full(len(candidates), both.n_levels == rest.n_levels)
         direct &= self._codes.n_levels[candidates] * rest.n_levels <= limit
-        chance = self._lookup_of(other, fixed, about_fixed)
+        counts = self._counts_of(fixed, other, both)
+        chance = self._lookup_of(other, fixed, about_fixed, counts)
         sums, used = self._sums(candidates if direct.all() else candidates[direct], rest, chance)
         if not direct.all():
             few, (sums, used) = (sums, used), self._sums_in_groups(candidates, ~direct, fixed, other, chance)
             sums[direct], used[direct] = few
         self._ceilings[candidates] = self._entropies(sums[:, 0], None)
         entropies, by_chance = self._entropies(sums[:, :4], used).T, sums[:, 4:].T / self._total
-        found = [self._sums_of(self._codes.counts(joint), chance) for joint in (fixed, other, both)]
+        found = [self._sums_of(one, chance) for one in counts]
         single = [float(self._entropies(sums[:1], used[:1])[0]) for sums, used in found]
         return Margins._make([*entropies, *by_chance, *single, float(found[0][0][4]) / self._total])
 
-    def _lookup_of(self, other: Joint, fixed: Joint, about_fixed: bool) -> Lookup:
+    def _counts_of(self, fixed: Joint, other: Joint, both: Joint) -> list[Counts]:
+        """Rows of every fixed level, of every other one, and of every pair."""
+        counts = self._codes.counts(both)
+        if len(counts) != fixed.n_levels * other.n_levels:
+            return [self._codes.counts(fixed), self._codes.counts(other), counts]
+        pairs = counts.reshape(fixed.n_levels, other.n_levels)
+        return [pairs.sum(axis=1), pairs.sum(axis=0), counts]
+
+    def _lookup_of(self, other: Joint, fixed: Joint, about_fixed: bool, counts: list[Counts]) -> Lookup:
         """What is told by chance about a block, about it within the levels of a fixed one, and about that one."""
         if not self._by_chance:
             return NO_CHANCE
-        about_other = self._lookup(other)
+        key: Any = (fixed.columns, other.columns, about_fixed)
+        if None in key:  # rows in another order, or levels that were numbered anew
+            key = (fixed.n_levels, about_fixed, counts[2].tobytes())
+        return self._remembered(key, lambda: self._make_lookup(other, fixed, about_fixed, counts))
+
+    def _make_lookup(self, other: Joint, fixed: Joint, about_fixed: bool, counts: list[Counts]) -> Lookup:
+        of_fixed, of_other, of_both = counts
+        # Of the target, whose rows may be in another order, more exactly.
+        grid = FINE if other.columns in (None, (self.table.target,)) else COARSE
+        about_other = self._remembered(other.columns or of_other.tobytes(), lambda: Chance.about(of_other, grid).lookup)
         if fixed.n_levels == 1:
             return joined(about_other, about_other, NOTHING)
-        within = self._lookup_within(fixed, other)
-        return joined(about_other, within, self._lookup(fixed) if about_fixed else NOTHING)
-
-    def _lookup(self, block: Joint) -> Lookup:
-        """What is told by chance about a block; of the target, whose rows may be in another order, more exactly."""
-        if block.columns is not None:
-            grid = FINE if block.columns == (self.table.target,) else COARSE
-            return self._remembered(block.columns, lambda: Chance.about(self._codes.counts(block), grid).lookup)
-        counts = self._codes.counts(block)
-        return self._remembered(counts.tobytes(), lambda: Chance.about(counts, FINE).lookup)
-
-    def _lookup_within(self, fixed: Joint, other: Joint) -> Lookup:
-        """What is told by chance about a block within the levels of another one."""
-        key: Any = (fixed.columns, other.columns)
-        if None in key:
-            key = (fixed.n_levels, self._counts_within(fixed, other)[0].tobytes())
-        return self._remembered(key, lambda: Chance.within(*self._counts_within(fixed, other), fixed.n_levels).lookup)
+        within = Chance.within(*self._pairs_within(fixed, other, of_both), fixed.n_levels).lookup
+        return joined(about_other, within, Chance.about(of_fixed, COARSE).lookup if about_fixed else NOTHING)
 
     def _remembered(self, key: Any, make: Callable[[], Lookup]) -> Lookup:
         if key not in self._lookups:
@@ -275,14 +278,13 @@ class Plugin(Information):
             self._lookups[key] = make()
         return self._lookups[key]
 
-    def _counts_within(self, fixed: Joint, other: Joint) -> tuple[Values, NDArray[np.integer[Any]]]:
+    def _pairs_within(self, fixed: Joint, other: Joint, counts: Counts) -> tuple[Values, NDArray[np.integer[Any]]]:
         """Rows of every pair of a fixed level and another one, in the order of the fixed ones, and which these are."""
-        both = self._combine(fixed, other)
-        counts = np.asarray(self._codes.counts(both), np.float64)
-        if both.n_levels == fixed.n_levels * other.n_levels:
-            return counts, np.arange(len(counts)) // other.n_levels
+        if len(counts) == fixed.n_levels * other.n_levels:
+            return counts.astype(np.float64), np.arange(len(counts)) // other.n_levels
         # Pairs that were numbered anew are still in that order.
-        return counts, fixed.codes[np.unique(both.codes, return_index=True)[1]]
+        _, rows = np.unique(self._combine(fixed, other).codes, return_index=True)
+        return counts.astype(np.float64), fixed.codes[rows]
 
     def _sums(self, candidates: Columns, rest: Rest, chance: Lookup) -> tuple[Values, NDArray[np.int64]]:
         """Sums of n log n, of chance, and levels in use of the margins of every candidate's table; see `sum_tables`."""
@@ -349,8 +351,10 @@ class Plugin(Information):
 
     def _chance_within(self, one: Joint, other: Joint, fixed: Joint) -> float:
         """What one block tells about another by chance within the levels of a fixed one, times all rows."""
-        chance = Chance.within(*self._counts_within(fixed, other), fixed.n_levels)
-        return float(chance.of(*self._counts_within(fixed, one)).sum())
+        of_other, of_one = (
+            self._pairs_within(fixed, side, self._codes.counts(self._combine(fixed, side))) for side in (other, one)
+        )
+        return float(Chance.within(*of_other, fixed.n_levels).of(*of_one).sum())
 
     def _entropy(self, joint: Joint) -> float:
         sums, used = self._sums_of(self._codes.counts(joint))

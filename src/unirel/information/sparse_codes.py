@@ -72,7 +72,7 @@ class SparseCodes:
 
     def counts(self, joint: Joint) -> NDArray[Any]:
         """How many rows, or which weight, each joint level has."""
-        return np.bincount(joint.codes, self._given_weights)
+        return np.bincount(joint.codes, self._given_weights, joint.n_levels)
 
     def row_weights(self) -> NDArray[np.float64] | None:
         """Weight of every row, None if all count alike."""

@@ -15,10 +15,16 @@ N_KNOWN = 512
 
 
 class Precision(NamedTuple):
-    """From which mean on the series is taken, and which share of the largest probability is left out."""
+    """How exactly the excess is found.
+
+    From which mean on the series is taken, which share of the largest probability is left out, and up to how many rows
+    each number is looked at by itself: larger ones are interpolated between some that grow by a factor.
+    """
 
     large_mean: float
     negligible: float
+    exact_rows: float
+    factor: float
 
 
 @inner
@@ -49,7 +55,7 @@ def _added_up(a: float, b: float, total: float, known: Floats, negligible: float
 
 
 @inner
-def _expanded(a: float, b: float, mean: float, total: float, moments: Floats) -> float:
+def _expanded(a: float, b: float, mean: float, total: float, negligible: float, moments: Floats) -> float:
     """The excess as a series: the mean of m (1 + d) log(1 + d) for d = n / m - 1, from the central moments of n.
 
     The ratio of probabilities that follow each other gives each moment from those before it.
@@ -65,35 +71,88 @@ def _expanded(a: float, b: float, mean: float, total: float, moments: Floats) ->
                 term += _BINOMIALS[order, k] * moments[k + 2]
         moments[order + 1] = term / (total - order)
         power *= -mean
-        found -= moments[order + 1] / (power * order * (order + 1))
+        last = moments[order + 1] / (power * order * (order + 1))
+        found -= last
+        # Odd moments may be small by symmetry: only an even one says that the rest is negligible.
+        if order % 2 == 1 and abs(last) < negligible:
+            break
+    return found
+
+
+@inner
+def _number_of(entry: int, n_near: int, per_root: float) -> float:
+    """The number of rows that an entry of a lookup table is for."""
+    if entry < n_near:
+        return float(entry)
+    return (np.sqrt(n_near - 1.0) + (entry - n_near + 1) / per_root) ** 2
+
+
+@inner
+def _divide_differences(at: Floats, values: Floats, coefficients: Floats) -> None:
+    """Newton's form of the cubic through four values."""
+    coefficients[:] = values
+    for order in range(1, 4):
+        for node in range(3, order - 1, -1):
+            coefficients[node] = (coefficients[node] - coefficients[node - 1]) / (at[node] - at[node - order])
+
+
+@inner
+def _excess(a: float, total: float, sizes: Floats, often: Floats, levels: tuple[int, int], known: Floats,
+            precision: Precision, moments: Floats) -> float:  # fmt: skip
+    """The excess of all cells that a level of `a` rows shares with some levels of the other side."""
+    found = 0.0
+    for level in range(levels[0], levels[1]):
+        b = sizes[level]
+        mean = a * b / total if total > 0.0 else 0.0
+        if mean <= 0.0:
+            continue
+        if mean < precision.large_mean:
+            found += often[level] * _added_up(a, b, total, known, precision.negligible)
+        else:
+            found += often[level] * _expanded(a, b, mean, total, precision.negligible, moments)
     return found
 
 
 @kernel
-def add_excess(
-    rows: Floats, begins: Integers, sizes: Floats, often: Floats, size_begins: Integers, known: Floats,
-    precision: Precision, found: Floats,
+def find_excess(
+    rows: Floats, begins: Integers, n_near: Integers, per_root: Floats, sizes: Floats, often: Floats,
+    size_begins: Integers, known: Floats, precision: Precision, found: Floats,
 ) -> None:  # fmt: skip
-    """Add to `found`, for levels of some numbers of rows, the excess of all cells that they share with other levels.
+    """For levels of some numbers of rows, the excess of all cells that they share with levels of the other side.
 
-    Rows are in groups, each with an order of its own: `begins` says where the numbers of each group begin in `rows`,
-    and `size_begins` where its part of `sizes` begins, the numbers of rows of the levels of the other side, and of
-    `often`, how many levels have as many.
+    Rows are in groups, each with an order of its own: `begins` says where the numbers of each group begin in `rows`, or
+    in `found` if `rows` is empty; the numbers are then those of a lookup table, whose parts `n_near` and `per_root`
+    are. `size_begins` says where the part of each group begins in `sizes`, the numbers of rows of the levels of the
+    other side, and in `often`, how many levels have as many.
     """
-    moments = np.empty(_MOMENTS + 1)
+    moments, nodes = np.empty(_MOMENTS + 1), np.empty((3, 4))
+    at, values, cubic = nodes
     for group in range(begins.shape[0] - 1):
+        levels = (size_begins[group], size_begins[group + 1])
         total = 0.0
-        for level in range(size_begins[group], size_begins[group + 1]):
+        for level in range(levels[0], levels[1]):
             total += sizes[level] * often[level]
+        # The excess is nearly linear in the number of rows, so a cubic is as good as adding up. It goes through whole
+        # numbers, near the powers of a factor, and through the number of all rows.
+        low, n_steps, step, factor = precision.exact_rows, 0, 0, precision.factor
+        if total > 4 * low:
+            n_steps = int(np.ceil(np.log(total / low) / np.log(factor)))
+            factor = (total / low) ** (1.0 / n_steps)
         for place in range(begins[group], begins[group + 1]):
-            a = min(rows[place], total)
-            for level in range(size_begins[group], size_begins[group + 1]):
-                b = sizes[level]
-                mean = a * b / total if total > 0.0 else 0.0
-                if mean <= 0.0:
-                    continue
-                if mean < precision.large_mean:
-                    one = _added_up(a, b, total, known, precision.negligible)
-                else:
-                    one = _expanded(a, b, mean, total, moments)
-                found[place] += often[level] * one
+            if rows.shape[0] > 0:
+                a = min(rows[place], total)
+            else:
+                a = min(_number_of(place - begins[group], n_near[group], per_root[group]), total)
+            if a <= low or n_steps == 0:
+                found[place] = _excess(a, total, sizes, often, levels, known, precision, moments)
+                continue
+            while step == 0 or (a > at[2] and step < n_steps - 1):
+                for node in range(4):
+                    if step > 0 and node < 3:
+                        at[node], values[node] = at[node + 1], values[node + 1]
+                    else:
+                        at[node] = min(np.rint(low * factor ** (step + node - 1)), total)
+                        values[node] = _excess(at[node], total, sizes, often, levels, known, precision, moments)
+                _divide_differences(at, values, cubic)
+                step += 1
+            found[place] = cubic[0] + (a - at[0]) * (cubic[1] + (a - at[1]) * (cubic[2] + (a - at[2]) * cubic[3]))

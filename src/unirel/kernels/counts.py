@@ -71,7 +71,7 @@ def n_log_n(number: float, known: Floats) -> float:
     whole = np.int64(number)
     # A logarithm costs ten times as much as looking one up.
     if whole == number and whole < known.shape[0]:
-        return known[whole]
+        return known[np.uint64(whole)]
     return number * np.log(number)
 
 
@@ -155,9 +155,14 @@ def sum_tables(
                 of_other += n_log_n(with_other[other], known)
                 in_other += with_other[other] > 0
             of_one += n_log_n(level, known)
-            if takes_off:
+            whole = np.int64(level)
+            if takes_off and whole == level and whole < n_near[0]:
+                one_by_chance += entries[np.uint64(whole)]
+            elif takes_off:
                 one_by_chance += by_chance(level, entries, begins[0], begins[1], n_near[0], per_root[0])
-            if is_about_fixed:
+            if is_about_fixed and whole == level and whole < n_near[last]:
+                fixed_by_chance += entries[np.uint64(begins[last] + whole)]
+            elif is_about_fixed:
                 fixed_by_chance += by_chance(
                     level, entries, begins[last], begins[last + 1], n_near[last], per_root[last]
                 )
