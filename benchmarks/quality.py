@@ -129,8 +129,7 @@ def path_of(name: str, data_home: str | None) -> Path:
 def measure(key: Key, table: Frame) -> dict[str, Any]:
     """The record of a piece: order, score of each model for each number of features, near copies and seconds."""
     (name, split, selector), (kind, X, y) = key, table
-    strata = y if kind == "classes" else None
-    train, test = train_test_split(np.arange(len(y)), test_size=0.4, stratify=strata, random_state=split)
+    train, test = split_rows(kind, y, split)
     with warnings.catch_warnings(), threadpool_limits(1):
         warnings.simplefilter("ignore")
         start = time.perf_counter()
@@ -141,6 +140,13 @@ def measure(key: Key, table: Frame) -> dict[str, Any]:
         copies = share_of_copies(X.iloc[train, order[:10]])
     record = {"dataset": name, "split": split, "selector": selector, "order": order.tolist()}
     return record | {"scores": np.round(scores, 5).tolist(), "copies": copies, "seconds": round(seconds, 4)}
+
+
+def split_rows(kind: str, y: np.ndarray, split: int) -> tuple[np.ndarray, np.ndarray]:
+    """Rows that select and train, and rows that score."""
+    strata = y if kind == "classes" else None
+    train, test = train_test_split(np.arange(len(y)), test_size=0.4, stratify=strata, random_state=split)
+    return train, test
 
 
 def scores_of(
@@ -199,14 +205,16 @@ def read_journal(path: Path) -> dict[Key, dict[str, Any]]:
     return records
 
 
-def measured(keys: list[Key], tables: dict[str, Frame], journal: Path, n_jobs: int) -> Iterator[dict[str, Any]]:
+def measured(
+    keys: list[Key], tables: dict[str, Frame], journal: Path, n_jobs: int, piece: Callable[..., Any] = measure
+) -> Iterator[dict[str, Any]]:
     """Records of pieces as they finish, each a line of the journal by then."""
     journal.parent.mkdir(parents=True, exist_ok=True)
     torn = journal.exists() and journal.read_bytes()[-1:] not in (b"", b"\n")
     pool = Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)
     with journal.open("a", encoding="utf-8") as file:
         file.write("\n" if torn else "")
-        for record in pool(delayed(measure)(key, tables[key[0]]) for key in keys):
+        for record in pool(delayed(piece)(key, tables[key[0]]) for key in keys):
             file.write(json.dumps(record) + "\n")
             file.flush()
             yield record
@@ -319,15 +327,15 @@ def _read_rows(folder: Path | None) -> list[dict[str, Any]]:
     return table.to_dict("records") if "area 1-10" in table else []
 
 
-def _markdown(rows: list[dict[str, Any]]) -> str:
+def markdown(rows: list[dict[str, Any]]) -> str:
     shown = [["" if pd.isna(value) else str(value) for value in row.values()] for row in rows]
     lines = [list(rows[0]), ["---"] * len(rows[0]), *shown] if rows else []
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def _write(rows: list[dict[str, Any]], over: list[dict[str, Any]], folder: Path | None) -> None:
-    parts = ["# Quality of selectors", __doc__.split("\n")[0], "Over datasets:", _markdown(over)]
-    page = "\n\n".join([*parts, "By dataset:", _markdown(rows)]) + "\n"
+    parts = ["# Quality of selectors", __doc__.split("\n")[0], "Over datasets:", markdown(over)]
+    page = "\n\n".join([*parts, "By dataset:", markdown(rows)]) + "\n"
     print(page)
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -336,33 +344,44 @@ def _write(rows: list[dict[str, Any]], over: list[dict[str, Any]], folder: Path 
         (folder / "quality.md").write_text(page, encoding="utf-8")
 
 
-def _asked(text: str | None, known: Iterable[str], parser: argparse.ArgumentParser) -> list[str]:
+def asked_names(text: str | None, known: Iterable[str], parser: argparse.ArgumentParser) -> list[str]:
     """Names between semicolons, groups by their members; all that are known if none is asked for."""
     if text is None:
         return list(known)
-    asked = [name for part in text.split(";") for name in GROUPS.get(part.strip(), [part.strip()])]
-    if unknown := [name for name in asked if name not in known]:
+    names = [name for part in text.split(";") for name in GROUPS.get(part.strip(), [part.strip()])]
+    if unknown := [name for name in names if name not in known]:
         parser.error(f"unknown: {'; '.join(unknown)}. Known are: {'; '.join(known)}")
-    return list(dict.fromkeys(asked))
+    return list(dict.fromkeys(names))
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.quality", description=__doc__)
+def parser_of(prog: str, description: str, splits: int, journal: str) -> argparse.ArgumentParser:
+    """The command line that benchmarks of selectors on these tables share."""
+    parser = argparse.ArgumentParser(prog=prog, description=description)
     parser.add_argument("--data", metavar="DIR", help="folder with the parquet files; UNIREL_DATA if not given")
     parser.add_argument("--datasets", metavar="NAMES", help=f"only these, between semicolons; or {', '.join(GROUPS)}")
     parser.add_argument("--selectors", metavar="NAMES", help="only these, between semicolons")
-    parser.add_argument("--splits", type=int, default=5)
+    parser.add_argument("--splits", type=int, default=splits)
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--journal", type=Path, default=Path("build/quality.jsonl"))
+    parser.add_argument("--journal", type=Path, default=Path(journal))
     parser.add_argument("--output", type=Path, metavar="DIR", help="for tables; rows there stay unless measured")
-    given = parser.parse_args()
-    names, selectors = _asked(given.datasets, KINDS, parser), _asked(given.selectors, SELECTORS, parser)
+    return parser
+
+
+def present(names: list[str], given: argparse.Namespace, parser: argparse.ArgumentParser) -> list[str]:
+    """Those of some datasets that there is a file of; one that was asked for must have it."""
     absent = [name for name in names if name in PAPER | MORE and not path_of(name, given.data).exists()]
     if absent and given.datasets:
         parser.error(f"no file of {'; '.join(absent)}; give the folder with --data or UNIREL_DATA")
     if absent:
         print(f"left out, as there is no file: {'; '.join(absent)}", flush=True)
-    found = run([name for name in names if name not in absent], selectors, given)
+    return [name for name in names if name not in absent]
+
+
+def main() -> None:
+    parser = parser_of("python -m benchmarks.quality", __doc__, splits=5, journal="build/quality.jsonl")
+    given = parser.parse_args()
+    names = present(asked_names(given.datasets, KINDS, parser), given, parser)
+    found = run(names, asked_names(given.selectors, SELECTORS, parser), given)
     rows = summarise(found, _read_rows(given.output))
     _write(rows, overall(rows), given.output)
 

@@ -175,8 +175,12 @@ def lasso(X: Any, y: np.ndarray, n_features: int, kind: str) -> Any:
         return _logistic_path(levels, y, origins, n_features)
     # Several levels of a category may enter, and each takes a step.
     n_steps = 4 * n_features * len(origins) // len(np.unique(origins))
-    active = lars_path(levels, y - y.mean(), method="lasso", max_iter=n_steps)[1]
-    return list(dict.fromkeys(origins[active].tolist()))[:n_features]
+    weights = lars_path(levels, y - y.mean(), method="lasso", max_iter=n_steps)[2]
+    # Some leave again: what counts is when they came.
+    entered = np.where((weights != 0).any(axis=1), (weights != 0).argmax(axis=1), weights.shape[1])
+    order = np.argsort(entered, kind="stable")
+    order = order[entered[order] < weights.shape[1]]
+    return list(dict.fromkeys(origins[order].tolist()))[:n_features]
 
 
 def _logistic_path(X: np.ndarray, y: np.ndarray, origins: np.ndarray, n_features: int) -> Any:
