@@ -121,9 +121,7 @@ class Chance:
     @classmethod
     def within(cls, counts: Values, groups: NDArray[np.integer], n_groups: int) -> Self:
         """Within groups: from how many rows each pair of a group and a level has, in the order of the groups."""
-        used = counts > 0
-        begins = np.searchsorted(groups[used], np.arange(n_groups + 1))
-        return cls(counts[used], np.ones(int(used.sum())), begins, COARSE)
+        return cls(counts, np.ones(len(counts)), np.searchsorted(groups, np.arange(n_groups + 1)), COARSE)
 
     def of(self, rows: Values, groups: NDArray[np.integer] | None = None) -> Values:
         """For levels of these numbers of rows, in the order of their groups, without a lookup table."""

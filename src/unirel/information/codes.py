@@ -230,8 +230,8 @@ class CodeMatrix:
         if self._weights is not None or len(candidates) < _FEWEST_CANDIDATES:
             return np.zeros(len(candidates), bool)
         n_levels = self.n_levels[candidates]
-        n_pairs = np.maximum(n_levels - 1, 1) * (rest.n_levels - 1)
-        return (n_levels <= MOST_LEVELS) & (n_pairs <= MOST_PAIRS)
+        few: NDArray[np.bool_] = n_levels <= MOST_LEVELS
+        return few & (np.maximum(n_levels - 1, 1) * (rest.n_levels - 1) <= MOST_PAIRS) if few.any() else few
 
     def _empty_tables(self, candidates: Columns, rest: Rest) -> tuple[Counts, Columns]:
         ends = np.cumsum(self.n_levels[candidates] * rest.n_levels)

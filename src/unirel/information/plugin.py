@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import xlogy
 
 from unirel.information.base import Block, Columns, Information, Values, known_n_log_n
 from unirel.information.chance import COARSE, FINE, NOTHING, Chance, expected_information, joined
@@ -194,8 +195,7 @@ class Plugin(Information):
         columns = np.asarray(columns, np.intp)
         # Those of candidates are known by now, from the tables that were counted for what is to be bounded.
         for column in columns[np.isnan(self._ceilings[columns])].tolist():
-            sums, _ = self._sums_of(self._codes.counts(self._block([column])))
-            self._ceilings[column] = self._entropies(sums[:1], None)[0]
+            self._ceilings[column] = self._entropy_of(self._codes.counts(self._block([column])), corrected=False)
         return self._ceilings[columns]
 
     def by_chance(self, candidates: Block, column: int) -> Values:
@@ -240,9 +240,8 @@ class Plugin(Information):
             sums[direct], used[direct] = few
         self._ceilings[candidates] = self._entropies(sums[:, 0], None)
         entropies, by_chance = self._entropies(sums[:, :4], used).T, sums[:, 4:].T / self._total
-        found = [self._sums_of(one, chance) for one in counts]
-        single = [float(self._entropies(sums[:1], used[:1])[0]) for sums, used in found]
-        return Margins._make([*entropies, *by_chance, *single, float(found[0][0][4]) / self._total])
+        single = [self._entropy_of(one) for one in counts]
+        return Margins._make([*entropies, *by_chance, *single, self._looked_up(counts[0], chance) / self._total])
 
     def _counts_of(self, fixed: Joint, other: Joint, both: Joint) -> list[Counts]:
         """Rows of every fixed level, of every other one, and of every pair."""
@@ -290,13 +289,19 @@ class Plugin(Information):
         """Sums of n log n, of chance, and levels in use of the margins of every candidate's table; see `sum_tables`."""
         sums, used = np.empty((len(candidates), 7)), np.empty((len(candidates), 4), np.int64)
         self._codes.prepare(candidates, rest)
+        most = int(self._codes.n_levels[candidates].max(initial=1)) * rest.n_levels
 
         def count(part: slice) -> None:
             tables, starts = self._codes.tables(candidates[part], rest)
             n_levels, room = self._codes.n_levels[candidates[part]], np.empty(rest.n_other, tables.dtype)
-            sum_tables(tables, starts, n_levels, rest.n_fixed, room, self._known, chance, sums[part], used[part])
+            shape = starts, n_levels, rest.n_fixed
+            sum_tables(tables, *shape, room, self._known, chance, sums[part])
+            if self.options["correction"] == "miller-madow":
+                # With 1 for every cell in use, and 1 instead of n log n for all but 0, the sums are levels in use.
+                in_use, known = np.empty((len(starts), 7)), np.minimum(np.arange(most + 1.0), 1.0)
+                sum_tables((tables > 0).astype(tables.dtype), *shape, room, known, NO_CHANCE, in_use)
+                used[part] = in_use[:, :4]
 
-        most = int(self._codes.n_levels[candidates].max(initial=1)) * rest.n_levels
         size = max(1, min(self._codes.columns_at_once(len(candidates)), self._codes.cells_at_once // most))
         map_tasks(count, _slices(len(candidates), size), self.options["n_jobs"])
         return sums, used
@@ -339,15 +344,15 @@ class Plugin(Information):
         """The same where even candidate and target have too many joint levels: only those in use are counted."""
         with_fixed = self._combine(alone, fixed)
         blocks = (alone, with_fixed, self._combine(alone, other), self._combine(with_fixed, other))
-        found = [self._sums_of(self._codes.counts(joint)) for joint in blocks]
-        sums, used = (np.array(parts) for parts in zip(*found, strict=True))
+        counts = [self._codes.counts(joint) for joint in blocks]
+        sums, used = [self._sum_n_log_n(one) for one in counts], [np.count_nonzero(one) for one in counts]
         by_chance = np.zeros(3)
         if self._by_chance:
             about = [
                 expected_information(*(self._codes.counts(one) for one in (alone, side))) for side in (other, fixed)
             ]
             by_chance[:] = self._total * about[0], self._chance_within(alone, other, fixed), self._total * about[1]
-        return np.append(sums[:, 0], by_chance), used[:, 0]
+        return np.append(sums, by_chance), np.array(used)
 
     def _chance_within(self, one: Joint, other: Joint, fixed: Joint) -> float:
         """What one block tells about another by chance within the levels of a fixed one, times all rows."""
@@ -357,8 +362,11 @@ class Plugin(Information):
         return float(Chance.within(*of_other, fixed.n_levels).of(*of_one).sum())
 
     def _entropy(self, joint: Joint) -> float:
-        sums, used = self._sums_of(self._codes.counts(joint))
-        return float(self._entropies(sums[:1], used[:1])[0])
+        return self._entropy_of(self._codes.counts(joint))
+
+    def _entropy_of(self, counts: Counts, corrected: bool = True) -> float:
+        used = np.array(np.count_nonzero(counts)) if corrected else None
+        return float(self._entropies(np.array(self._sum_n_log_n(counts)), used))
 
     def _entropies(self, sums: Values, used: NDArray[np.int64] | None) -> Values:
         """Entropies from sums of n log n and, if they are to be corrected, from how many levels are in use."""
@@ -370,17 +378,22 @@ class Plugin(Information):
     @cached_property
     def _of_all(self) -> float:
         """N log n of all rows."""
-        total = int(self._total) if self._total.is_integer() else self._total
-        return float(self._sums_of(np.array([total]))[0][0])
+        return self._sum_n_log_n(np.array([self._total]))
 
-    def _sums_of(self, counts: Counts, chance: Lookup = NO_CHANCE) -> tuple[Values, NDArray[np.int64]]:
-        """What `sum_tables` finds of some counts, taken as a table of a single margin."""
+    def _sum_n_log_n(self, counts: Counts) -> float:
+        """Of counts or sums of weights; whole ones are looked up, so that a weight of 2 gives the bits of two rows."""
+        whole = counts.astype(np.int64)
+        if whole.max(initial=0) < len(self._known) and (whole == counts).all():
+            return float(self._known[whole].sum())
+        return float(xlogy(counts, counts).sum())
+
+    def _looked_up(self, counts: Counts, chance: Lookup) -> float:
+        """What levels of so many rows tell by chance about the other side, times all rows."""
         few = counts.dtype.kind == "i" and self._total < 2**31
         table = counts.astype(np.int32) if few else counts  # as tables of candidates are: the kernel is compiled once
-        sums, used = np.empty((1, 7)), np.empty((1, 4), np.int64)
-        start, n_levels = np.zeros(1, np.int64), np.array([len(table)])
-        sum_tables(table, start, n_levels, 1, np.empty(1, table.dtype), self._known, chance, sums, used)
-        return sums[0], used[0]
+        sums, start, n_levels = np.empty((1, 7)), np.zeros(1, np.int64), np.array([len(table)])
+        sum_tables(table, start, n_levels, 1, np.empty(1, table.dtype), self._known, chance, sums)
+        return float(sums[0, 4])
 
     def _block(self, columns: Block) -> Joint:
         """Codes of the joint levels of several columns."""

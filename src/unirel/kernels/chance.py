@@ -88,6 +88,12 @@ def _number_of(entry: int, n_near: int, per_root: float) -> float:
 
 
 @inner
+def _next_node(at: float, total: float, factor: float) -> float:
+    """The number of rows that follows one which is interpolated from; the last one is all rows."""
+    return min(np.ceil(at * factor), total)
+
+
+@inner
 def _divide_differences(at: Floats, values: Floats, coefficients: Floats) -> None:
     """Newton's form of the cubic through four values."""
     coefficients[:] = values
@@ -132,27 +138,23 @@ def find_excess(
         total = 0.0
         for level in range(levels[0], levels[1]):
             total += sizes[level] * often[level]
-        # The excess is nearly linear in the number of rows, so a cubic is as good as adding up. It goes through whole
-        # numbers, near the powers of a factor, and through the number of all rows.
-        low, n_steps, step, factor = precision.exact_rows, 0, 0, precision.factor
-        if total > 4 * low:
-            n_steps = int(np.ceil(np.log(total / low) / np.log(factor)))
-            factor = (total / low) ** (1.0 / n_steps)
+        # The excess is nearly linear in the number of rows, so a cubic through whole numbers is as good as adding up.
+        low, n_nodes = precision.exact_rows, 0
+        is_small = total <= 4 * low
         for place in range(begins[group], begins[group + 1]):
             if rows.shape[0] > 0:
                 a = min(rows[place], total)
             else:
                 a = min(_number_of(place - begins[group], n_near[group], per_root[group]), total)
-            if a <= low or n_steps == 0:
+            if a <= low or is_small:
                 found[place] = _excess(a, total, sizes, often, levels, known, precision, moments)
                 continue
-            while step == 0 or (a > at[2] and step < n_steps - 1):
-                for node in range(4):
-                    if step > 0 and node < 3:
-                        at[node], values[node] = at[node + 1], values[node + 1]
-                    else:
-                        at[node] = min(np.rint(low * factor ** (step + node - 1)), total)
-                        values[node] = _excess(at[node], total, sizes, often, levels, known, precision, moments)
+            while n_nodes < 4 or (a > at[2] and at[3] < total):
+                at[:3], values[:3] = at[1:], values[1:]
+                at[3] = _next_node(at[2] if n_nodes > 1 else low, total, precision.factor)
+                if n_nodes < 2:  # the first node is below, the second where the exact ones end
+                    at[3] = low if n_nodes == 1 else 2 * low - at[3]
+                values[3] = _excess(at[3], total, sizes, often, levels, known, precision, moments)
+                n_nodes += 1
                 _divide_differences(at, values, cubic)
-                step += 1
             found[place] = cubic[0] + (a - at[0]) * (cubic[1] + (a - at[1]) * (cubic[2] + (a - at[2]) * cubic[3]))

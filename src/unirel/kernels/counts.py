@@ -105,13 +105,13 @@ def sum_n_log_n(counts: Floats, known: Floats) -> tuple[float, int]:
 @kernel
 def sum_tables(
     tables: Integers, starts: Integers, n_levels: Integers, n_fixed: int, with_other: Integers, known: Floats,
-    chance: Lookup, sums: Floats, used: Integers,
+    chance: Lookup, sums: Floats,
 ) -> None:  # fmt: skip
-    """Sums of n log n and numbers of joint levels in use, of four margins of every table in one pass.
+    """Sums of n log n of four margins of every table in one pass.
 
-    The columns of `sums` and `used`: the candidate; candidate and fixed; candidate and other; all three. Three further
-    columns of `sums` are what the candidate tells by chance: about the other side, about it within the levels of the
-    fixed side, and about the fixed side; `chance` has a group for the first, one for each level, and one for the last.
+    The columns of `sums`: the candidate; candidate and fixed; candidate and other; all three. Three further columns are
+    what the candidate tells by chance: about the other side, about it within the levels of the fixed side, and about
+    the fixed side; `chance` has a group for the first, one for each level, and one for the last.
     `with_other` is room for a count of each level of the other side, made in Python: arrays of a kernel itself take
     long to compile.
     """
@@ -124,7 +124,6 @@ def sum_tables(
         cell = np.uint64(starts[place])
         of_one, of_fixed, of_other, of_all = 0.0, 0.0, 0.0, 0.0
         one_by_chance, both_by_chance, fixed_by_chance = 0.0, 0.0, 0.0
-        in_one, in_fixed, in_other, in_all = 0, 0, 0, 0
         for _ in range(n_levels[place]):
             level = tables.dtype.type(0)
             for other in range(n_other):
@@ -135,7 +134,6 @@ def sum_tables(
                     count = tables[cell]
                     cell += np.uint64(1)
                     of_all += n_log_n(count, known)
-                    in_all += count > 0
                     with_fixed += count
                     with_other[other] += count
                 of_fixed += n_log_n(with_fixed, known)
@@ -149,11 +147,9 @@ def sum_tables(
                         both_by_chance += by_chance(
                             with_fixed, entries, begins[group], end, n_near[group], per_root[group]
                         )
-                in_fixed += with_fixed > 0
                 level += with_fixed
             for other in range(n_other):
                 of_other += n_log_n(with_other[other], known)
-                in_other += with_other[other] > 0
             of_one += n_log_n(level, known)
             whole = np.int64(level)
             if takes_off and whole == level and whole < n_near[0]:
@@ -166,10 +162,8 @@ def sum_tables(
                 fixed_by_chance += by_chance(
                     level, entries, begins[last], begins[last + 1], n_near[last], per_root[last]
                 )
-            in_one += level > 0
         sums[place, 4], sums[place, 5], sums[place, 6] = one_by_chance, both_by_chance, fixed_by_chance
         sums[place, 0], sums[place, 1], sums[place, 2], sums[place, 3] = of_one, of_fixed, of_other, of_all
-        used[place, 0], used[place, 1], used[place, 2], used[place, 3] = in_one, in_fixed, in_other, in_all
 
 
 @kernel
