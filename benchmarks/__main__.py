@@ -12,8 +12,8 @@ import sklearn
 import benchmarks
 import unirel
 
-# What is no benchmark of time: helpers, and quality, which takes hours and has commands of its own.
-OTHERS = ("__main__", "timing", "quality", "quality_selectors", "quality_bins")
+# What is no benchmark of time: helpers, and what has commands of its own, such as quality, which takes hours.
+OTHERS = ("__main__", "timing", "quality", "quality_selectors", "quality_bins", "designs", "truth", "truth_tasks")
 NAMES = [module.name for module in pkgutil.iter_modules(benchmarks.__path__) if module.name not in OTHERS]
 
 

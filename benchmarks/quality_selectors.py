@@ -249,13 +249,10 @@ def sequential(X: np.ndarray, y: np.ndarray, n_features: int, kind: str) -> Any:
 
 
 by_neighbours = only("classes", "numbers", most_columns=MANY_COLUMNS)
-# What the default was before the last change of it.
-BEFORE: dict[str, Any] = {"criterion": "jmim", "correction": None}
 PAPERS = {"criterion": "jmi", "estimator": "knn", "unique_relevance": "ksg", "beta": 0.1}
 FIRST = {"criterion": "jmi", "estimator": "knn", "unique_relevance": "reference", "beta": 0.1}
 OURS: dict[str, Order] = {
     "unirel (default)": ours(),
-    "unirel before": ours(**BEFORE),
     "unirel, beta by cross-validation": ours_by_validation,
     "unirel without boost": ours(beta=0.0),
     "unirel, reference UR at 0.3": ours(unique_relevance="reference", beta=0.3),

@@ -4,7 +4,7 @@
 EXAMPLES = [
     *("answer", "unique_relevance", "redundancy", "genes", "mixed", "regression"),
     *("pipeline", "weights", "stability", "comparing", "million", "text"),
-    *("own_criterion", "relevance", "selection", "ties", "chance", "quality"),
+    *("own_criterion", "relevance", "selection", "ties", "chance", "truth", "unique_designs", "quality"),
 ]
 
 

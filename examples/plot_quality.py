@@ -19,7 +19,6 @@ import matplotlib.pyplot as plt
 DEFAULT, EDGE = "unirel (default)", -15
 COLORS = {
     DEFAULT: "black",
-    "unirel before": "tab:gray",
     "LightGBM: gain": "tab:blue",
     "scikit-learn: lasso path": "tab:orange",
     "scikit-learn: F ranking": "tab:red",

@@ -825,11 +825,23 @@ def credit(target):
 
 
 def greedy(
-    info, criterion, n_wanted, *, beta=0.0, unique=None, rescale=False, share=0.0, include=(), exclude=(), tie=1e-12
+    info,
+    criterion,
+    n_wanted,
+    *,
+    beta=0.0,
+    unique=None,
+    rescale=False,
+    share=0.0,
+    gaussian=None,
+    include=(),
+    exclude=(),
+    tie=1e-12,
 ):
     """The features in order, the score of each when it was selected, and by how much it won.
 
-    The first step scores by I(x;Y) whatever the criterion. Scores that differ by less than `tie`, relative to the
+    The first step scores by I(x;Y) whatever the criterion. `gaussian` gives what candidates add to the selected ones by
+    that estimator, with 0.6 of the weight of unique relevance. Scores that differ by less than `tie`, relative to the
     larger of them and 1, are equal, and the lowest column wins.
     """
     order, scores, margins = [], [], []
@@ -842,7 +854,11 @@ def greedy(
         if share > 0:
             later = [beside_selected(info.features, info.target, order)[x] for x in candidates] if order else None
             known = None if unique is None else [unique[x] for x in candidates]
+            scores_alone = values
             values = blended_stepwise(values, known, later, beta * credit(info.target), share)
+            if gaussian is not None and order:
+                added = to_spread(gaussian(candidates, order), scores_alone)
+                values = (1 - 0.6 * beta) * values + 0.6 * beta * added
         elif beta > 0:
             weight = beta * credit(info.target) if rescale else beta
             values = blended(values, [unique[x] for x in candidates], weight, rescale)

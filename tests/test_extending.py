@@ -37,10 +37,10 @@ import numpy as np
 from unirel.information.base import Information
 
 
-class Gaussian(Information):
+class Correlation(Information):
     """From the determinants of correlation matrices."""
 
-    name = "gaussian"
+    name = "correlation"
 
     def mutual_information(self, a, b):
         return self._log_volume(a) + self._log_volume(b) - self._log_volume([*a, *b])
@@ -67,10 +67,10 @@ def printed(*arguments):
     return out.getvalue()
 
 X, y = load_iris(return_X_y=True)
-options = {"estimator": "gaussian", "target_kind": "continuous", "n_features_to_select": 3}
+options = {"estimator": "correlation", "target_kind": "continuous", "n_features_to_select": 3}
 selector = unirel.BURSelector("favourite", beta=0, **options).fit(X, y)
 path = unirel.selection_path(X, y, criteria="favourite", betas=0, **options)
-flags = ["-c", "favourite", "--estimator", "gaussian", "--target-kind", "continuous", "--beta", "0", "-k", "3"]
+flags = ["-c", "favourite", "--estimator", "correlation", "--target-kind", "continuous", "--beta", "0", "-k", "3"]
 print(json.dumps({
     "file": unirel.__file__,
     "selector": selector.order_.tolist(),
@@ -97,7 +97,7 @@ def found(tmp_path_factory):
     # Compiled kernels are kept beside the source, with its times, and go along.
     shutil.copytree(SOURCE, folder / "unirel")
     add(folder / "unirel", "criteria", "favourite", CRITERION)
-    add(folder / "unirel", "information", "gaussian", ESTIMATOR)
+    add(folder / "unirel", "information", "correlation", ESTIMATOR)
     environment = {**os.environ, "PYTHONPATH": str(folder), "COLUMNS": "200"}
     done = subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -122,11 +122,11 @@ def test_the_path_knows_them(found):
 
 def test_the_command_line_knows_them(found):
     assert [feature["feature"] for feature in found["command"]["features"]] == found["selector"]
-    assert (found["command"]["criterion"], found["command"]["settings"]["estimator"]) == ("favourite", "gaussian")
+    assert (found["command"]["criterion"], found["command"]["settings"]["estimator"]) == ("favourite", "correlation")
     assert "|favourite" in found["help"]
-    assert "|gaussian" in found["help"]
+    assert "|correlation" in found["help"]
 
 
 def test_the_documentation_knows_them(found):
     assert '"favourite"}' in found["doc"]
-    assert '"gaussian"}' in found["doc"]
+    assert '"correlation"}' in found["doc"]

@@ -40,7 +40,10 @@ LAYERS = {
     ],
     "information": [
         "numpy",
+        "scipy.sparse",
+        "scipy.spatial",
         "scipy.special",
+        "sklearn.neural_network",
         "unirel.errors",
         "unirel.work",
         "unirel.options",
@@ -93,6 +96,7 @@ LAYERS = {
         "unirel.work",
         "unirel.options",
         "unirel.table",
+        "unirel.parts",
         "unirel.information",
         "unirel.sampling",
         "unirel.classifiers",

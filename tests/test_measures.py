@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from reference import plugin_entropy, read, unit_of
+from scipy.special import digamma
 from sklearn.feature_selection import mutual_info_classif, mutual_info_regression
 
 from unirel import conditional_relevance, irrelevance, mutual_information, relevance, selection_path
@@ -808,3 +809,82 @@ def test_target_may_be_numbers_of_any_type():
     expected = relevance(X, y)
     for labels in (y.astype(np.int8), y.astype(bool) * 1 + (y == 2), y.astype(str), [f"class {label}" for label in y]):
         assert_array_equal(relevance(X, labels), expected)
+
+
+# A target of several columns
+
+
+BLOCK_ESTIMATORS = ["knn", "gaussian", "binned", "partition", "kde"]
+
+
+def blocks(n_rows=300):
+    """Two columns, two that depend on them, and one to condition on."""
+    rng = np.random.default_rng(0)
+    X, noise = rng.normal(size=(2, n_rows, 2))
+    return X, X + noise, rng.normal(size=n_rows)
+
+
+@pytest.mark.parametrize("estimator", BLOCK_ESTIMATORS)
+def test_blocks_can_be_swapped(estimator):
+    X, y, z = blocks()
+    value = mutual_information(X, y, estimator=estimator, clip=False)
+    assert mutual_information(y, X, estimator=estimator, clip=False) == pytest.approx(value, abs=1e-10)
+    assert mutual_information(X, y[:, ::-1], estimator=estimator, clip=False) == pytest.approx(value, abs=1e-10)
+    assert value > 0.9 * mutual_information(X, y[:, 0], estimator=estimator, clip=False)
+    pairs = (X, y), (y, X)
+    ways = [mutual_information(*pair, conditional_on=z, estimator="gaussian", clip=False) for pair in pairs]
+    assert ways[0] == pytest.approx(ways[1], abs=1e-10)
+
+
+def test_blocks_equal_the_twin_of_neighbours():
+    """KSG-1 from its formula: the k-th joint distance, and how many rows are nearer in each block."""
+    X, y, _ = blocks(80)
+    distances = [
+        np.abs((block / block.std(axis=0))[:, None] - (block / block.std(axis=0))).max(axis=2) for block in (X, y)
+    ]
+    joint = np.maximum(*distances)
+    np.fill_diagonal(joint, np.inf)
+    radius = np.sort(joint, axis=1)[:, 2]
+    inside = [(distance < radius[:, None]).sum(axis=1) for distance in distances]  # the row itself is one of them
+    expected = digamma(80) + digamma(3) - np.mean(digamma(inside[0]) + digamma(inside[1]))
+    assert mutual_information(X, y, clip=False) == pytest.approx(expected, abs=1e-10)
+
+
+def test_every_frame_is_a_target_of_several_columns():
+    X, y, z = blocks(100)
+    value = mutual_information(X, y)
+    conditional = mutual_information(X, y, conditional_on=z)
+    for make in (pd.DataFrame, pl.DataFrame, np.ndarray.tolist):
+        assert mutual_information(X, make(y)) == value
+        assert mutual_information(X, make(y), conditional_on=make(z)) == conditional
+        assert mutual_information(X, make(y), conditional_on=make(np.column_stack([z]))) == conditional
+
+
+def test_interval_of_a_target_of_several_columns():
+    X, y, z = blocks()
+    for known in (None, z):
+        found = mutual_information(X, y, conditional_on=known, interval=0.9)
+        assert found.value == mutual_information(X, y, conditional_on=known)
+        assert found.low < found.value < found.high
+
+
+def test_labels_in_several_columns_are_those_of_one_column():
+    X, y, _ = blocks()
+    labels = (y > 0).astype(int)
+    together = mutual_information(X, 2 * labels[:, 0] + labels[:, 1], estimator="binned")
+    assert mutual_information(X, labels, estimator="binned") == pytest.approx(together, abs=1e-10)
+
+
+def test_a_target_of_several_columns_that_cannot_be_used():
+    X, y, z = blocks(60)
+    with pytest.raises(ValueError, match="y has 2 columns, so y must hold numbers, not object; code labels as numbers"):
+        mutual_information(X, pd.DataFrame({"a": ["yes", "no"] * 30, "b": z}))
+    with pytest.raises(ValueError, match="y has 2 columns, so conditional_on must hold numbers"):
+        mutual_information(X, y, conditional_on=["yes", "no"] * 30)
+    with pytest.raises(ValueError, match="y has 60 rows, conditional_on has 59; they must describe the same samples"):
+        mutual_information(X, y, conditional_on=z[1:])
+    with pytest.raises(ValueError, match="X has 59 rows, y has 60"):
+        mutual_information(X[1:], y)
+    y[3, 0] = np.nan
+    with pytest.raises(ValueError, match=r"y has 1 missing value \(NaN\); drop those rows"):
+        mutual_information(X, y)

@@ -47,7 +47,6 @@ def test_the_first_command_is_a_target():
 SELECTORS = {
     "`BURSelector()`": "unirel (default)",
     "the same without boost": "unirel without boost",
-    "the default of the round before": "unirel before",
     "LightGBM, gain": "LightGBM: gain",
     "lasso path (scikit-learn)": "scikit-learn: lasso path",
     "F ranking (scikit-learn)": "scikit-learn: F ranking",

@@ -11,6 +11,7 @@ from test_measures import make_case
 from unirel import selection_path, unique_relevance
 from unirel.criteria.base import Criterion, make_criterion
 from unirel.information.base import Memo, make_information
+from unirel.information.gaussian import Gaussian
 from unirel.options import EstimationOptions, complete
 from unirel.search import Limits, search
 from unirel.table import Table
@@ -138,7 +139,11 @@ def test_order_with_a_stepwise_term_equals_twin(styles, target, kind, share):
     def boost_of(criterion):
         return twin_of_boost(info, "reference", criterion) if kind == "both" else (None, True)
 
-    assert_equals_twin(case, info, path, boost_of, share=share)
+    gaussian = None
+    if kind == "both" and target == "normal":
+        reading = {name: value for name, value in case.options.items() if name in ("kinds", "target_kind")}
+        gaussian = Gaussian(Table.from_data(case.frame, case.target, **reading), shrinkage=0.05).conditional_relevance
+    assert_equals_twin(case, info, path, boost_of, share=share, gaussian=gaussian)
 
 
 @any_table

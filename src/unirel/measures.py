@@ -51,8 +51,8 @@ def mutual_information(
     ----------
     X : array or frame of shape (n_samples, n_columns)
         The columns, taken together as one block. A single column may be one-dimensional.
-    y : array or series of shape (n_samples,)
-        The target: class labels of any type, or numbers.
+    y : array or series of shape (n_samples,), or array or frame of shape (n_samples, n_targets)
+        The target: class labels of any type, or numbers. Several columns, of numbers, are taken together as one block.
     conditional_on : array or frame of shape (n_samples, n_conditions), optional
         The block Z to condition on.
     clip : bool
@@ -94,9 +94,11 @@ def mutual_information(
     0.69
     """
     check_interval(interval)
+    y, conditional_on, n_others = _split_target(y, conditional_on)
     information = _open(X, y, options, "mutual_information", conditional_on)
     table = information.table
-    features, given, target = table.features, table.given, [table.target]
+    given, others = np.split(table.given, [len(table.given) - n_others])
+    features, target = table.features, [*others.tolist(), table.target]
     value = information.conditional(features, target, given)
     bounded = information.bounded(value, features, target) if clip else value
     if interval is None:
@@ -104,13 +106,13 @@ def mutual_information(
     if all_counted(information, [*features, *given, *target]):
         ends = interval_of_counts(information, [(features, target)], given, interval)
     else:
-        places = np.split(np.arange(len(features) + len(given)), [len(features)])
+        columns, n_jobs = np.concatenate([features, table.given]), information.options["n_jobs"]
+        places = np.split(np.arange(len(columns)), np.cumsum([len(features), len(given)]))
 
         def estimate(part: Table) -> NDArray[np.float64]:
             of_part = make_information(part, information.options)
-            return np.array([of_part.conditional(places[0], [part.target], places[1])])
+            return np.array([of_part.conditional(places[0], [*places[2], part.target], places[1])])
 
-        columns, n_jobs = np.concatenate([features, given]), information.options["n_jobs"]
         ends = interval_of_halves(table, columns, estimate, np.array([value]), interval, n_jobs)
     low, high = (float(end[0]) for end in ends)
     if clip:
@@ -289,6 +291,26 @@ def _open(X: Any, y: Any, options: MeasureOptions, owner: str, conditional_on: A
     else:
         table = Table.from_data(X, y, conditional_on=conditional_on, **reading)
     return make_information(table, part_of(EstimationOptions, chosen))
+
+
+def _split_target(y: Any, conditional_on: Any) -> tuple[Any, Any, int]:
+    """A target, what is given, and how many columns of the target were put behind it: of several all but the last."""
+    shape: tuple[int, ...] = np.shape(y[:1]) if isinstance(y, list | tuple) else getattr(y, "shape", ())
+    if len(shape) != 2 or shape[1] < 2:
+        return y, conditional_on, 0
+    given, columns = None if conditional_on is None else np.asarray(conditional_on), np.asarray(y)
+    for name, numbers in (("y", columns), ("conditional_on", given)):
+        if numbers is not None and numbers.dtype.kind not in "biuf":
+            about = f"y has {shape[1]} columns, so {name} must hold numbers, not {numbers.dtype}"
+            raise ValueError(f"{about}; code labels as numbers, or join those of y into one column")
+    if n_missing := int(np.isnan(columns).sum()):
+        raise ValueError(f"y has {n_missing} missing value{'s' * (n_missing > 1)} (NaN); drop those rows from X and y")
+    if given is not None and len(given) != len(columns):
+        raise ValueError(
+            f"y has {len(columns)} rows, conditional_on has {len(given)}; they must describe the same samples"
+        )
+    others = columns[:, :-1] if given is None else np.column_stack([given, columns[:, :-1]])
+    return columns[:, -1], others, shape[1] - 1
 
 
 def names_columns(given: Any) -> bool:

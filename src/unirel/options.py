@@ -191,7 +191,7 @@ class ShrinkageOptions(TypedDict, total=False):
             "auto",
             'float or "auto"',
             'Ridge on the features, which have unit variance ("gaussian"). "auto" is 0, but for what a feature adds to '
-            "all others, with fewer than four rows for each, it is that of Ledoit and Wolf.",
+            "all others, with fewer than three rows for each, it is that of Ledoit and Wolf.",
             _check_shrinkage,
         ),
     ]
@@ -205,8 +205,9 @@ class SearchEstimationOptions(WorkOptions, total=False):
         Option(
             "auto",
             "{" + ", ".join(f'"{name}"' for name in ("auto", *ESTIMATORS)) + "}",
-            "Nearest neighbours, frequencies of discrete columns, frequencies after binning, or correlations of normal "
-            'scores and categories; "auto" is "binned" for a selection and "knn" for a measure.',
+            "Nearest neighbours, frequencies of discrete columns, frequencies after binning, correlations of normal "
+            "scores and categories, an adaptive partition, kernel densities, or the bound of a neural network; "
+            '"auto" is "binned" for a selection and "knn" for a measure.',
             _one_of("auto", *ESTIMATORS),
             ("--estimator",),
             ("auto", *ESTIMATORS),
@@ -366,8 +367,9 @@ class SearchOptions(ReadingOptions, SearchEstimationOptions, ClassifierOptions, 
             '{"both", "reference", "selected", "ksg", "classifier"} or array of shape (n_features,)',
             "What a feature tells that others do not: beside the first 20 features that the same criterion selects "
             'without boost ("reference"), beside those selected so far ("selected"), both of these (three parts to '
-            'two), beside all others ("ksg", as published), by the loss of a classifier without it ("classifier"), or '
-            "values of your own. The first three are brought to the spread of the criterion at every step.",
+            "two; for a continuous target also by the Gaussian estimator, with 30 % of all weight at ``beta=0.5``), "
+            'beside all others ("ksg", as published), by the loss of a classifier without it ("classifier"), or values '
+            "of your own. The first three are brought to the spread of the criterion at every step.",
             _check_method,
             ("--unique-relevance", "-u"),
             (*BOOSTS, "none"),

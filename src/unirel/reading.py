@@ -148,7 +148,7 @@ def open_all(X: Any, conditional_on: Any, y: Any) -> list[Source]:
                 raise ValueError(f"{about} while a minimum of 1 is required.")
     if target.shape[1] != 1:
         raise ValueError(f"y should be a 1d array, but its shape is {target.shape}; pass one target column")
-    for other in sources[1:]:
+    for other in (target, *sources[1:-1]):
         if other.shape[0] != features.shape[0]:
             lengths = f"X has {features.shape[0]} rows, {other.parameter} has {other.shape[0]}"
             raise ValueError(f"{lengths}; they must describe the same samples")

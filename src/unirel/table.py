@@ -241,10 +241,14 @@ class Table:
         scale: Any = self._contents.scale
         return Table.from_data(values[:, :-1], values[:, -1], kinds=kinds, target_kind=target_kind, scale=scale)
 
+    def level_sizes(self, column: int) -> NDArray[np.int64]:
+        """How many rows each level of a discrete column has."""
+        return np.bincount(self.codes(column))
+
     @cached_property
     def class_sizes(self) -> NDArray[np.int64]:
         """How many rows each class of a discrete target has."""
-        return np.bincount(self.codes(self.target))
+        return self.level_sizes(self.target)
 
     def close(self) -> None:
         """Give back what is kept elsewhere: nothing, if the table is in memory."""

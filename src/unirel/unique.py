@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal, NamedTuple, Unpack
 
 import numpy as np
@@ -31,6 +32,7 @@ from unirel.options import (
     documented,
     part_of,
 )
+from unirel.parts.opening import open_table
 from unirel.results import Estimate
 from unirel.sampling import sample_table
 from unirel.table import Table
@@ -44,6 +46,9 @@ _REFERENCE_NEIGHBORS = 10
 # Candidates that the stepwise kind looks at, those with the best score of the other terms; features beside which it is
 # taken at most; and its share where it stands beside the reference kind.
 _ASKED, _MOST_SELECTED, _STEPWISE_SHARE = 50, 24, 0.4
+# For a continuous target: weight of what candidates add by the Gaussian estimator, times that of unique relevance, and
+# its ridge. Class labels gain nothing by it on average.
+_GAUSSIAN_SHARE, _RIDGE = 0.6, 0.05
 
 
 class UniqueOptions(ReadingOptions, ShrinkageOptions, ClassifierOptions, WorkOptions, ProgressOptions, total=False):
@@ -156,7 +161,8 @@ def unique_relevance(
     if interval is not None and (method == "classifier" or return_std or normalize == "minmax"):
         raise ValueError("interval= goes with any method but 'classifier', without return_std= and normalize='minmax'")
     chosen = complete(UniqueOptions, options, "unique_relevance")
-    table = Table.from_data(X, y, **part_of(ReadingOptions, chosen))
+    reading = part_of(ReadingOptions, chosen)
+    table = open_table(X, y, reading)[0] if method == "gaussian" else Table.from_data(X, y, **reading)
     of_classifier = chosen["classifier"], chosen["cv"]
     finder = UniqueFinder(
         table, method, n_neighbors, metric, *of_classifier, chosen["n_jobs"], shrinkage=chosen["shrinkage"]
@@ -279,7 +285,7 @@ class Sample:
             rng = np.random.default_rng(options["random_state"])
             self._positions[columns] = np.arange(len(columns))
             table = sample_table(table, columns, most, rng, sample_weight)
-        self.credit = _credit(table)
+        self.credit, self._table = _credit(table), table
         finder = UniqueFinder(
             table, "reference", metric=options["metric"], n_jobs=options["n_jobs"], correction=options["correction"]
         )
@@ -291,6 +297,14 @@ class Sample:
     def beside(self, block: Columns, candidates: Columns) -> Values:
         """I(block and candidate; y) - I(block; y) of each candidate."""
         return self._information.with_each(self._positions[block], self._positions[candidates]).change
+
+    def given(self, block: Columns, candidates: Columns) -> Values:
+        """I(candidate; y | block) of each candidate by the Gaussian estimator."""
+        return self._gaussian.conditional_relevance(self._positions[candidates], self._positions[block])
+
+    @cached_property
+    def _gaussian(self) -> Gaussian:
+        return Gaussian(self._table, shrinkage=_RIDGE)
 
     def within_and_beside(self, members: Columns, others: Columns) -> Values:
         """Unique relevance of the members of a reference set, then of other columns beside it."""
@@ -334,6 +348,7 @@ class Boost:
     stepwise: Stepwise | None = None  # what is found anew at every step
     share: float = 0.0  # of that in the weight of unique relevance; the rest is that of the values
     credit: float = 1.0  # times the weight: below 1 where classes are too small for the neighbours asked for
+    gaussian: Sample | None = None  # what candidates add to the selected features by the Gaussian estimator
 
     def blend(
         self,
@@ -351,6 +366,10 @@ class Boost:
         if self.stepwise is None or len(selected) == 0:
             return blended
         later = beta * self.credit * self.share
+        if self.gaussian is not None:
+            weight = beta * _GAUSSIAN_SHARE
+            added = _to_spread_of(scores, self.gaussian.given(selected, candidates))
+            blended, later = (1.0 - weight) * blended + weight * added, (1.0 - weight) * later
         order = np.lexsort([-blended] if allowed is None else [-blended, ~allowed])
         best = np.sort(order[:_ASKED])
         result = np.full(len(scores), -np.inf)
@@ -415,8 +434,9 @@ def find_boost(
         return Boost(values, True, stepwise, share=1.0, credit=sample.credit)
     others = np.setdiff1d(columns, members)
     values[np.concatenate([members, others])] = sample.within_and_beside(members, others)
-    share = 0.0 if stepwise is None else _STEPWISE_SHARE
-    return Boost(values, True, stepwise, share, sample.credit)
+    if stepwise is None:
+        return Boost(values, True, credit=sample.credit)
+    return Boost(values, True, stepwise, _STEPWISE_SHARE, sample.credit, sample if table.classes is None else None)
 
 
 def _spread(values: Values) -> float:

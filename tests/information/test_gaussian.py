@@ -1,7 +1,10 @@
 """Information of normal scores and categories, against plain least squares and values in closed form."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import digamma
 from scipy.stats import norm, rankdata
@@ -10,6 +13,8 @@ from sklearn.covariance import ledoit_wolf_shrinkage
 from unirel import BURSelector, conditional_relevance, mutual_information, relevance, unique_relevance
 from unirel.criteria import CRITERIA
 from unirel.information.gaussian import Gaussian, _FullFit
+from unirel.information.gaussian_rows import Layout
+from unirel.information.gaussian_sums import Encoded
 from unirel.options import EstimationOptions, complete
 from unirel.table import Table
 
@@ -289,6 +294,13 @@ def test_values_that_differ_in_their_last_digits_are_told_apart(rng, spread):
     assert_allclose(encoded[:2], [expected, -expected], rtol=0, atol=1e-14)
 
 
+def test_minus_zero_is_zero(rng):
+    values = np.append(rng.normal(size=20), [0.0, -0.0, 0.0, 5e-324])
+    table = Table.from_data(values, rng.normal(size=24), kinds="continuous")
+    scores = Gaussian(table)._encoded.rows[0]
+    assert scores[20] == scores[21] == scores[22] < scores[23]
+
+
 @pytest.mark.parametrize("n_jobs", [2, -1])
 def test_number_of_jobs_changes_no_bit(rng, n_jobs):
     X, y = rng.normal(size=(3000, 120)), rng.normal(size=3000)
@@ -389,13 +401,23 @@ def test_the_ridge_of_ledoit_and_wolf(rng):
     assert_allclose(automatic.change, given.change, rtol=0, atol=1e-10)
 
 
+def test_no_ridge_where_there_are_three_rows_for_each_column(rng):
+    X, y, _ = linear_design(rng, 90, 30)
+    plain, automatic = (unique_relevance(X, y, method="gaussian", shrinkage=one) for one in (0, "auto"))
+    assert_array_equal(automatic, plain)
+    fewer = unique_relevance(X[1:], y[1:], method="gaussian")
+    assert np.abs(fewer).max() < 0.8 * np.abs(plain).max()
+
+
 def test_more_columns_than_rows_is_the_same_formula(rng):
     """Of as many rows as columns, and of one row more, nothing jumps: both forms of the inverse are one."""
     features, target = rng.normal(size=(40, 39)), rng.normal(size=(1, 39))
     features -= features.mean(axis=1, keepdims=True)
     target -= target.mean()
     features, target = (rows / np.sqrt((rows**2).sum(axis=1, keepdims=True)) for rows in (features, target))
-    fit = _FullFit(features, target, 39.0, 0.2)
+    encoded = Encoded(Layout(np.ones(41, bool), np.arange(41), np.ones(41, int)), 39)
+    encoded.rows[:] = np.concatenate([features, target])
+    fit = _FullFit(encoded, np.arange(40), np.array([40]), 39.0, 0.2)
     inverse = np.linalg.inv(features @ features.T + 0.2 * np.eye(40))
     slopes = inverse @ features @ target.T
     left = 1 - (target @ features.T @ slopes)[0, 0]
@@ -556,28 +578,88 @@ def test_entropy(rng):
     assert information.entropy(1) == pytest.approx(np.log(3), abs=1e-12)
 
 
-def test_sparse_tables_are_refused_with_a_remedy(rng):
-    sparse = pytest.importorskip("scipy.sparse")
-    X = sparse.random(60, 5, density=0.3, format="csr", random_state=0)
-    for call in (
-        lambda: relevance(X, np.arange(60) % 2, estimator="gaussian"),
-        lambda: unique_relevance(X, np.arange(60) % 2, method="gaussian"),
-    ):
-        with pytest.raises(ValueError, match="needs a dense table in memory, X is sparse; pass estimator='binned'"):
-            call()
-
-
-def test_tables_in_parts_are_refused_with_a_remedy(rng, tmp_path):
-    pyarrow = pytest.importorskip("pyarrow")
-    dataset = pytest.importorskip("pyarrow.dataset")
-    from pyarrow import parquet
-
-    table = pyarrow.table({"a": rng.normal(size=60), "b": rng.normal(size=60), "y": np.arange(60) % 2})
-    parquet.write_table(table, tmp_path / "part.parquet")
-    with pytest.raises(ValueError, match=r"the rows are in parts; pass estimator='binned'"):
-        relevance(dataset.dataset(tmp_path), "y", estimator="gaussian")
-
-
 def test_a_search_leaves_the_shrinkage_to_the_estimator():
     assert complete(EstimationOptions, {}, "a test")["shrinkage"] == "auto"
     assert "shrinkage" not in BURSelector().get_params()
+
+
+# Sparse tables
+
+
+def draw_sparse(rng, n_rows=300):
+    """Columns of zeros and a few entries: numbers of both signs, counts, ones, stored zeros, missing values, levels."""
+    dense = rng.normal(size=(n_rows, 9)) * (rng.random((n_rows, 9)) < [0.03, 0.2, 0.7, 1, 0.2, 0.2, 0.1, 0.4, 0])
+    dense[:, 1] = np.abs(dense[:, 1])
+    dense[:, 4:6] = np.round(2 * dense[:, 4:6])
+    dense[:, 6] = dense[:, 6] != 0
+    dense[rng.random(n_rows) < 0.1, 2] = np.nan
+    dense[rng.random(n_rows) < 0.1, 5] = np.nan
+    kinds = dict(enumerate(["continuous"] * 5 + ["discrete"] * 2 + ["continuous"] * 2))
+    y = dense[:, 1] + dense[:, 3] + (np.nan_to_num(dense[:, 5]) == 1) + rng.normal(size=n_rows)
+    return dense, y, kinds
+
+
+def as_entries(dense):
+    """The same as a sparse matrix, some of whose stored entries are zeros."""
+    matrix = sp.csr_array(np.where(np.arange(dense.size).reshape(dense.shape) % 7 == 0, 5.0, dense))
+    matrix.data = dense[matrix.nonzero()]
+    return matrix
+
+
+@pytest.fixture(params=[(kind, weights) for kind in ("continuous", "discrete") for weights in (None, "whole", "real")])
+def sparse_case(request, rng):
+    """Estimators of a sparse table and of the dense one, beside which some columns are given."""
+    (kind, weighted), (dense, y, kinds) = request.param, draw_sparse(rng)
+    weights = {None: None, "whole": rng.integers(0, 4, len(y)), "real": rng.random(len(y))}[weighted]
+    target = y if kind == "continuous" else np.digitize(y, [0, 1])
+    options = {"kinds": kinds, "target_kind": kind, "conditional_on": rng.normal(size=(len(y), 2))}
+    tables = [Table.from_data(X, target, **options) for X in (as_entries(dense), dense)]
+    assert [table.is_sparse for table in tables] == [True, False]
+    return [Gaussian(table, sample_weight=weights) for table in tables]
+
+
+def test_sparse_equals_dense(sparse_case):
+    near = {"rtol": 0, "atol": 1e-12}
+    ours, expected = sparse_case
+    assert_array_equal(ours._encoded.ranks, expected._encoded.ranks)
+    single = expected._encoded.starts[expected._encoded.ranks == 1]  # blocks of several rows may be turned
+    assert_allclose(ours._encoded.take(single), expected._encoded.take(single), **near)
+    assert_allclose(ours.relevance(range(9)), expected.relevance(range(9)), **near)
+    assert_allclose(ours.joint(range(9), [3, 5, 10]), expected.joint(range(9), [3, 5, 10]), **near)
+    for column in range(12):
+        assert_allclose(ours.pairwise(range(9), column), expected.pairwise(range(9), column), **near)
+    given = [one.conditional([0, 2, 6], [11], [9, 1]) for one in (ours, expected)]
+    assert given[0] == pytest.approx(given[1], abs=1e-12)
+    changes = [one.without_each(range(9)) for one in (ours, expected)]
+    assert_allclose(changes[0].change, changes[1].change, **near)
+    orders = np.random.default_rng(0).permutation(300)[None]
+    assert_allclose(ours.permuted(range(9), [1], orders), expected.permuted(range(9), [1], orders), **near)
+
+
+def test_unique_relevance_of_more_sparse_columns_than_rows(rng):
+    dense = rng.normal(size=(60, 90)) * (rng.random((60, 90)) < 0.2)
+    y = dense[:, :5].sum(axis=1) + 0.3 * rng.normal(size=60)
+    options = {"method": "gaussian", "kinds": "continuous"}
+    expected = unique_relevance(dense, y, **options)
+    assert_allclose(unique_relevance(sp.csc_array(dense), y, **options), expected, rtol=0, atol=1e-11)
+
+
+@pytest.mark.parametrize("criterion", [name for name in CRITERIA if name not in ("disr", "njmim")])
+def test_every_criterion_selects_the_same_from_sparse_columns(rng, criterion):
+    dense, y, kinds = draw_sparse(rng)
+    options = {"estimator": "gaussian", "beta": 0, "n_features_to_select": 6, "kinds": kinds}
+    ours, expected = (BURSelector(criterion, **options).fit(X, y > 0).selection_ for X in (as_entries(dense), dense))
+    assert_array_equal(ours.order, expected.order)
+    assert_allclose(ours.scores, expected.scores, rtol=0, atol=1e-12)
+
+
+def test_sparse_columns_are_never_made_dense(rng):
+    n_rows, n_columns = 20_000, 300
+    X = sp.random(n_rows, n_columns, density=0.005, format="csc", random_state=0)
+    y = np.asarray(X[:, :3].sum(axis=1)).ravel() + 0.1 * rng.normal(size=n_rows)
+    tracemalloc.start()
+    selector = BURSelector("cmim", 3, estimator="gaussian", beta=0, kinds="continuous").fit(X, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert set(selector.order_) == {0, 1, 2}
+    assert peak < n_rows * n_columns  # bytes, an eighth of what the columns take in full

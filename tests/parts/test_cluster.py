@@ -69,6 +69,17 @@ def test_plain_and_boosted_on_workers(client):
         np.testing.assert_array_equal(ours.scores, theirs.scores)
 
 
+def test_normal_scores_on_workers(client, monkeypatch):
+    monkeypatch.setattr("unirel.parts.cluster._VALUES", 2500)  # Two columns are brought together at a time.
+    frame = make_frame(1000)
+    options = {"criteria": ["jmi", "gsa"], "betas": 0, "n_features_to_select": 5, "estimator": "gaussian"}
+    expected = selection_path(frame.drop(columns="y"), frame["y"], **options)
+    found = selection_path(dd.from_pandas(frame, npartitions=5), "y", **options)
+    for ours, theirs in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(ours.order, theirs.order)
+        np.testing.assert_allclose(ours.scores, theirs.scores, rtol=0, atol=1e-12)
+
+
 def test_a_step_is_one_task_for_each_thread_of_a_worker(client):
     parts = [dask.delayed(Coded.empty)(np.array([2]), n_rows, False, None) for n_rows in range(7)]
     kept = KeptByDask(list(dask.persist(*parts)))
@@ -95,11 +106,12 @@ class Deadly(JMI, name="deadly"):
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_a_worker_that_is_killed_in_the_middle_changes_nothing(client):
+@pytest.mark.parametrize("estimator", ["binned", "gaussian"])
+def test_a_worker_that_is_killed_in_the_middle_changes_nothing(client, estimator):
     client.wait_for_workers(2)
     ddf = dd.from_pandas(make_frame(), npartitions=6)
-    expected = BURSelector("jmi", 6, beta=0).fit(ddf, "y")
-    again = {"binning": expected.edges_}
+    expected = BURSelector("jmi", 6, beta=0, estimator=estimator).fit(ddf, "y")
+    again = {"binning": expected.edges_, "estimator": estimator}
     before = set(client.run(os.getpid).values())
     found = BURSelector(Deadly(min(before)), 6, beta=0, **again).fit(ddf, "y")
     np.testing.assert_array_equal(found.order_, expected.order_)

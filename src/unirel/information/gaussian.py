@@ -6,25 +6,26 @@ from typing import NamedTuple, Self, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import entr, ndtri, psi
+from scipy.special import entr, psi
 
-from unirel.information.base import Block, Changes, Columns, Information, Values
+from unirel.information.base import Block, Changes, Columns, Information, Values, entropy_of
+from unirel.information.gaussian_rows import KNOWN
+from unirel.information.gaussian_sums import Encoded
 from unirel.options import EstimationOptions
+from unirel.parts.table import PartedTable
 from unirel.table import Table
-from unirel.weights import Weights, check_weights
-from unirel.work import Progress, map_tasks, pieces
+from unirel.weights import check_weights
+from unirel.work import Progress, pieces
 
-# Levels of a category that have an indicator: the most frequent ones. Those of the target all have one.
-_MOST_LEVELS = 12
-# Of unit variance: what has less left is known already, and a target that has less left is fully explained.
-_KNOWN, _EXPLAINED = 1e-9, 1e-10
+# Of unit variance: a target that has less left is fully explained.
+_EXPLAINED = 1e-10
 # A determinant that falls by more than this factor is taken apart, so that each direction has the same least value.
 _STEEP = 1e-5
-# Numbers of a block of columns that are encoded at a time, and columns whose products with all others are kept.
-_BLOCK, _MOST_PRODUCTS = 2**18, 512
+# Columns whose products with all others are kept, and numbers that are looked at together for unique relevance.
+_MOST_PRODUCTS, _BLOCK = 512, 2**22
 # Unique relevance needs no ridge from that many rows for each column on, and no more than the second: more of it finds
 # no more features, and makes all values small. The third only lets inverses exist.
-_ROWS_PER_COLUMN, _MOST_RIDGE, _LEAST_RIDGE = 4, 0.5, 1e-6
+_ROWS_PER_COLUMN, _MOST_RIDGE, _LEAST_RIDGE = 3, 0.5, 1e-6
 
 
 class Gaussian(Information):
@@ -47,13 +48,13 @@ class Gaussian(Information):
     Parameters
     ----------
     table : Table
-        Columns of any kind, in memory and dense.
+        Columns of any kind, dense, sparse or in parts: nothing but sums of products is asked of the rows.
     sample_weight : array of shape (n_samples,), optional
         How many rows each row stands for, as in `Plugin`.
     **options
         `shrinkage`: a ridge on the features, whose encoded columns have unit variance, as if each had that much noise
         of its own; "auto" is 0, but what each of many columns adds to all others (`without_each`) is estimated with the
-        ridge of Ledoit and Wolf (2004) where there are fewer than four rows for each column. And `n_jobs`.
+        ridge of Ledoit and Wolf (2004) where there are fewer than three rows for each column. And `n_jobs`.
     """
 
     name = "gaussian"
@@ -64,21 +65,14 @@ class Gaussian(Information):
     def __init__(
         self, table: Table, *, sample_weight: ArrayLike | None = None, **options: Unpack[EstimationOptions]
     ) -> None:
-        self.check(table)
         super().__init__(table, **options)
         weights = None if sample_weight is None else check_weights(sample_weight, table.n_samples)
         shrinkage = self.options["shrinkage"]
         self._total = float(table.n_samples if weights is None else weights.sum())
+        if isinstance(table, PartedTable) and table.weights is not None:
+            self._total = table.weights.total / table.weights.row
         self._weights, self._ridge = weights, 0.0 if shrinkage == "auto" else float(shrinkage)
         self._products: dict[int, Values] = {}
-
-    @classmethod
-    def check(cls, table: Table) -> None:
-        """Refuse a table whose rows cannot be encoded here."""
-        if table.is_sparse or table.is_parted:
-            where = "X is sparse" if table.is_sparse else "the rows are in parts"
-            raise ValueError(f"estimator='gaussian' needs a dense table in memory, {where}; pass estimator='binned'")
-        super().check(table)
 
     def mutual_information(self, a: Block, b: Block) -> float:
         """I(a; b) of two blocks."""
@@ -88,8 +82,7 @@ class Gaussian(Information):
         """I(a; b | given) of blocks."""
         known, known_and_a, other = (self._rows_of(block) for block in (given, [*given, *a], b))
         rows = np.unique(np.concatenate([known_and_a, other]))
-        encoded = self._encoded.rows[rows]
-        covariance = encoded @ encoded.T
+        covariance = self._encoded.products(rows, rows)
         covariance[np.diag_indices(len(rows))] += self._ridges[rows]
         places = [np.searchsorted(rows, some) for some in (known, known_and_a)]
         fits = [_Fit(covariance[some], some, self._ridges[rows[some]]) for some in places]
@@ -131,12 +124,13 @@ class Gaussian(Information):
     ) -> Changes:
         """How I(block; target) changes without each column of the block, from one inverse and always all rows."""
         columns, encoded = np.asarray(block, np.intp), self._encoded
-        features, target = (encoded.rows[self._rows_of(some)] for some in (columns, [self.table.target]))
-        fit = _FullFit(features, target, self._total, self.options["shrinkage"])
+        features, target = self._rows_of(columns), self._rows_of([self.table.target])
+        fit = _FullFit(encoded, features, target, self._total, self.options["shrinkage"])
         values, freedom, ranks = np.zeros(len(columns)), np.zeros(len(columns)), encoded.ranks[columns]
         for rank, chosen in _of_equal(ranks):
-            first = (np.cumsum(ranks) - ranks)[chosen]
-            values[chosen], freedom[chosen] = fit.without(first[:, None] + np.arange(rank))
+            for some in pieces(chosen, _BLOCK // (rank * min(len(features), encoded.n_samples))):
+                first = (np.cumsum(ranks) - ranks)[some]
+                values[some], freedom[some] = fit.without(first[:, None] + np.arange(rank))
         before = self._less_chance(np.array([fit.explained]), 0.0, np.array([fit.freedom]), len(target))[0]
         unique = self._less_chance(values, fit.freedom - freedom, freedom, len(target))
         return Changes(float(before), -unique, np.full(len(columns), np.nan))
@@ -145,7 +139,14 @@ class Gaussian(Information):
         """Plug-in entropy of a discrete column; that of the normal distribution for the scores of a continuous one."""
         if not self.table.discrete[column]:
             return float(0.5 * np.log(2 * np.pi * np.e))
-        return max(0.0, float(entr(self._shares(self.table.codes(column))).sum()))
+        if self._weights is None:
+            return entropy_of(self.table.level_sizes(column))
+        return max(0.0, float(entr(np.bincount(self.table.codes(column), self._weights) / self._total).sum()))
+
+    def ceilings(self, columns: Block) -> Values:
+        """What each column can tell at most: the entropy of its levels, infinity for a continuous one."""
+        discrete, sizes = self.table.discrete, self.table.level_sizes
+        return np.array([entropy_of(sizes(int(one))) if discrete[one] else np.inf for one in columns])
 
     def _given(self, candidates: Block, column: int, given: Block) -> Values:
         """I(candidate; column | given) of every candidate."""
@@ -190,7 +191,7 @@ class Gaussian(Information):
 
     def _products_of(self, block: Block) -> Values:
         """Covariances of the encoded rows of a block with all encoded rows."""
-        none = np.empty((0, len(self._encoded.rows)))
+        none = np.empty((0, self._encoded.n_rows))
         return np.concatenate([none, *(self._product(column) for column in dict.fromkeys(map(int, block)))])
 
     def _product(self, column: int) -> Values:
@@ -198,7 +199,7 @@ class Gaussian(Information):
             if len(self._products) >= _MOST_PRODUCTS:
                 self._products.clear()
             rows = self._rows_of([column])
-            product = np.ascontiguousarray((self._encoded.rows @ self._encoded.rows[rows].T).T)
+            product = self._encoded.products(rows)
             product[np.arange(len(rows)), rows] += self._ridges[rows]
             self._products[column] = product
         return self._products[column]
@@ -209,7 +210,7 @@ class Gaussian(Information):
         rows = self._rows_of(columns)
         moved._products = {}
         for column in columns:
-            product = self._encoded.rows[self._rows_of([column])][:, order] @ self._encoded.rows.T
+            product = self._encoded.times(self._encoded.take(self._rows_of([column]))[:, order])
             product[:, rows] = self._product(column)[:, rows]  # They move together.
             moved._products[column] = product
         return moved
@@ -217,89 +218,14 @@ class Gaussian(Information):
     @cached_property
     def _ridges(self) -> Values:
         """The ridge of every encoded row: none of the target."""
-        ridges = np.full(len(self._encoded.rows), self._ridge)
+        ridges = np.full(self._encoded.n_rows, self._ridge)
         ridges[self._encoded.starts[self.table.target] :] = 0.0
         return ridges
 
     @cached_property
-    def _encoded(self) -> "_Encoded":
+    def _encoded(self) -> Encoded:
         """All columns as blocks of rows that have mean 0, variance 1 / N and nothing in common within a block."""
-        table, n_samples = self.table, self.table.n_samples
-        widths = np.where(table.continuous, 1 + table.has_missing, np.minimum(table.n_levels - 1, _MOST_LEVELS))
-        if table.discrete[table.target]:
-            widths[table.target] = table.n_levels[table.target] - 1
-        starts = np.concatenate([[0], np.cumsum(np.maximum(widths, 0))])
-        encoded = _Encoded(np.zeros((starts[-1], n_samples)), starts[:-1], np.zeros(len(widths), np.intp))
-
-        def encode(columns: Columns) -> None:
-            numeric = bool(table.continuous[columns[0]])
-            values = table.continuous_block(columns) if numeric else table.code_block(columns)[0]
-            for column, row in zip(columns.tolist(), values, strict=True):
-                found = self._encode_numbers(row) if numeric else self._encode_levels(row, int(widths[column]))
-                encoded.ranks[column] = len(found)
-                encoded.rows[starts[column] : starts[column] + len(found)] = found
-
-        kinds = np.flatnonzero(table.continuous), np.flatnonzero(table.discrete)
-        parts = [part for kind in kinds for part in pieces(kind, _BLOCK // n_samples)]
-        map_tasks(encode, parts, self.options["n_jobs"])
-        return encoded
-
-    def _encode_numbers(self, values: Values) -> Values:
-        """Normal scores and, where values are missing, the indicator of that."""
-        missing = np.isnan(values)
-        if missing.any():
-            scores = np.zeros((2, len(values)))
-            weights = None if self._weights is None else self._weights[~missing]
-            scores[0, ~missing], scores[1] = self._normal_scores(values[~missing], weights), missing
-        else:
-            scores = self._normal_scores(values, self._weights)[None]
-        if self._weights is None:
-            scores -= scores.mean(axis=1, keepdims=True)
-        else:
-            scores -= (scores @ self._weights / self._total)[:, None]
-            scores *= np.sqrt(self._weights)
-        return _whiten(scores)
-
-    def _normal_scores(self, values: Values, weights: Weights | None) -> Values:
-        """Quantiles of the normal distribution at the mean ranks of values, none of which is missing."""
-        order, ordered = _in_order(values)
-        begins = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])[: len(values)])
-        ends = np.append(begins, len(values))[1:]
-        if weights is not None:
-            sums = np.append(0.0, np.cumsum(weights[order]))
-            quantiles = ndtri((sums[begins] + sums[ends] + 1) / (2 * sums[-1] + 2))
-        elif len(values) == self.table.n_samples:
-            quantiles = self._quantiles[begins + ends + 1]  # Twice the mean rank of equal values is a whole number.
-        else:
-            quantiles = ndtri((begins + ends + 1) / (2 * len(values) + 2))
-        scores = np.empty(len(values))
-        scores[order] = quantiles if len(begins) == len(values) else np.repeat(quantiles, ends - begins)
-        return scores
-
-    @cached_property
-    def _quantiles(self) -> Values:
-        """Scores of all mean ranks that complete columns can have, by twice the rank."""
-        n_samples = self.table.n_samples
-        return np.asarray(ndtri(np.arange(2 * n_samples + 1) / (2 * n_samples + 2)))
-
-    def _encode_levels(self, codes: NDArray[np.integer], most: int) -> Values:
-        """Indicators of at most that many levels, made orthogonal."""
-        by_level = _whitened_indicators(self._shares(codes), most)
-        if self._weights is None:
-            return np.asarray((by_level / np.sqrt(self._total)).take(codes, axis=1))
-        return np.asarray(by_level.take(codes, axis=1) * np.sqrt(self._weights / self._total))
-
-    def _shares(self, codes: NDArray[np.integer]) -> Values:
-        """The share of the rows that each level has."""
-        return np.bincount(codes, self._weights) / self._total
-
-
-class _Encoded(NamedTuple):
-    """All columns in numbers."""
-
-    rows: Values  # of all columns; those of one follow each other
-    starts: Columns  # the first row of each column
-    ranks: Columns  # how many rows each column has
+        return Encoded.of(self.table, self._weights, self.options)
 
 
 class _Beside(NamedTuple):
@@ -327,7 +253,7 @@ class _Fit:
 
     def __init__(self, products: Values, known: Columns, ridges: Values) -> None:
         eigenvalues, vectors = np.linalg.eigh(products[:, known])
-        kept = eigenvalues > _KNOWN
+        kept = eigenvalues > KNOWN
         self._roots = vectors[:, kept] / np.sqrt(eigenvalues[kept])
         self._basis = self._roots.T @ products
         self._ridges = ridges
@@ -358,51 +284,73 @@ class _FullFit:
 
     Parameters
     ----------
-    features, target : ndarray of shape (n_rows, n_samples)
-        Encoded rows.
+    encoded : Encoded
+        All rows.
+    features, target : ndarray of int
+        Rows of the block and of the target.
     total : float
         Number of samples.
     shrinkage : "auto" or float
         The ridge, or that of Ledoit and Wolf unless there are many samples for each row.
     """
 
-    def __init__(self, features: Values, target: Values, total: float, shrinkage: str | float) -> None:
-        n_rows, n_samples = features.shape
-        eigenvalues, vectors = np.linalg.eigh(features.T @ features if n_rows > n_samples else features @ features.T)
-        kept = eigenvalues > _KNOWN * max(1.0, eigenvalues.max(initial=0.0))
+    def __init__(
+        self, encoded: Encoded, features: Columns, target: Columns, total: float, shrinkage: str | float
+    ) -> None:
+        self._encoded, self._features = encoded, features
+        self._of_samples = len(features) > encoded.n_samples and encoded.has_samples
+        covariance = self._between_samples() if self._of_samples else encoded.products(features, features)
+        eigenvalues, vectors = np.linalg.eigh(covariance)
+        kept = eigenvalues > KNOWN * max(1.0, eigenvalues.max(initial=0.0))
         eigenvalues, vectors = eigenvalues[kept], vectors[:, kept]
-        if n_rows > n_samples:
-            vectors = features @ vectors / np.sqrt(eigenvalues)
         ridge = float(shrinkage) if shrinkage != "auto" else 0.0
-        if shrinkage == "auto" and n_rows * _ROWS_PER_COLUMN > total:
-            ridge = _ledoit_wolf_ridge(features, eigenvalues, total)
+        if shrinkage == "auto" and len(features) * _ROWS_PER_COLUMN > total:
+            ridge = _ledoit_wolf_ridge(encoded.fourth_moment(features), len(features), eigenvalues, total)
+        if self._of_samples:
+            shared = (vectors * np.sqrt(eigenvalues)).T @ encoded.take(target).T
+            vectors = vectors / np.sqrt(eigenvalues)
+        else:
+            shared = vectors.T @ encoded.products(features, target)
         inverse = 1 / (eigenvalues + ridge)
-        self._vectors, self._inverse, self._hat = vectors, inverse, eigenvalues * inverse**2
+        self._directions, self._inverse, self._hat = vectors, inverse, eigenvalues * inverse**2
         # Of directions that the rows do not have.
-        self._inverse_of_rest = 1 / max(ridge, _LEAST_RIDGE) if len(eigenvalues) < n_rows else 0.0
+        self._inverse_of_rest = 1 / max(ridge, _LEAST_RIDGE) if len(eigenvalues) < len(features) else 0.0
         self.freedom = float(eigenvalues @ inverse)
-        shared = vectors.T @ (features @ target.T)
-        self._coefficients = vectors @ (inverse[:, None] * shared)
         left, directions = np.linalg.eigh(np.eye(len(target)) - (shared.T * inverse) @ shared)
         self.explained = -0.5 * float(_log_det(left))
-        self._in_units = directions / np.sqrt(np.maximum(left, _EXPLAINED))
+        self._slopes = inverse[:, None] * shared @ (directions / np.sqrt(np.maximum(left, _EXPLAINED)))
 
-    def without(self, rows: Columns) -> tuple[Values, Values]:
-        """What the fit loses without each of some blocks of rows, and their degrees of freedom."""
-        vectors, identity = self._vectors[rows], np.eye(rows.shape[1])
+    def without(self, places: Columns) -> tuple[Values, Values]:
+        """What the fit loses without each of some blocks of rows, given by place, and their degrees of freedom."""
+        vectors, identity = self._vectors(places), np.eye(places.shape[1])
         turned = vectors.swapaxes(1, 2)
         inverse = (vectors * self._inverse) @ turned + self._inverse_of_rest * (identity - vectors @ turned)
         roots = _inverse_roots(inverse)
-        lost = roots @ self._coefficients[rows] @ self._in_units
+        lost = roots @ (vectors @ self._slopes)
         freedom = ((roots @ (vectors * self._hat) @ turned) * roots).sum((1, 2))
         return 0.5 * np.log(_det(identity + lost @ lost.swapaxes(1, 2))), freedom
 
+    def _vectors(self, places: Columns) -> Values:
+        """Entries of the eigenvectors for some rows."""
+        if not self._of_samples:
+            return np.asarray(self._directions[places])
+        rows = self._encoded.take(self._features[places.ravel()])
+        return np.asarray((rows @ self._directions).reshape(*places.shape, -1))
 
-def _ledoit_wolf_ridge(features: Values, eigenvalues: Values, total: float) -> float:
+    def _between_samples(self) -> Values:
+        """Sums of products of samples over the rows: it has the same eigenvalues, and is smaller if rows are many."""
+        products = np.zeros((self._encoded.n_samples, self._encoded.n_samples))
+        for some in pieces(self._features, _BLOCK // len(products)):
+            rows = self._encoded.take(some)
+            products += rows.T @ rows
+        return products
+
+
+def _ledoit_wolf_ridge(fourth_moment: float, n_rows: int, eigenvalues: Values, total: float) -> float:
     """The ridge on rows of unit variance that makes their covariance nearest to the true one, in the mean square."""
     squares = float(eigenvalues @ eigenvalues)
-    noise = (total * float((np.einsum("ij,ij->j", features, features) ** 2).sum()) - squares) / total
-    spread = squares - len(features)  # around the identity, of which the noise is a part
+    noise = (total * fourth_moment - squares) / total
+    spread = squares - n_rows  # around the identity, of which the noise is a part
     return noise / max(spread - noise, noise / _MOST_RIDGE, 1e-12)
 
 
@@ -433,60 +381,12 @@ def _det_of_identity_less(shared: Values) -> Values:
 def _inverse_roots(matrices: Values) -> Values:
     """Rows that make each of some covariances the identity; zeros in the place of directions that have no variance."""
     if matrices.shape[1] == 1:
-        return np.asarray(1 / np.sqrt(np.where(matrices > _KNOWN, matrices, np.inf)))
+        return np.asarray(1 / np.sqrt(np.where(matrices > KNOWN, matrices, np.inf)))
     eigenvalues, vectors = np.linalg.eigh(matrices)
-    roots = 1 / np.sqrt(np.where(eigenvalues > _KNOWN, eigenvalues, np.inf))
+    roots = 1 / np.sqrt(np.where(eigenvalues > KNOWN, eigenvalues, np.inf))
     return np.asarray((vectors * roots[:, None, :]).swapaxes(1, 2))
 
 
 def _of_equal(ranks: Columns) -> list[tuple[int, Columns]]:
     """Positions of those that have the same rank, for each rank but 0."""
     return [(rank, np.flatnonzero(ranks == rank)) for rank in np.unique(ranks[ranks > 0]).tolist()]
-
-
-def _in_order(values: Values) -> tuple[Columns, Values]:
-    """Positions of values in ascending order, and the values in that order; of equal values any may be first.
-
-    Whole numbers that have the order of the values, but a position in the place of their last digits, are sorted in
-    half the time that `argsort` takes. Where those digits matter, the rest is done by a sort of what is nearly sorted.
-    """
-    bits = np.ascontiguousarray(values).view(np.int64)
-    digits = (1 << len(values).bit_length()) - 1
-    keys = bits ^ ((bits >> 63) & (2**63 - 1))
-    keys = (keys & ~digits) | np.arange(len(values))
-    keys.sort()
-    order = keys & digits
-    ordered = values[order]
-    if (ordered[1:] < ordered[:-1]).any():
-        again = np.argsort(ordered, kind="stable")
-        return order[again], ordered[again]
-    return order, ordered
-
-
-def _whiten(rows: Values) -> Values:
-    """Rows of mean 0 that span the same and are orthogonal and of length 1; constant ones are left out."""
-    lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
-    varies = lengths > 1e-9 * np.sqrt(rows.shape[1])
-    rows /= np.where(varies, lengths, 1.0)[:, None]
-    if not varies.all():
-        rows = rows[varies]
-    if len(rows) < 2:
-        return rows
-    eigenvalues, vectors = np.linalg.eigh(rows @ rows.T)
-    kept = eigenvalues > _KNOWN
-    return np.asarray((vectors[:, kept] / np.sqrt(eigenvalues[kept])).T @ rows)
-
-
-def _whitened_indicators(shares: Values, most: int) -> Values:
-    """Values at each level of orthogonal columns of unit variance that span the indicators of most levels.
-
-    Of all levels the most frequent one needs no indicator; if there are more than that, the rarest ones have none.
-    """
-    order = np.argsort(-shares, kind="stable")[: np.count_nonzero(shares)]
-    chosen = order[1:] if len(order) <= most + 1 else order[:most]
-    means = shares[chosen]
-    spread = np.sqrt(means * (1 - means))
-    eigenvalues, vectors = np.linalg.eigh((np.diag(means) - np.outer(means, means)) / np.outer(spread, spread))
-    indicators = np.repeat(-means[:, None], len(shares), axis=1)
-    indicators[np.arange(len(chosen)), chosen] += 1
-    return np.asarray((vectors / np.sqrt(eigenvalues)).T @ (indicators / spread[:, None]))

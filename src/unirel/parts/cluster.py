@@ -11,11 +11,12 @@ from uuid import uuid4
 import numpy as np
 
 from unirel.parts.plan import CodingPlan
+from unirel.parts.rows import RowPlan, RowsOfPart
 from unirel.parts.scan import Part
 from unirel.parts.table import Coded, Found, Kept, Parts, Values
 
-# Results that are added up by one task.
-_WIDTH = 8
+# Results that are added up by one task, and values that are brought together on a worker.
+_WIDTH, _VALUES = 8, 2**24
 
 
 def connect(address: str) -> Any:
@@ -103,9 +104,23 @@ class DaskParts(Parts):
         everywhere = dask.delayed(partial(code_part, plan=plan, grid=grid, scratch=scratch), pure=False, traverse=False)
         return KeptByDask(list(dask.persist(*(everywhere(part) for part in self._parts))))
 
+    def keep_rows(self, plan: RowPlan, n_rows: Sequence[int], scratch: Any) -> KeptByDask:
+        """Bring all parts of a few columns together on a worker, and what comes out back to where the parts are."""
+        from dask import delayed, persist
+
+        shared, size = delayed(plan, traverse=False), max(1, _VALUES // sum(n_rows))
+        blocks = [plan.columns[start : start + size] for start in range(0, len(plan.columns), size)]
+        take, encode, keep = (
+            delayed(function, pure=False, traverse=False)
+            for function in (RowPlan.take, RowPlan.encode_pieces, RowsOfPart.of)
+        )
+        encoded = [encode(shared, [take(shared, part, some) for part in self._parts], some) for some in blocks]
+        numbers = range(len(self._parts))
+        return KeptByDask(list(persist(*(keep(n, [block[n] for block in encoded], scratch) for n in numbers))))
+
 
 class KeptByDask(Kept):
-    """Coded partitions on workers; one that is lost with its worker is coded again by Dask."""
+    """Partitions, coded or encoded, on workers; one that is lost with its worker is made again by Dask."""
 
     def __init__(self, parts: list[Any]) -> None:
         from distributed import futures_of
@@ -115,7 +130,7 @@ class KeptByDask(Kept):
         self._groups: list[tuple[list[str], list[Any]]] = []
         self._looked = 0.0
 
-    def ask(self, function: Callable[[Coded], Any], add: Callable[[list[Any]], Any]) -> Any:
+    def ask(self, function: Callable[[Any], Any], add: Callable[[list[Any]], Any]) -> Any:
         """What a function finds in every partition, added up on the cluster.
 
         A task for each thread of a worker, however many partitions it has: tasks cost more than small tables do.
@@ -134,7 +149,7 @@ class KeptByDask(Kept):
             found = client.map(add, [found[at : at + _WIDTH] for at in range(0, len(found), _WIDTH)], pure=False)
         return add(client.gather(found))
 
-    def bring(self, function: Callable[[Coded], Any]) -> list[Any]:
+    def bring(self, function: Callable[[Any], Any]) -> list[Any]:
         """What a function finds in every partition, in their order."""
         import dask
 
@@ -164,13 +179,13 @@ class KeptByDask(Kept):
         return self._groups
 
 
-def ask_parts(parts: list[Coded], *, function: Callable[[Coded], Any], add: Callable[[list[Any]], Any]) -> Any:
+def ask_parts(parts: list[Any], *, function: Callable[[Any], Any], add: Callable[[list[Any]], Any]) -> Any:
     """What a function finds in some partitions, added up."""
     return add([ask_part(part, function=function) for part in parts])
 
 
-def ask_part(part: Coded, *, function: Callable[[Coded], Any]) -> Any:
-    """What a function finds in a partition, whose codes leave memory then."""
+def ask_part(part: Any, *, function: Callable[[Any], Any]) -> Any:
+    """What a function finds in a partition, which leaves memory then."""
     found = function(part)
     part.files.release()
     return found

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from unirel.parts.plan import CodingPlan
+from unirel.parts.rows import RowPlan, RowsOfPart
 from unirel.parts.scan import Part
+from unirel.parts.scratch import Scratch
 from unirel.parts.table import Coded, Found, Kept, Parts, Values
 from unirel.reading import find_column
 
@@ -73,6 +75,24 @@ class FileParts(Parts):
             raise
         return KeptOnDisk(coded)
 
+    def keep_rows(self, plan: RowPlan, n_rows: Sequence[int], scratch: Any) -> KeptOnDisk:
+        """Write all values to a scratch file in one pass, where columns are encoded one at a time."""
+        files, columns = Scratch(scratch), plan.columns
+        rows = files.empty((plan.heights.sum(), sum(n_rows)), np.float64)
+        weights = np.empty(sum(n_rows)) if self.weighted else None
+        try:
+            for part, start in zip(self._read(), np.cumsum([0, *n_rows[:-1]]).tolist(), strict=True):
+                values, own = plan.take(part, columns)
+                rows[plan.firsts(columns), start : start + values.shape[1]] = values
+                if weights is not None:
+                    weights[start : start + values.shape[1]] = own
+                files.release()
+            plan.encode(rows, columns, weights, files.release)
+        except BaseException:  # Ctrl-C too
+            files.close()
+            raise
+        return KeptOnDisk(RowsOfPart(0, rows, files))
+
     def _read(self) -> Iterator[Part]:
         """All rows, some at a time."""
         import pyarrow as pa
@@ -117,14 +137,12 @@ class FileParts(Parts):
 
 
 class KeptOnDisk(Kept):
-    """Codes of all rows in a scratch file."""
+    """All rows in a scratch file."""
 
-    local: Coded
+    def __init__(self, rows: Coded | RowsOfPart) -> None:
+        self.local = rows
 
-    def __init__(self, coded: Coded) -> None:
-        self.local = coded
-
-    def bring(self, function: Callable[[Coded], Any]) -> list[Any]:
+    def bring(self, function: Callable[[Any], Any]) -> list[Any]:
         """What a function finds in all rows."""
         return [function(self.local)]
 

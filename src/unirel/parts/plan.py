@@ -119,13 +119,14 @@ def encode_part(part: Part, plan: CodingPlan, columns: Positions | None = None) 
 def values_of_part(part: Part, plan: CodingPlan, columns: Positions) -> Values:
     """Some columns of the rows of a part as numbers: codes of discrete columns, values of continuous ones."""
     n_rows = open_part(part, plan.wanted)[0].shape[0]
-    values = np.zeros((n_rows, len(plan.kinds)))
+    values, places = np.zeros((n_rows, len(columns))), np.zeros(len(plan.kinds), np.intp)
+    places[columns] = np.arange(len(columns))
     for positions, found in _blocks(part, plan, columns):
         continuous = plan.kinds[positions] == CONTINUOUS
-        values[:, positions[continuous]] = found[continuous].T
+        values[:, places[positions[continuous]]] = found[continuous].T
         for own, codes in _codes(positions[~continuous], found[~continuous], plan):
-            values[:, own] = codes.T
-    return values[:, columns]
+            values[:, places[own]] = codes.T
+    return values
 
 
 def target_codes(part: Part, plan: CodingPlan) -> NDArray[Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
@@ -22,11 +22,12 @@ from unirel.parts.plan import (
     target_codes,
     values_of_part,
 )
+from unirel.parts.rows import Encode, RowPlan
 from unirel.parts.scan import Part, Scan, Seen, Wanted, merge, scan_part
 from unirel.parts.scratch import Scratch
 from unirel.reading import DISCRETE, KINDS, UNKNOWN, Positions, Source, kinds_given, take_rows
 from unirel.table import Table, check_inputs
-from unirel.weights import are_whole, repeat_rows, unit_of_weights, weight_of_row
+from unirel.weights import are_whole, in_rows, repeat_rows, unit_of_weights, weight_of_row
 
 Values = NDArray[np.float64]
 Found = TypeVar("Found")
@@ -91,15 +92,15 @@ def _copy_coded(
 
 
 class Kept(ABC):
-    """Coded parts that stay where they are."""
+    """Parts, `Coded` or `RowsOfPart`, that stay where they are."""
 
-    local: Coded | None = None  # all rows, where this process can reach them
+    local: Any = None  # all rows, where this process can reach them
 
     @abstractmethod
-    def bring(self, function: Callable[[Coded], Any]) -> list[Any]:
+    def bring(self, function: Callable[[Any], Any]) -> list[Any]:
         """What a function finds in every part, in their order."""
 
-    def ask(self, function: Callable[[Coded], Any], add: Callable[[list[Any]], Any]) -> Any:
+    def ask(self, function: Callable[[Any], Any], add: Callable[[list[Any]], Any]) -> Any:
         """What a function finds in every part, added up in any order."""
         return add(self.bring(function))
 
@@ -137,6 +138,10 @@ class Parts(ABC):
     @abstractmethod
     def keep(self, plan: CodingPlan, n_rows: Sequence[int], grid: Callable[[Values], Values], scratch: Any) -> Kept:
         """Code all parts and keep the codes."""
+
+    @abstractmethod
+    def keep_rows(self, plan: RowPlan, n_rows: Sequence[int], scratch: Any) -> Kept:
+        """Turn columns into rows of numbers, from all values of a column at a time, and keep these in parts."""
 
 
 class PartedTable(Table):
@@ -179,11 +184,11 @@ class PartedTable(Table):
 
     weights: Weights | None = None
 
-    @cached_property
-    def class_sizes(self) -> NDArray[np.int64]:
-        """How many rows each class has."""
-        levels = self._scan.columns[-1].levels or {}
-        return np.array([levels[level] for level in sorted_levels(levels)], np.int64)
+    def level_sizes(self, column: int) -> NDArray[np.int64]:
+        """How many rows each level of a discrete column has."""
+        seen = self._scan.columns[column]
+        sizes = [(seen.levels or {})[level] for level in sorted_levels(seen.levels or {})]
+        return np.array([*sizes, *([seen.n_missing] if seen.n_missing else [])], np.int64)
 
     def encode(
         self, n_bins: int, binning: str, given: dict[int, Values], grid: Callable[[Values], Values], scratch: Any
@@ -201,6 +206,15 @@ class PartedTable(Table):
             plan = CodingPlan.of(self._scan, self.columns.facts, self._wanted, cuts)
             self._kept = {key: (plan, self.parts.keep(plan, self._scan.n_rows, grid, scratch))}
         return self._kept[key]
+
+    def encode_rows(self, make_encode: Callable[..., Encode], heights: Positions, scratch: Any) -> Kept:
+        """Rows of numbers in the place of columns, see `RowPlan`."""
+        about = Weights(1.0, 0.0, 1.0, 1.0) if self.weights is None else self.weights
+        grid = partial(in_rows, row=about.row, largest=about.largest, n_samples=self.n_samples)
+        plan = CodingPlan.of(self._scan, self.columns.facts, self._wanted, {})
+        kept = self.parts.keep_rows(RowPlan(plan, grid, make_encode, heights), self._scan.n_rows, scratch)
+        self._kept["rows"] = plan, kept
+        return kept
 
     def close(self) -> None:
         """Give back codes, wherever they are; they are made again if they are asked for."""
