@@ -8,11 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
+from sklearn.utils.class_weight import compute_sample_weight
 from test_search import planted
 
 from unirel import BURSelector, selection_path
 from unirel.evidence import Evidence, merge_levels, p_values_of_maximum
 from unirel.information.base import entropy_of
+from unirel.information.codes import Joint
+from unirel.information.plugin import Plugin
 from unirel.table import Table
 
 pytestmark = pytest.mark.filterwarnings("ignore::unirel.errors.UnirelWarning")
@@ -43,6 +47,32 @@ def length(X, y, criteria="jmim", **options):
 
 def test_noise_seldom_yields_a_feature():
     assert sum(length(*noise(seed, 100, 50))[0] > 0 for seed in range(40)) <= 6  # more in 1 of 100 such tests
+
+
+def test_weights_that_depend_on_the_target_do_not_make_noise_a_feature():
+    """Weights go where the target goes: left at their rows they would tell which rows had been of the rare class."""
+
+    def selects(seed):
+        rng = np.random.default_rng(seed)
+        X, y = rng.standard_normal((400, 10)), np.arange(400) % 25 == 0
+        return length(X, y, sample_weight=compute_sample_weight("balanced", y))[0] > 0
+
+    assert sum(map(selects, range(40))) <= 6
+
+
+def test_weights_of_a_sparse_table_move_too(rng):
+    X = rng.integers(0, 3, size=(200, 5)).astype(float)
+    y, weights = rng.integers(0, 2, 200), rng.integers(1, 5, 200).astype(float)
+    dense, sparse = (Table.from_data(data, y, kinds="discrete") for data in (X, csr_array(X)))
+    order = rng.permutation(200)
+    moved = Joint(2, None, lambda: y[order].astype(np.uint32))
+    nothing = Joint(1, None, lambda: np.zeros(200, np.uint32))
+    found = [
+        Plugin(table, sample_weight=weights).given_codes(np.arange(5), nothing, moved, weights[order])
+        for table in (dense, sparse)
+    ]
+    anew = Plugin(Table.from_data(X, y[order], kinds="discrete"), sample_weight=weights[order])
+    assert_allclose(found, [anew.relevance(range(5))] * 2, rtol=0, atol=1e-12)
 
 
 @pytest.mark.slow

@@ -104,6 +104,7 @@ LAYERS = {
     "evidence": [
         "numpy",
         "scipy.special",
+        "unirel.weights",
         "unirel.work",
         "unirel.table",
         "unirel.parts",

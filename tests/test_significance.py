@@ -309,7 +309,9 @@ def test_what_only_two_columns_tell_together_is_found_beside_the_other(rng, opti
     assert test.information[0] == 0
     assert test.p_value[1] == 0.01
     assert test.p_value[2] > 0.05
-    np.testing.assert_allclose(test.information, unirel.conditional_relevance(X, y, [0], **options), atol=1e-12)
+    # Many columns at once have what chance gives within levels interpolated.
+    close = 1e-6 if options else 1e-12
+    np.testing.assert_allclose(test.information, unirel.conditional_relevance(X, y, [0], **options), atol=close)
     assert test.given == ("x0",)
 
 

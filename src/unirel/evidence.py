@@ -20,6 +20,7 @@ from unirel.information.codes import Joint
 from unirel.parts.table import PartedTable
 from unirel.sampling import sample_table
 from unirel.table import Table, average_ranks
+from unirel.weights import check_weights
 from unirel.work import map_tasks
 
 # Permutations, and how many of them may do as well as a candidate that passes; more are made where alpha is small.
@@ -62,7 +63,8 @@ class Evidence:
     ) -> None:
         self._candidates, self._alpha, self._n_jobs = candidates, alpha, n_jobs
         table, self._positions = _few_rows(table, sample_weight is not None, random_state)
-        weights = np.ones(table.n_samples) if sample_weight is None else np.asarray(sample_weight, np.float64)
+        self._weights = None if sample_weight is None else check_weights(sample_weight, table.n_samples)
+        weights = np.ones(table.n_samples) if self._weights is None else self._weights
         # What chance gives is the same in all permutations.
         self._counts = Binned(table, sample_weight=sample_weight, n_bins=few_bins(weights.sum()), correction=None)
         self._rows = np.flatnonzero(weights > 0)  # others are as good as not there
@@ -88,11 +90,12 @@ class Evidence:
             return np.zeros(0, np.bool_)
         summary = self._summary(selected)
         n_permutations = max(_PERMUTATIONS, ceil(_PASSING / self._alpha) - 1)
-        permuted = _Permuted(self._target, self._rows, self._blocks(selected, summary.codes[self._rows]))
+        blocks = self._blocks(selected, summary.codes[self._rows])
+        permuted = _Permuted(self._target, self._weights, self._rows, blocks)
         observed = self._counts.given_codes(candidates, summary, self._target)
 
         def count(seed: np.random.SeedSequence) -> Values:
-            return self._counts.given_codes(candidates, summary, permuted.draw(np.random.default_rng(seed)))
+            return self._counts.given_codes(candidates, summary, *permuted.draw(np.random.default_rng(seed)))
 
         # The same seeds at every step, so that a step does not depend on those before it.
         seeds = np.random.SeedSequence(self._seeds.entropy).spawn(n_permutations)
@@ -171,17 +174,18 @@ def _few_rows(table: Table, weighted: bool, random_state: int | None) -> tuple[T
 
 
 class _Permuted:
-    """A coded column, permuted among the rows of each block."""
+    """A coded column, permuted among the rows of each block together with the weights, which may depend on it."""
 
-    def __init__(self, coded: Joint, rows: Columns, blocks: NDArray[np.intp]) -> None:
-        self._coded, self._rows, self._blocks = coded, rows, blocks
+    def __init__(self, coded: Joint, weights: Values | None, rows: Columns, blocks: NDArray[np.intp]) -> None:
+        self._coded, self._weights, self._rows, self._blocks = coded, weights, rows, blocks
         self._places = rows[np.argsort(blocks, kind="stable")]
 
-    def draw(self, rng: np.random.Generator) -> Joint:
-        """The column in a random order."""
-        codes = self._coded.codes.copy()
-        codes[self._places] = self._coded.codes[self._rows[np.lexsort([rng.random(len(self._rows)), self._blocks])]]
-        return _joint(codes, self._coded.n_levels)
+    def draw(self, rng: np.random.Generator) -> tuple[Joint, Values | None]:
+        """The column in a random order, and the weights in the same."""
+        order = np.arange(len(self._coded.codes))
+        order[self._places] = self._rows[np.lexsort([rng.random(len(self._rows)), self._blocks])]
+        moved = _joint(self._coded.codes[order], self._coded.n_levels)
+        return moved, None if self._weights is None else self._weights[order]
 
 
 def p_values_of_maximum(information: Values) -> Values:

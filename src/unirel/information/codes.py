@@ -1,8 +1,9 @@
 """The codes of all columns as one matrix, and the contingency tables that are counted from it."""
 
 from collections.abc import Callable
+from copy import copy
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -120,6 +121,9 @@ class CodeSource(Protocol):
     def row_weights(self) -> Values | None:
         """Weight of every row, None if all count alike."""
 
+    def weighted(self, weights: Values) -> Self:
+        """The same codes with other weights of the rows."""
+
 
 class CodeMatrix:
     """Codes of all columns of a table, a row for each, in the narrowest type; made when they are first asked for.
@@ -221,6 +225,12 @@ class CodeMatrix:
     def row_weights(self) -> Values | None:
         """Weight of every row, None if all count alike."""
         return self._weights
+
+    def weighted(self, weights: Values) -> Self:
+        """The same codes with other weights of the rows."""
+        found = copy(self)
+        found._weights = weights
+        return found
 
     def _each_block(self, work: Callable[[Columns], None], columns: Columns) -> None:
         map_tasks(work, pieces(columns, _BLOCK // self.n_samples), self._n_jobs)

@@ -1,7 +1,7 @@
 """Contingency tables of a table in parts: each part is counted where it is, and the tables are added up."""
 
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -128,6 +128,10 @@ class PartCodes:
         """Weight of every row, None if all count alike; they come here."""
         weights = _join(self._kept.bring(weights_of))
         return None if weights.dtype == np.bool_ else weights
+
+    def weighted(self, weights: Values) -> Self:
+        """Refuse other weights: they would have to go where the rows are."""
+        raise ValueError(f"rows in parts keep their own weights, {len(weights)} others were given; read X into memory")
 
     def _narrow(self, tables: Counts) -> Counts:
         """Whole numbers in the type that tables in memory have, for which kernels are compiled."""

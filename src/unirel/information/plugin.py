@@ -159,9 +159,16 @@ class Plugin(Information):
         """I(candidate; target | given) of every candidate."""
         return self._margins(candidates, given, self.table.target).conditional
 
-    def given_codes(self, candidates: Columns, fixed: Joint, other: Joint) -> Values:
-        """I(candidate; other | fixed) of every candidate, for codes that need not be columns of the table."""
-        return self._count(candidates, fixed, other).conditional
+    def given_codes(self, candidates: Columns, fixed: Joint, other: Joint, weights: Values | None = None) -> Values:
+        """I(candidate; other | fixed) of every candidate, for codes that need not be columns of the table.
+
+        Weights that belong to such codes, and not to the rows of the table, come with them.
+        """
+        if weights is None:
+            return self._count(candidates, fixed, other).conditional
+        moved = copy(self)
+        moved._codes = self._codes.weighted(weights)
+        return moved._count(candidates, fixed, other).conditional
 
     def permuted(self, candidates: Block, given: Block, orders: Columns) -> Values:
         """I(candidate; target | given) with the rows of target and given in other orders; codes are made once."""
@@ -171,9 +178,12 @@ class Plugin(Information):
         alone = copy(self)  # the orders are what is shared out among threads
         alone.options = {**self.options, "n_jobs": 1}
 
+        def moved(order: Columns) -> Values:
+            weights = None if self._weights is None else self._weights[order]
+            return alone.given_codes(candidates, _in_order(fixed, order), _in_order(other, order), weights)
+
         def count(part: Columns) -> Values:
-            moved = ([_in_order(block, order) for block in (fixed, other)] for order in part)
-            return np.array([alone.given_codes(candidates, *blocks) for blocks in moved])
+            return np.array([moved(order) for order in part])
 
         # The first one makes all codes that are missing, which is nothing that two threads could do.
         parts = [orders[:1], *np.array_split(orders[1:], min(8, max(1, len(orders) - 1)))]

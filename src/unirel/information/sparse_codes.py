@@ -1,7 +1,8 @@
 """The codes of all columns of a sparse table, and the contingency tables that are counted from them."""
 
+from copy import copy
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,6 +78,12 @@ class SparseCodes:
     def row_weights(self) -> NDArray[np.float64] | None:
         """Weight of every row, None if all count alike."""
         return self._given_weights
+
+    def weighted(self, weights: NDArray[np.float64]) -> Self:
+        """The same codes with other weights of the rows."""
+        found = copy(self)
+        found._given_weights = found._weights = weights
+        return found
 
     def tables_of_part(
         self, candidates: Positions, rest: Rest, rows: tuple[int, int]
