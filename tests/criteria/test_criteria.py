@@ -183,7 +183,8 @@ def test_equal_to_the_formula_with_bins(name, rng):
     table, columns, target = make_numbers(rng, discrete_target=False)
     memo, twin = Memo(Binned(table, n_bins=4)), reference.Estimates(columns, target, estimator="binned", n_bins=4)
     ours = score(memo, make_criterion(name), np.arange(4), [3, 2])
-    assert_allclose(ours, [reference.CRITERIA[name](twin, x, [3, 2]) for x in range(4)], rtol=1e-9, atol=1e-9)
+    # What chance gives about features and within levels is interpolated.
+    assert_allclose(ours, [reference.CRITERIA[name](twin, x, [3, 2]) for x in range(4)], rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("name", NORMALISED)

@@ -12,6 +12,9 @@ from fuzz import oracle
 
 import unirel
 from unirel.errors import UnirelWarning
+from unirel.information.gaussian import Gaussian
+from unirel.options import ReadingOptions, options_of
+from unirel.table import Table
 
 CLOSE = 1e-8
 # Where a number is wrong, all choices of so many distances that rounding may have moved are tried.
@@ -304,7 +307,16 @@ def _boost(kind, beta, setting, reference, case):
     if kind in ("reference", "both"):
         values = oracle.beside_reference(setting.features, setting.target, reference, rules)
     share = {"reference": "0", "selected": "1", "both": "0.4"}[kind]
-    return oracle.Boost(beta, values, oracle.LONG(share), stepwise=rules)
+    gaussian = _gaussian(setting, case) if kind == "both" and not oracle.is_label(setting.target) else None
+    return oracle.Boost(beta, values, oracle.LONG(share), stepwise=rules, gaussian=gaussian)
+
+
+def _gaussian(setting, case):
+    """Information given the selected features by the package's own estimator, which has twins of its own."""
+    reading = {name: value for name, value in _measure_options(case).items() if name in options_of(ReadingOptions)}
+    information = Gaussian(Table.from_data(case.frame, case.target, **reading), shrinkage=0.05)
+    places = np.array(setting.places)
+    return lambda candidates, selected: information.conditional_relevance(places[candidates], places[selected])
 
 
 def _follow(selection, setting, estimates, criterion, boost):

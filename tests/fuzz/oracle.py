@@ -576,6 +576,7 @@ class Boost:
     share: LONG = _NOTHING
     rescale: bool = True
     stepwise: Rules = Rules()  # how what is found at every step is estimated
+    gaussian: object = None  # what candidates add to the selected features by the Gaussian estimator
 
     def blend(self, scores, candidates, selected, estimates):
         scores, beta = np.array(scores, LONG), LONG(self.beta)
@@ -587,7 +588,11 @@ class Boost:
         if self.share > 0 and selected:
             block, asked = ([estimates.features[x] for x in part] for part in (selected, candidates))
             later = _to_spread(gain_with_each(block, asked, estimates.target, self.stepwise), scores)
-        return (1 - beta) * scores + beta * ((1 - self.share) * before + self.share * later)
+        values = (1 - beta) * scores + beta * ((1 - self.share) * before + self.share * later)
+        if self.gaussian is None or not selected:
+            return values
+        weight = LONG("0.6") * beta
+        return (1 - weight) * values + weight * _to_spread(self.gaussian(candidates, selected), scores)
 
 
 def step_scores(estimates, criterion, selected, candidates, boost=None):
