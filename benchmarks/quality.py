@@ -317,14 +317,10 @@ def _over(known: dict[tuple[str, str], dict[str, Any]], names: list[str], rivals
     return row | {"copies": round(float(np.mean([known[name, selector]["copies"] for name in names])), 1)}
 
 
-def _read_rows(folder: Path | None) -> list[dict[str, Any]]:
+def read_rows(folder: Path | None, name: str) -> list[dict[str, Any]]:
     """Rows of an earlier run, which stay unless they are measured anew."""
-    path = None if folder is None else folder / "quality.csv"
-    if path is None or not path.exists():
-        return []
-    table = pd.read_csv(path)
-    # A file of the time before areas 1-10 has nothing to keep.
-    return table.to_dict("records") if "area 1-10" in table else []
+    path = None if folder is None else folder / f"{name}.csv"
+    return [] if path is None or not path.exists() else pd.read_csv(path).to_dict("records")
 
 
 def markdown(rows: list[dict[str, Any]]) -> str:
@@ -333,15 +329,15 @@ def markdown(rows: list[dict[str, Any]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def _write(rows: list[dict[str, Any]], over: list[dict[str, Any]], folder: Path | None) -> None:
-    parts = ["# Quality of selectors", __doc__.split("\n")[0], "Over datasets:", markdown(over)]
-    page = "\n\n".join([*parts, "By dataset:", markdown(rows)]) + "\n"
+def write(title: str, rows: list[dict[str, Any]], over: list[dict[str, Any]], folder: Path | None, name: str) -> None:
+    """Print what was found, over datasets and by dataset, and keep it in files of a name."""
+    page = "\n\n".join([f"# {title}", "Over datasets:", markdown(over), "By dataset:", markdown(rows)]) + "\n"
     print(page)
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
-        pd.DataFrame(rows).to_csv(folder / "quality.csv", index=False, lineterminator="\n")
-        pd.DataFrame(over).to_csv(folder / "quality_overall.csv", index=False, lineterminator="\n")
-        (folder / "quality.md").write_text(page, encoding="utf-8")
+        for file, table in ((name, rows), (f"{name}_overall", over)):
+            pd.DataFrame(table).to_csv(folder / f"{file}.csv", index=False, lineterminator="\n")
+        (folder / f"{name}.md").write_text(page, encoding="utf-8")
 
 
 def asked_names(text: str | None, known: Iterable[str], parser: argparse.ArgumentParser) -> list[str]:
@@ -382,8 +378,8 @@ def main() -> None:
     given = parser.parse_args()
     names = present(asked_names(given.datasets, KINDS, parser), given, parser)
     found = run(names, asked_names(given.selectors, SELECTORS, parser), given)
-    rows = summarise(found, _read_rows(given.output))
-    _write(rows, overall(rows), given.output)
+    rows = summarise(found, read_rows(given.output, "quality"))
+    write("Quality of selectors", rows, overall(rows), given.output, "quality")
 
 
 if __name__ == "__main__":

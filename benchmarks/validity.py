@@ -11,7 +11,6 @@ single selector can be measured again, with a journal of its own.
 import argparse
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,13 +26,14 @@ from benchmarks.quality import (
     area,
     asked_names,
     load_table,
-    markdown,
     measured,
     parser_of,
     present,
     read_journal,
+    read_rows,
     scores_of,
     split_rows,
+    write,
 )
 from benchmarks.quality_selectors import is_category
 
@@ -169,30 +169,14 @@ def overall(rows: list[Row]) -> list[Row]:
     return sorted(found, key=lambda row: (kinds.index(row["extraneous"]), row[by]))
 
 
-def _read_rows(folder: Path | None) -> list[Row]:
-    path = None if folder is None else folder / "validity.csv"
-    return [] if path is None or not path.exists() else pd.read_csv(path).to_dict("records")
-
-
-def _write(rows: list[Row], over: list[Row], folder: Path | None) -> None:
-    parts = ["# Validity of selections", __doc__.split("\n")[0], "Over datasets, in percent:", markdown(over)]
-    page = "\n\n".join([*parts, "By dataset, in percent:", markdown(rows)]) + "\n"
-    print(page)
-    if folder is not None:
-        folder.mkdir(parents=True, exist_ok=True)
-        pd.DataFrame(rows).to_csv(folder / "validity.csv", index=False, lineterminator="\n")
-        pd.DataFrame(over).to_csv(folder / "validity_overall.csv", index=False, lineterminator="\n")
-        (folder / "validity.md").write_text(page, encoding="utf-8")
-
-
 def main() -> None:
     parser = parser_of("python -m benchmarks.validity", __doc__, splits=2, journal="build/validity.jsonl")
     given = parser.parse_args()
     names = asked_names(given.datasets, KINDS, parser) if given.datasets else list(TABLES)
     compared = [name for name in COMPARED if name in SELECTORS]
     selectors = asked_names(given.selectors, SELECTORS, parser) if given.selectors else compared
-    rows = summarise(run(present(names, given, parser), selectors, given), _read_rows(given.output))
-    _write(rows, overall(rows), given.output)
+    rows = summarise(run(present(names, given, parser), selectors, given), read_rows(given.output, "validity"))
+    write("Validity of selections, in percent", rows, overall(rows), given.output, "validity")
 
 
 if __name__ == "__main__":

@@ -12,14 +12,14 @@ from math import ceil
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtri
 
 from unirel.information.base import Columns, Values, n_log_n
 from unirel.information.binned import Binned, few_bins
+from unirel.information.blocks import normal_scores
 from unirel.information.codes import Joint
 from unirel.parts.table import PartedTable
 from unirel.sampling import sample_table
-from unirel.table import Table, average_ranks
+from unirel.table import Table
 from unirel.weights import check_weights
 from unirel.work import map_tasks
 
@@ -151,11 +151,7 @@ class Evidence:
 
     def _normal_scores(self, column: int) -> Values:
         """Quantiles of the normal distribution in the place of numbers, 0 for missing ones."""
-        values = self._table.continuous_block(np.array([column]))[0, self._rows]
-        present = ~np.isnan(values)
-        scores = np.zeros(len(values))
-        scores[present] = ndtri(average_ranks(values[present]) / (present.sum() + 1))
-        return scores
+        return normal_scores(self._table.continuous_block(np.array([column]))[0, self._rows])
 
 
 def _few_rows(table: Table, weighted: bool, random_state: int | None) -> tuple[Table, Columns]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from unirel.information.base import Block, Columns, Information, Values
-from unirel.table import Table
+from unirel.table import Table, average_ranks
 
 if TYPE_CHECKING:
     from unirel.information.plugin import Plugin
@@ -87,9 +87,7 @@ class BlockInformation(Information):
 def normal_scores(values: Values) -> Values:
     """Ranks through the inverse of the normal distribution, ties at their mean rank; 0 where a value is missing."""
     present, scores = ~np.isnan(values), np.zeros(len(values))
-    _, places, counts = np.unique(values[present], return_inverse=True, return_counts=True)
-    ranks = np.cumsum(counts) - (counts - 1) / 2
-    scores[present] = ndtri(ranks / (len(places) + 1))[places]
+    scores[present] = ndtri(average_ranks(values[present]) / (present.sum() + 1))
     return scores
 
 

@@ -10,7 +10,6 @@ from unirel.information.base import Columns, Values
 from unirel.information.codes import CodeMatrix, Codes, CodeSource, Counts, Joint, Rest
 from unirel.options import Binning, EstimationOptions
 from unirel.parts.table import Coded, Kept, PartedTable
-from unirel.weights import in_rows
 
 # Margins of tables that were counted, which are kept.
 _MOST_KNOWN = 64
@@ -28,11 +27,8 @@ def open_parts(table: PartedTable, cuts: Cuts, options: EstimationOptions) -> tu
     """The codes of a table in parts, made where the parts are, and the weight of all rows."""
     if cuts.binning == "mdl" and table.continuous.any():
         raise ValueError("binning='mdl' looks at all values in order, but X is in parts; pass 'frequency' or 'width'")
-    about = table.weights
-    row, largest = (1.0, 0.0) if about is None else (about.row, about.largest)
-    grid = partial(in_rows, row=row, largest=largest, n_samples=table.n_samples)
-    plan, kept = table.encode(*cuts, grid, options["scratch"])
-    total = float(table.n_samples) if about is None else float(kept.ask(weight_of, sum))
+    plan, kept = table.encode(*cuts, options["scratch"])
+    total = float(table.n_samples) if table.weights is None else float(kept.ask(weight_of, sum))
     if kept.local is None:
         return PartCodes(plan.n_levels, kept, table.n_samples), total
     return DiskCodes(kept.local, options["n_jobs"]), total

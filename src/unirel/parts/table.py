@@ -190,9 +190,13 @@ class PartedTable(Table):
         sizes = [(seen.levels or {})[level] for level in sorted_levels(seen.levels or {})]
         return np.array([*sizes, *([seen.n_missing] if seen.n_missing else [])], np.int64)
 
-    def encode(
-        self, n_bins: int, binning: str, given: dict[int, Values], grid: Callable[[Values], Values], scratch: Any
-    ) -> tuple[CodingPlan, Kept]:
+    @property
+    def weights_in_rows(self) -> Callable[[Values], Values]:
+        """What makes weights of a part numbers of rows of the whole table."""
+        row, largest = (1.0, 0.0) if self.weights is None else (self.weights.row, self.weights.largest)
+        return partial(in_rows, row=row, largest=largest, n_samples=self.n_samples)
+
+    def encode(self, n_bins: int, binning: str, given: dict[int, Values], scratch: Any) -> tuple[CodingPlan, Kept]:
         """Code all parts, continuous columns in bins, unless that has been done."""
         key = (n_bins, binning, tuple((column, tuple(edges)) for column, edges in sorted(given.items())))
         if key not in self._kept:
@@ -204,15 +208,15 @@ class PartedTable(Table):
             }
             self.edges = {self.columns.names[column]: edges for column, edges in cuts.items()}
             plan = CodingPlan.of(self._scan, self.columns.facts, self._wanted, cuts)
-            self._kept = {key: (plan, self.parts.keep(plan, self._scan.n_rows, grid, scratch))}
+            self._kept = {key: (plan, self.parts.keep(plan, self._scan.n_rows, self.weights_in_rows, scratch))}
         return self._kept[key]
 
     def encode_rows(self, make_encode: Callable[..., Encode], heights: Positions, scratch: Any) -> Kept:
         """Rows of numbers in the place of columns, see `RowPlan`."""
-        about = Weights(1.0, 0.0, 1.0, 1.0) if self.weights is None else self.weights
-        grid = partial(in_rows, row=about.row, largest=about.largest, n_samples=self.n_samples)
         plan = CodingPlan.of(self._scan, self.columns.facts, self._wanted, {})
-        kept = self.parts.keep_rows(RowPlan(plan, grid, make_encode, heights), self._scan.n_rows, scratch)
+        kept = self.parts.keep_rows(
+            RowPlan(plan, self.weights_in_rows, make_encode, heights), self._scan.n_rows, scratch
+        )
         self._kept["rows"] = plan, kept
         return kept
 
