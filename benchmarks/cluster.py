@@ -82,10 +82,10 @@ def timed_search(
     processor: Callable[[], float] = time.process_time,
 ) -> dict[str, Any]:
     """Seconds of the first look, of coding and of the search, and processor seconds of the search."""
-    from unirel.information.base import make_information
+    from unirel.data.parts.opening import open_table
+    from unirel.estimation.base import make_information
     from unirel.options import EstimationOptions, ReadingOptions, SelectionOptions, complete, for_search, part_of
-    from unirel.parts.opening import open_table
-    from unirel.search import select
+    from unirel.search.greedy import select
 
     given = {"n_features_to_select": n_wanted, "n_jobs": n_jobs, "scratch": scratch}
     options = for_search(complete(SelectionOptions, given, "select"))
@@ -127,7 +127,7 @@ def run_on_cluster(folder: Path, n_wanted: int, n_workers: int, n_threads: int) 
     import pyarrow.dataset as ds
     from distributed import Client, LocalCluster
 
-    from unirel.parts.cluster import DaskParts
+    from unirel.data.parts.cluster import DaskParts
 
     settings = {"threads_per_worker": n_threads, "host": "127.0.0.1", "dashboard_address": "127.0.0.1:0"}
     with LocalCluster(n_workers=n_workers, memory_limit="2GiB", **settings) as cluster, Client(cluster) as client:

@@ -9,8 +9,8 @@ import scipy.sparse
 
 import unirel
 from benchmarks.timing import Comparison, best_of, report
-from unirel.information.plugin import Plugin
-from unirel.table import Table
+from unirel.data.table import Table
+from unirel.estimation.plugin import Plugin
 
 # Rows, columns, levels, features to select, and the seconds of praznik 11 (R and C, one thread) for the same work.
 # These are quoted from the issue that asked for this module: they were measured on another, idle machine.

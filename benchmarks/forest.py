@@ -6,7 +6,7 @@ from sklearn.ensemble import RandomForestClassifier
 from benchmarks.timing import Comparison, report
 from unirel.classifiers.forest import Trees
 from unirel.classifiers.losses import losses_without_each
-from unirel.table import Table
+from unirel.data.table import Table
 
 
 class _Stranger(RandomForestClassifier):

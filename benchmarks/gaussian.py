@@ -11,8 +11,8 @@ from threadpoolctl import threadpool_limits
 
 import unirel
 from benchmarks.timing import Comparison, report
-from unirel.information.gaussian import Gaussian
-from unirel.table import Table
+from unirel.data.table import Table
+from unirel.estimation.gaussian import Gaussian
 
 
 def _data(n_samples: int, n_features: int) -> tuple[np.ndarray, np.ndarray]:

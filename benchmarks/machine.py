@@ -10,7 +10,7 @@ from sklearn.svm import LinearSVC
 from benchmarks.timing import Comparison, report
 from unirel.classifiers.linear_machine import weights_along
 from unirel.classifiers.losses import losses_without_each
-from unirel.table import Table
+from unirel.data.table import Table
 
 COSTS = (0.001, 0.01, 0.1, 1.0, 10.0)
 

@@ -6,9 +6,9 @@ from sklearn.metrics import mutual_info_score
 from sklearn.neighbors import KDTree
 
 from benchmarks.timing import Comparison, best_of, report
-from unirel.information.knn import KNN
-from unirel.information.plugin import Plugin
-from unirel.table import Table
+from unirel.data.table import Table
+from unirel.estimation.knn import KNN
+from unirel.estimation.plugin import Plugin
 
 N_NEIGHBORS = 3
 

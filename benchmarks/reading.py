@@ -15,7 +15,7 @@ import pyarrow as pa
 import scipy.sparse
 
 from benchmarks.timing import best_of
-from unirel.table import Table
+from unirel.data.table import Table
 
 # Rows, columns, levels (0 for continuous numbers), type.
 SIZES = [

@@ -13,8 +13,8 @@ from benchmarks.pairs import tree_joint
 from benchmarks.timing import Comparison, best_of, report
 from benchmarks.unique import peer_joint
 from unirel.criteria import CRITERIA
-from unirel.information.knn import KNN
-from unirel.table import Table
+from unirel.data.table import Table
+from unirel.estimation.knn import KNN
 
 ROOT = Path(__file__).parents[1]
 

@@ -10,9 +10,9 @@ from threadpoolctl import threadpool_limits
 
 import unirel
 from benchmarks.timing import Comparison, best_of, report
-from unirel.information.knn import KNN
-from unirel.table import Table
-from unirel.unique import UniqueFinder
+from unirel.data.table import Table
+from unirel.estimation.knn import KNN
+from unirel.search.unique import UniqueFinder
 
 
 def _data(n_samples: int, n_features: int) -> tuple[np.ndarray, np.ndarray]:

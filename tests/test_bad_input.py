@@ -11,7 +11,7 @@ import pytest
 from scipy import sparse
 
 from unirel import UnirelWarning, conditional_relevance, irrelevance, mutual_information, relevance
-from unirel.table import Table
+from unirel.data.table import Table
 
 MEASURES = {
     "mutual_information": mutual_information,

@@ -7,10 +7,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import LogisticRegression
 
 from unirel import BURSelector, unique_relevance
+from unirel.data.table import Table
 from unirel.options import SearchOptions, complete
-from unirel.table import Table
-from unirel.unique import REFERENCE_SIZE, Boost, Sample, Stepwise, needs_reference
-from unirel.unique import find_boost as find_boost_with_options
+from unirel.search.unique import REFERENCE_SIZE, Boost, Sample, Stepwise, needs_reference
+from unirel.search.unique import find_boost as find_boost_with_options
 
 CLOSE = {"rtol": 0, "atol": 1e-12}
 

@@ -6,12 +6,12 @@ import time
 import numpy as np
 import pytest
 
-import unirel.search
+import unirel.search.greedy
 from unirel import BURSelector, UnirelWarning, selection_path
+from unirel._runtime import OutOfTime, call_apart, check_time, end_of, map_tasks, until
 from unirel.evaluation import compare
 from unirel.report import Report
 from unirel.results import Ending
-from unirel.work import OutOfTime, call_apart, check_time, end_of, map_tasks, until
 
 
 @pytest.fixture
@@ -87,9 +87,11 @@ def test_a_call_apart_keeps_results_errors_and_its_own_time():
 @pytest.mark.parametrize("kind", ["both", "reference", "ksg", "classifier"])
 def test_the_order_of_the_unboosted_run_is_returned(data, late, monkeypatch, kind):
     plain = BURSelector("jmi", 5, beta=0).fit(*data).order_
-    monkeypatch.setattr("unirel.unique.Sample.within_and_beside", lambda *_: late() or check_time())
+    monkeypatch.setattr("unirel.search.unique.Sample.within_and_beside", lambda *_: late() or check_time())
     for name in ("find", "losses"):
-        monkeypatch.setattr(f"unirel.unique.UniqueFinder.{name}", lambda *_: late() or time.sleep(0.5) or check_time())
+        monkeypatch.setattr(
+            f"unirel.search.unique.UniqueFinder.{name}", lambda *_: late() or time.sleep(0.5) or check_time()
+        )
     with pytest.warns(UnirelWarning, match=r"used up.* 5 of 5 features .*not boosted"):
         selector = BURSelector("jmi", 5, unique_relevance=kind, max_seconds=500).fit(*data)
     assert selector.selection_.ending is Ending.OUT_OF_TIME
@@ -98,14 +100,14 @@ def test_the_order_of_the_unboosted_run_is_returned(data, late, monkeypatch, kin
 
 def test_a_boosted_run_that_comes_less_far_gives_way_to_the_unboosted_one(data, late, monkeypatch):
     plain = BURSelector("jmi", 5, beta=0).fit(*data).order_
-    found = unirel.search.find_boost
+    found = unirel.search.greedy.find_boost
 
     def find_at_the_last_moment(*given):
         boost = found(*given)
         late()
         return boost
 
-    monkeypatch.setattr("unirel.search.find_boost", find_at_the_last_moment)
+    monkeypatch.setattr("unirel.search.greedy.find_boost", find_at_the_last_moment)
     with pytest.warns(UnirelWarning, match="5 of 5 features"):
         selector = BURSelector("jmi", 5, max_seconds=500).fit(*data)
     assert selector.order_.tolist() == plain.tolist()
@@ -133,7 +135,7 @@ def test_the_pass_for_unique_relevance_looks_at_the_clock():
 
 def test_reading_looks_at_the_clock(late, monkeypatch):
     X = np.random.default_rng(0).normal(size=(50, 4))
-    monkeypatch.setattr("unirel.coding.DenseColumns._code_numbers", lambda *_: late())
+    monkeypatch.setattr("unirel.data.coding.DenseColumns._code_numbers", lambda *_: late())
     with pytest.raises(TimeoutError, match="used up"):
         selection_path(np.asfortranarray(X).astype(object), X[:, 0], max_seconds=100)
 
@@ -152,8 +154,8 @@ def test_a_comparison_ends_in_time_with_what_is_finished(n_jobs):
 
 
 def test_nothing_cut_short_is_recorded(tmp_path, late, monkeypatch):
-    best = unirel.search._best
-    monkeypatch.setattr("unirel.search._best", lambda *given: late() or best(*given))
+    best = unirel.search.greedy._best
+    monkeypatch.setattr("unirel.search.greedy._best", lambda *given: late() or best(*given))
     journal = tmp_path / "journal.jsonl"
     evaluation = compare("wine", ["jmi"], ["knn"], n_runs=1, max_features=3, max_seconds=500, journal=journal)
     assert not evaluation.complete

@@ -9,14 +9,14 @@ import sys
 import pytest
 from numba.core.compiler_lock import global_compiler_lock
 
-from unirel.kernels._jit import _Listener
-from unirel.work import Compiling
+from unirel._runtime import Compiling
+from unirel.estimation.kernels._jit import _Listener
 
 CODE = """
-from unirel.work import COMPILING, progress_of
+from unirel._runtime import COMPILING, progress_of
 progress_of({"progress": None, "verbose": %s}, "testing")
 import numpy as np
-from unirel.kernels.bins import width_edges
+from unirel.estimation.kernels.bins import width_edges
 width_edges(np.zeros((1, 2)), 2, np.zeros((1, 1)))
 """
 
@@ -37,7 +37,7 @@ def test_it_is_said_where_the_cache_is_cold(tmp_path):
 
 def test_progress_counts_kernels(capsys, monkeypatch):
     now = iter(range(0, 100, 2))
-    monkeypatch.setattr("unirel.work.time.monotonic", lambda: float(next(now)))
+    monkeypatch.setattr("unirel._runtime.time.monotonic", lambda: float(next(now)))
     compiling = Compiling()
     compiling.announce()
     for _ in range(3):
@@ -53,7 +53,7 @@ def test_progress_counts_kernels(capsys, monkeypatch):
 
 @pytest.mark.parametrize("collecting", [True, False])
 def test_no_garbage_is_collected_meanwhile(collecting, monkeypatch):
-    monkeypatch.setattr("unirel.kernels._jit.COMPILING", Compiling())
+    monkeypatch.setattr("unirel.estimation.kernels._jit.COMPILING", Compiling())
     listener = _Listener()
     (gc.enable if collecting else gc.disable)()
     try:

@@ -13,11 +13,11 @@ from sklearn.utils.class_weight import compute_sample_weight
 from test_search import planted
 
 from unirel import BURSelector, selection_path
-from unirel.evidence import Evidence, merge_levels, p_values_of_maximum
-from unirel.information.base import entropy_of
-from unirel.information.codes import Joint
-from unirel.information.plugin import Plugin
-from unirel.table import Table
+from unirel.data.table import Table
+from unirel.estimation.base import entropy_of
+from unirel.estimation.codes import Joint
+from unirel.estimation.plugin import Plugin
+from unirel.search.stopping import Evidence, merge_levels, p_values_of_maximum
 
 pytestmark = pytest.mark.filterwarnings("ignore::unirel.errors.UnirelWarning")
 

@@ -34,7 +34,7 @@ ESTIMATOR = '''
 
 import numpy as np
 
-from unirel.information.base import Information
+from unirel.estimation.base import Information
 
 
 class Correlation(Information):
@@ -97,7 +97,7 @@ def found(tmp_path_factory):
     # Compiled kernels are kept beside the source, with its times, and go along.
     shutil.copytree(SOURCE, folder / "unirel")
     add(folder / "unirel", "criteria", "favourite", CRITERION)
-    add(folder / "unirel", "information", "correlation", ESTIMATOR)
+    add(folder / "unirel", "estimation", "correlation", ESTIMATOR)
     environment = {**os.environ, "PYTHONPATH": str(folder), "COLUMNS": "200"}
     done = subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

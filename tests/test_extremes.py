@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import unirel
-from unirel.information.knn import KNN
-from unirel.table import Table
+from unirel.data.table import Table
+from unirel.estimation.knn import KNN
 
 N_ROWS = 200
 

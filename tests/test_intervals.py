@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from benchmarks.intervals import CASES, coverage
 from unirel import mutual_information, relevance, unique_relevance
-from unirel.intervals import moments_of_counts
+from unirel.estimation.intervals import moments_of_counts
 
 COUNTED = [name for name, (_, estimator) in CASES.items() if estimator == "plugin"]
 

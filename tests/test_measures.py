@@ -315,7 +315,7 @@ def test_float32_equals_twin(case, n_neighbors, metric):
 
 @given(cases(n_columns=(1, 2, 3)), scales, st.booleans())
 def test_encoded_differences_are_the_raw_ones(case, scale, single):
-    from unirel.table import Table
+    from unirel.data.table import Table
 
     frame = case.frame
     dtype = np.float64

@@ -14,10 +14,10 @@ ALLOWED_MEGABYTES = 60
 SCRIPT = """
 import json, resource, sys
 import numpy as np
-from unirel.information.binned import Binned
-from unirel.information.knn import KNN
-from unirel.information.plugin import Plugin
-from unirel.table import Table
+from unirel.estimation.binned import Binned
+from unirel.estimation.knn import KNN
+from unirel.estimation.plugin import Plugin
+from unirel.data.table import Table
 
 def peak():
     size = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

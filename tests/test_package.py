@@ -28,7 +28,7 @@ def test_import_loads_nothing_heavy():
 
 
 def test_import_writes_no_file(tmp_path):
-    code = "import unirel, unirel.kernels; dir(unirel); unirel.__version__"
+    code = "import unirel, unirel.estimation.kernels; dir(unirel); unirel.__version__"
     run(
         code,
         HOME=str(tmp_path),

@@ -6,7 +6,7 @@ import time
 import joblib
 import pytest
 
-from unirel.work import map_tasks
+from unirel._runtime import map_tasks
 
 any_n_jobs = pytest.mark.parametrize("n_jobs", [None, 1, 2, -1])
 

@@ -11,12 +11,12 @@ from numpy.testing import assert_array_equal
 from sklearn.datasets import load_iris
 
 import unirel
-import unirel.path
-import unirel.search
+import unirel.search.greedy
+import unirel.search.path
 from unirel import UnirelWarning, selection_path
 from unirel.criteria.jmi import JMI
-from unirel.path import DEFAULT_BETAS
-from unirel.unique import UniqueFinder
+from unirel.search.path import DEFAULT_BETAS
+from unirel.search.unique import UniqueFinder
 
 pytestmark = pytest.mark.filterwarnings("ignore::unirel.errors.UnirelWarning")
 
@@ -191,7 +191,7 @@ def late(monkeypatch):
     """A callback after whose third call it is a thousand seconds later."""
     calls = []
     now = time.monotonic
-    monkeypatch.setattr("unirel.search.time.monotonic", lambda: now() + 1000 * (len(calls) >= 3))
+    monkeypatch.setattr("unirel.search.greedy.time.monotonic", lambda: now() + 1000 * (len(calls) >= 3))
     return lambda *call: calls.append(call)
 
 
@@ -243,7 +243,7 @@ def test_progress_reaches_its_end_when_fewer_features_are_left(data):
 
 
 def test_verbose_draws_nothing_where_nobody_watches(data, capsys, monkeypatch):
-    monkeypatch.setattr("unirel.work.ProgressBar._LOG_SECONDS", float("inf"))  # compiling may take longer
+    monkeypatch.setattr("unirel._runtime.ProgressBar._LOG_SECONDS", float("inf"))  # compiling may take longer
     one(data, verbose=True)
     assert capsys.readouterr() == ("", "")
 
@@ -345,7 +345,7 @@ def test_forced_features_come_first_even_if_the_boost_is_never_known(data, monke
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("unirel.search.find_boost", interrupted)
+    monkeypatch.setattr("unirel.search.greedy.find_boost", interrupted)
     selection = one(data, betas=0.1, include=["h"], n_features_to_select=6)
     assert not selection.complete
     assert selection.selected_names[:1] in ([], ["h"])
@@ -356,7 +356,7 @@ def test_an_interrupt_while_unique_relevance_is_found_keeps_what_there_is(data, 
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("unirel.search.find_boost", interrupted)
+    monkeypatch.setattr("unirel.search.greedy.find_boost", interrupted)
     try:
         path = selection_path(*data, criteria="jmi", betas=[0, 0.1], n_features_to_select=3, unique_relevance=kind)
     except KeyboardInterrupt:
@@ -395,7 +395,11 @@ def test_warnings_point_at_the_call(data):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         selection_path(X, np.arange(40) % 2, criteria="mim", betas=0.1, unique_relevance="ksg")
-    assert {record.filename for record in caught} <= {__file__, unirel.path.__file__, unirel.search.__file__}
+    assert {record.filename for record in caught} <= {
+        __file__,
+        unirel.search.path.__file__,
+        unirel.search.greedy.__file__,
+    }
 
 
 def test_defaults_take_all_features_of_a_small_table(data):
@@ -441,7 +445,7 @@ def test_many_columns_and_few_rows_are_cut_unless_more_are_wanted(rng):
 
 
 def test_of_many_thousand_columns_the_most_relevant_are_searched(rng, monkeypatch):
-    monkeypatch.setattr("unirel.search._MOST", 7)
+    monkeypatch.setattr("unirel.search.greedy._MOST", 7)
     X = rng.normal(size=(50, 30))
     y = np.arange(50) % 2
     options = {"criteria": "jmi", "betas": 0, "estimator": "binned", "n_features_to_select": 7}

@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from unirel.work import Clock, ProgressBar
+from unirel._runtime import Clock, ProgressBar
 
 
 class Terminal(io.StringIO):
@@ -19,7 +19,7 @@ class Terminal(io.StringIO):
 def clock(monkeypatch):
     """A clock that a test sets by hand."""
     now = [100.0]
-    monkeypatch.setattr("unirel.work.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("unirel._runtime.time.monotonic", lambda: now[0])
     return now
 
 

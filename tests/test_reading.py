@@ -12,10 +12,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from unirel.coding import Column
-from unirel.kernels.reading import code_levels
-from unirel.reading import Names, as_slice, open_all, take_columns, take_rows
-from unirel.table import Table
+from unirel.data.coding import Column
+from unirel.data.reading import Names, as_slice, open_all, take_columns, take_rows
+from unirel.data.table import Table
+from unirel.estimation.kernels.reading import code_levels
 
 Y = [0, 1, 0]
 FRAMES = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}

@@ -11,9 +11,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import unirel
 from unirel import UnirelWarning, redundancy_analysis
-from unirel.information.knn import KNN
-from unirel.information.plugin import Plugin
-from unirel.table import Table
+from unirel.data.table import Table
+from unirel.estimation.knn import KNN
+from unirel.estimation.plugin import Plugin
 
 METRICS = ["chebyshev", "manhattan", "euclidean"]
 ROUNDING = 1e-12
@@ -276,7 +276,7 @@ def test_greedy_beyond_the_limit_is_a_lower_bound():
 
 
 def test_progress_counts_subsets(monkeypatch):
-    monkeypatch.setattr("unirel.redundancy._SUBSETS_PER_ROUND", 64)
+    monkeypatch.setattr("unirel.inference.redundancy._SUBSETS_PER_ROUND", 64)
     X, y, options = hard_case()
     steps = []
     redundancy_analysis(X, y, progress=lambda *step: steps.append(step), **options)
@@ -288,7 +288,7 @@ def test_progress_counts_subsets(monkeypatch):
 
 @pytest.mark.parametrize("after", [1, 3, 6])
 def test_interrupted_search_keeps_the_best(after, monkeypatch):
-    monkeypatch.setattr("unirel.redundancy._SUBSETS_PER_ROUND", 64)
+    monkeypatch.setattr("unirel.inference.redundancy._SUBSETS_PER_ROUND", 64)
     X, y, options = hard_case()
     steps = []
 

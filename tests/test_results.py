@@ -11,7 +11,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from unirel import selection_path
-from unirel.frames import make_frame
+from unirel.data.frames import make_frame
 from unirel.results import Ending, Selection, SelectionPath
 
 COLUMNS = ["step", "feature", "name", "score", "relevance", "unique_relevance"]

@@ -10,12 +10,12 @@ from test_measures import make_case
 
 from unirel import selection_path, unique_relevance
 from unirel.criteria.base import Criterion, make_criterion
-from unirel.information.base import Memo, make_information
-from unirel.information.gaussian import Gaussian
+from unirel.data.table import Table
+from unirel.estimation.base import Memo, make_information
+from unirel.estimation.gaussian import Gaussian
 from unirel.options import EstimationOptions, complete
-from unirel.search import Limits, search
-from unirel.table import Table
-from unirel.unique import Boost
+from unirel.search.greedy import Limits, search
+from unirel.search.unique import Boost
 
 pytestmark = pytest.mark.filterwarnings("ignore::unirel.errors.UnirelWarning")
 
@@ -150,7 +150,7 @@ def test_order_with_a_stepwise_term_equals_twin(styles, target, kind, share):
 @both_targets
 @pytest.mark.parametrize("size", [1, 3])
 def test_features_outside_the_reference_equal_twin(monkeypatch, styles, target, size):
-    monkeypatch.setattr("unirel.search.REFERENCE_SIZE", size)
+    monkeypatch.setattr("unirel.search.greedy.REFERENCE_SIZE", size)
     case, info = table_of(styles, target), estimates(styles, target, "knn")
     path = ours(case, betas=BETAS[1:], n_features_to_select=len(case.columns) - 3)
     assert_equals_twin(case, info, path, cache(lambda criterion: twin_of_boost(info, "reference", criterion, size)))
@@ -231,7 +231,9 @@ def same(one, other):
 def test_beta_0_is_the_plain_criterion_and_needs_no_boost(monkeypatch, target, kind):
     case = table_of("numbers", target)
     boosted = [selection for selection in ours(case, betas=[0.5, 0], unique_relevance=kind) if selection.beta == 0]
-    monkeypatch.setattr("unirel.search.find_boost", lambda *_, **__: pytest.fail("beta=0 asked for unique relevance"))
+    monkeypatch.setattr(
+        "unirel.search.greedy.find_boost", lambda *_, **__: pytest.fail("beta=0 asked for unique relevance")
+    )
     plain = ours(case, betas=[0], unique_relevance=kind)
     same(boosted, plain)
     assert all(selection.unique_relevance is None for selection in plain)
@@ -349,9 +351,9 @@ def run(table, criterion, n_features=12, **options):
 @pytest.mark.parametrize("beta", [0, 0.3])
 def test_lazy_minimum_equals_eager_and_asks_for_less(monkeypatch, many, criterion, batch, beta):
     boost = Boost(np.append(np.random.default_rng(0).random(90) / 20, np.nan))
-    monkeypatch.setattr("unirel.search._BATCH", batch)
+    monkeypatch.setattr("unirel.search.greedy._BATCH", batch)
     lazy, spy = run(many, criterion, beta=beta, boost=boost)
-    monkeypatch.setattr("unirel.search._Scores.can_only_fall", property(lambda self: False))
+    monkeypatch.setattr("unirel.search.greedy._Scores.can_only_fall", property(lambda self: False))
     eager, eager_spy = run(many, criterion, beta=beta, boost=boost)
     same([lazy], [eager])
     assert len(eager_spy.joints) == sum(90 - step for step in range(1, 12))
@@ -362,9 +364,9 @@ def test_lazy_minimum_equals_eager_and_asks_for_less(monkeypatch, many, criterio
 @any_table
 def test_lazy_minimum_equals_eager_with_ties(monkeypatch, styles, target):
     case = table_of(styles, target)
-    monkeypatch.setattr("unirel.search._BATCH", 1)
+    monkeypatch.setattr("unirel.search.greedy._BATCH", 1)
     lazy = ours(case, ["jmim", "cmim"], [0, 0.2], unique_relevance="ksg")
-    monkeypatch.setattr("unirel.search._Scores.can_only_fall", property(lambda self: False))
+    monkeypatch.setattr("unirel.search.greedy._Scores.can_only_fall", property(lambda self: False))
     same(lazy, ours(case, ["jmim", "cmim"], [0, 0.2], unique_relevance="ksg"))
 
 
@@ -384,7 +386,7 @@ def test_a_path_asks_for_every_value_once(monkeypatch):
         spies.append(Spy(make_information(*arguments)))
         return spies[-1]
 
-    monkeypatch.setattr("unirel.search.make_information", make_spy)
+    monkeypatch.setattr("unirel.search.greedy.make_information", make_spy)
     ours(table_of("mixed", "two"), betas=BETAS)
     assert len(spies) == 1
     assert len(spies[0].pairs) == len(set(spies[0].pairs))

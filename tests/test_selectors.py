@@ -22,10 +22,10 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-import unirel.folds
-import unirel.search
+import unirel._runtime
+import unirel.search.folds
+import unirel.search.greedy
 import unirel.selector_cv
-import unirel.work
 from unirel import BURSelector, BURSelectorCV, UnirelWarning, relevance, selection_path
 from unirel.criteria.jmi import JMI
 
@@ -113,7 +113,7 @@ def test_no_boost_computes_no_unique_relevance(cancer, monkeypatch):
     def fail(*arguments, **options):
         raise AssertionError("unique relevance was computed")
 
-    monkeypatch.setattr(unirel.search, "find_boost", fail)
+    monkeypatch.setattr(unirel.search.greedy, "find_boost", fail)
     selector = BURSelector(beta=0, n_features_to_select=3).fit(*cancer)
     assert selector.unique_relevance_ is None
     with pytest.raises(AssertionError, match="was computed"):
@@ -459,8 +459,8 @@ def test_no_time_at_all_is_an_error(cancer):
 def test_a_search_that_runs_out_of_time_keeps_what_it_has(cancer, monkeypatch):
     X, y = cancer
     full = BURSelector("mrmr", 6, beta=0).fit(X, y)
-    now, best, steps = time.monotonic, unirel.search._best, []
-    monkeypatch.setattr(unirel.search, "_best", lambda *given: (best(*given), steps.append(1))[0])
+    now, best, steps = time.monotonic, unirel.search.greedy._best, []
+    monkeypatch.setattr(unirel.search.greedy, "_best", lambda *given: (best(*given), steps.append(1))[0])
     monkeypatch.setattr(time, "monotonic", lambda: now() + 1000 * (len(steps) >= 3))
     selector = BURSelector("mrmr", 6, beta=0, max_seconds=250)
     with pytest.warns(UnirelWarning, match=r"incomplete: the time budget of 250 s was used up; 3 of 6 features"):
@@ -472,14 +472,14 @@ def test_a_search_that_runs_out_of_time_keeps_what_it_has(cancer, monkeypatch):
 
 def interrupt_after(monkeypatch, n_steps):
     steps = iter(range(1000))
-    best = unirel.search._best
+    best = unirel.search.greedy._best
 
     def step(*arguments):
         if next(steps) >= n_steps:
             raise KeyboardInterrupt
         return best(*arguments)
 
-    monkeypatch.setattr(unirel.search, "_best", step)
+    monkeypatch.setattr(unirel.search.greedy, "_best", step)
 
 
 def test_an_interrupted_search_keeps_what_it_has_and_goes_on_up(cancer, monkeypatch):
@@ -557,9 +557,9 @@ def test_one_path_per_fold(planted, monkeypatch):
 
     def counting(table, criteria, betas, options):
         calls.append((table.n_samples, list(betas), options["n_features_to_select"]))
-        return unirel.search.select(table, criteria, betas, options)
+        return unirel.search.greedy.select(table, criteria, betas, options)
 
-    for module in (unirel.folds, unirel.selector_cv):
+    for module in (unirel.search.folds, unirel.selector_cv):
         monkeypatch.setattr(module, "select", counting)
     selector = cross_validated(betas=(0.1, 0.5), cv=4).fit(*planted)
     assert calls == [(120, [0.0, 0.1, 0.5], 5)] * 4 + [(160, [selector.best_beta_], selector.n_features_)]
@@ -757,7 +757,7 @@ def test_progress_is_drawn_when_asked_for(planted, monkeypatch):
         def __call__(self, done, total):
             drawn.append((self.title, done, total))
 
-    monkeypatch.setattr(unirel.work, "ProgressBar", Bar)
+    monkeypatch.setattr(unirel._runtime, "ProgressBar", Bar)
     monkeypatch.setattr(unirel.selector_cv, "ProgressBar", Bar)
     cross_validated(betas=[0], max_features=2, verbose=True).fit(*planted)
     assert drawn[:3] == [("cross-validating", done, 3) for done in (1, 2, 3)]
@@ -838,8 +838,8 @@ def test_a_sample_of_all_rows_changes_nothing(cancer):
 
 def test_small_classes_lower_the_weight_of_unique_relevance():
     """Ten neighbours of the own class are asked for, so classes of six rows give half of the weight."""
-    from unirel.table import Table
-    from unirel.unique import _credit
+    from unirel.data.table import Table
+    from unirel.search.unique import _credit
 
     X = np.random.default_rng(0).normal(size=(60, 3))
     assert _credit(Table.from_data(X, np.arange(60) % 10)) == pytest.approx(0.5)

@@ -11,11 +11,11 @@ from scipy import sparse
 from scipy.stats import chi2, chi2_contingency, false_discovery_control, kstest
 
 import unirel
-from unirel.information.base import Information, make_information
-from unirel.kernels.permutations import LANES
+from unirel.data.table import Table
+from unirel.estimation.base import Information, make_information
+from unirel.estimation.kernels.permutations import LANES
+from unirel.inference.tests import Tally, _neighborhoods, _part
 from unirel.options import EstimationOptions, complete
-from unirel.significance import Tally, _neighborhoods, _part
-from unirel.table import Table
 
 # Short tests have few permutations, and small tables have small classes.
 pytestmark = [

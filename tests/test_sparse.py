@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from unirel.information.sparse_codes import SparseCodes
-from unirel.reading import take_columns, take_rows
-from unirel.table import Table, average_ranks
+from unirel.data.reading import take_columns, take_rows
+from unirel.data.table import Table, average_ranks
+from unirel.estimation.sparse_codes import SparseCodes
 
 FORMS = [sp.csr_array, sp.csc_array, sp.csr_matrix, sp.csc_matrix, sp.coo_array]
 

@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 
 from unirel import BURSelector, selection_stability
 from unirel.evaluation.statistics import nogueira_index
-from unirel.stability import draw_rows, find_exchangeable
+from unirel.inference.stability import draw_rows, find_exchangeable
 
 QUICK = BURSelector("mim", 3, beta=0)
 

@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from unirel.coding import Column
+from unirel.data.coding import Column
+from unirel.data.table import Table
 from unirel.errors import UnirelWarning
-from unirel.table import Table
 
 FRAMES = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}
 

@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import digamma
 from scipy.stats import norm
 
-from unirel.information.knn import KNN
-from unirel.table import Table
+from unirel.data.table import Table
+from unirel.estimation.knn import KNN
 
 
 def rounded(decimals):

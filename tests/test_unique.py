@@ -500,7 +500,7 @@ def test_progress_is_reported(options):
 
 
 def test_bar_is_drawn_only_for_a_watcher(rng, capsys, monkeypatch):
-    monkeypatch.setattr("unirel.work.ProgressBar._LOG_SECONDS", float("inf"))  # compiling may take longer
+    monkeypatch.setattr("unirel._runtime.ProgressBar._LOG_SECONDS", float("inf"))  # compiling may take longer
     X, signal = with_signal(rng)
     unique_relevance(X, signal > 0, verbose=True)
     assert capsys.readouterr() == ("", "")

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from unirel import BURSelector
-from unirel.weights import are_whole, repeat_rows, unit_of_weights
+from unirel.data.weights import are_whole, repeat_rows, unit_of_weights
 
 
 def repeat(weights, seed=0):

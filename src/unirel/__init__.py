@@ -13,18 +13,18 @@ if TYPE_CHECKING:
     from unirel import evaluation as evaluation
     from unirel.criteria.base import Criterion as Criterion
     from unirel.errors import UnirelWarning as UnirelWarning
+    from unirel.inference.redundancy import redundancy_analysis as redundancy_analysis
+    from unirel.inference.stability import selection_stability as selection_stability
+    from unirel.inference.tests import conditional_test as conditional_test
+    from unirel.inference.tests import relevance_test as relevance_test
     from unirel.measures import conditional_relevance as conditional_relevance
     from unirel.measures import irrelevance as irrelevance
     from unirel.measures import mutual_information as mutual_information
     from unirel.measures import relevance as relevance
-    from unirel.path import selection_path as selection_path
-    from unirel.redundancy import redundancy_analysis as redundancy_analysis
+    from unirel.search.path import selection_path as selection_path
+    from unirel.search.unique import unique_relevance as unique_relevance
     from unirel.selector_cv import BURSelectorCV as BURSelectorCV
     from unirel.selectors import BURSelector as BURSelector
-    from unirel.significance import conditional_test as conditional_test
-    from unirel.significance import relevance_test as relevance_test
-    from unirel.stability import selection_stability as selection_stability
-    from unirel.unique import unique_relevance as unique_relevance
 
 # Where each public name lives. Type checkers read the block above; a test keeps the two equal.
 _HOME = {
@@ -32,12 +32,12 @@ _HOME = {
     "relevance": "unirel.measures",
     "conditional_relevance": "unirel.measures",
     "irrelevance": "unirel.measures",
-    "relevance_test": "unirel.significance",
-    "conditional_test": "unirel.significance",
-    "unique_relevance": "unirel.unique",
-    "selection_path": "unirel.path",
-    "redundancy_analysis": "unirel.redundancy",
-    "selection_stability": "unirel.stability",
+    "relevance_test": "unirel.inference.tests",
+    "conditional_test": "unirel.inference.tests",
+    "unique_relevance": "unirel.search.unique",
+    "selection_path": "unirel.search.path",
+    "redundancy_analysis": "unirel.inference.redundancy",
+    "selection_stability": "unirel.inference.stability",
     "BURSelector": "unirel.selectors",
     "BURSelectorCV": "unirel.selector_cv",
     "Criterion": "unirel.criteria.base",

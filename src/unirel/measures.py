@@ -5,12 +5,12 @@ from typing import Any, Unpack, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel.information.base import Information, make_information
-from unirel.intervals import all_counted, check_interval, interval_of_counts, interval_of_halves
+from unirel.data.parts.opening import open_table
+from unirel.data.table import Table
+from unirel.estimation.base import Information, make_information
+from unirel.estimation.intervals import all_counted, check_interval, interval_of_counts, interval_of_halves
 from unirel.options import EstimationOptions, MeasureOptions, ReadingOptions, complete, documented, part_of
-from unirel.parts.opening import open_table
 from unirel.results import Estimate
-from unirel.table import Table
 
 
 @overload

@@ -11,9 +11,9 @@ from functools import cache
 from numbers import Integral, Real
 from typing import Annotated, Any, Literal, NamedTuple, TypedDict, TypeVar, cast, get_type_hints
 
+from unirel._runtime import Progress
 from unirel.criteria import CRITERIA
-from unirel.information import ESTIMATORS
-from unirel.work import Progress
+from unirel.estimation import ESTIMATORS
 
 Kind = Literal["continuous", "discrete", "ignored"]
 Kinds = Kind | Mapping[Any, Kind]

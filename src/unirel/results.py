@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel.frames import make_frame
+from unirel.data.frames import make_frame
 from unirel.notebook import Cell, bars, join, paragraph, to_html
 
 

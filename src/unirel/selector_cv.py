@@ -15,14 +15,14 @@ from sklearn.utils import Bunch, column_or_1d, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.parallel import Parallel, delayed
 
-from unirel.folds import score_prefixes, select_rows
-from unirel.information.base import Columns, Values
+from unirel._runtime import ProgressBar
+from unirel.data.reading import take_columns, take_rows
+from unirel.data.table import Table
+from unirel.estimation.base import Columns, Values
 from unirel.options import SelectorOptions, check_beta, check_whole_number
-from unirel.reading import take_columns, take_rows
-from unirel.search import select
+from unirel.search.folds import score_prefixes, select_rows
+from unirel.search.greedy import select
 from unirel.selectors import BaseSelector, BURSelector
-from unirel.table import Table
-from unirel.work import ProgressBar
 
 # Means of the same scores in another order differ by less than this.
 _ROUNDING = 1e-12

@@ -15,7 +15,11 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_array, get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from unirel._runtime import READING_SECONDS, end_of, until
 from unirel.criteria.base import Criterion
+from unirel.data.parts.opening import column_names, open_table, take_parted, taken_names
+from unirel.data.reading import collected, is_frame, is_lazy, is_parted, take_columns, take_named
+from unirel.data.table import Table
 from unirel.errors import UnirelWarning
 from unirel.options import (
     DEFAULT_N_FEATURES,
@@ -28,12 +32,8 @@ from unirel.options import (
     options_of,
     part_of,
 )
-from unirel.parts.opening import column_names, open_table, take_parted, taken_names
-from unirel.reading import collected, is_frame, is_lazy, is_parted, take_columns, take_named
 from unirel.results import Ending, Selection
-from unirel.search import select
-from unirel.table import Table
-from unirel.work import READING_SECONDS, end_of, until
+from unirel.search.greedy import select
 
 
 class BaseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]

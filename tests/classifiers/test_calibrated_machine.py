@@ -12,7 +12,7 @@ from unirel.classifiers.calibrated_machine import CalibratedMachine, cost_of_mac
 from unirel.classifiers.linear_machine import LinearMachine, weights_along
 from unirel.classifiers.losses import losses_without_each
 from unirel.classifiers.registry import standardise
-from unirel.table import Table
+from unirel.data.table import Table
 
 FOLDS = StratifiedKFold(5, shuffle=True, random_state=0)
 

@@ -12,8 +12,8 @@ from unirel.classifiers import forest, losses
 from unirel.classifiers.forest import Trees, _draw, _ranked, _seeds_of_trees, plain_forest, suits_trees
 from unirel.classifiers.losses import losses_without_each
 from unirel.classifiers.registry import Forest
-from unirel.kernels.forest import _sort
-from unirel.table import Table
+from unirel.data.table import Table
+from unirel.estimation.kernels.forest import _sort
 
 
 def check(X, y, inputs=None, n_trees=20, seed=0):

@@ -18,8 +18,8 @@ from sklearn.svm import LinearSVC, LinearSVR
 from sklearn.tree import DecisionTreeClassifier
 
 from unirel.classifiers.losses import design_matrix, losses_without_each
+from unirel.data.table import Table
 from unirel.errors import UnirelWarning
-from unirel.table import Table
 
 FOLDS = StratifiedKFold(5, shuffle=True, random_state=0)
 CLASSIFIERS = {

@@ -30,8 +30,8 @@ class Finished:
 @pytest.fixture
 def unirel(capsys, monkeypatch):
     """Run the command line as `unirel("select", "data.csv", ..., stdin=b"...")`."""
+    from unirel._runtime import COMPILING, ProgressBar
     from unirel.cli import main
-    from unirel.work import COMPILING, ProgressBar
 
     # A slow machine must not add lines to what is said.
     monkeypatch.setattr(ProgressBar, "_LOG_SECONDS", float("inf"))

@@ -75,7 +75,7 @@ def test_an_interrupted_test_says_so(unirel, table, monkeypatch):
     def stop(done, total):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("unirel.significance.progress_of", lambda *_: stop)
+    monkeypatch.setattr("unirel.inference.tests.progress_of", lambda *_: stop)
     done = unirel("relevance", table, "-t", "class", "--test")
     assert done.code == 130
     assert "p-values are from the permutations that were made" in done.err
@@ -93,7 +93,7 @@ def test_redundancy(unirel, table):
     assert done.code == 0
     assert "the redundancy rate is" in " ".join(done.out.split())
     content = json.loads(unirel("redundancy", table, "-t", "class", "--order", "a,copy,noise,b", "--json").out)
-    assert content["schema"] == "unirel/redundancy"
+    assert content["schema"] == "unirel/inference/redundancy"
     assert [row["name"] for row in content["features"]] == ["a", "copy", "noise", "b"]
     assert "no column 'z'" in unirel("redundancy", table, "-t", "class", "--order", "z").error
 
@@ -162,8 +162,8 @@ def test_reproduce_ends_with_130_after_an_interruption(unirel, monkeypatch, name
     """Whether what is finished is printed, or there is nothing to print."""
     from sklearn.utils import Bunch
 
+    from unirel.estimation.knn import KNN
     from unirel.experiments import redundancy_sonar
-    from unirel.information.knn import KNN
 
     X = np.random.default_rng(0).normal(size=(40, 40))
     monkeypatch.setattr(redundancy_sonar, "load", lambda *_: Bunch(data=X, target=np.arange(40) % 2))

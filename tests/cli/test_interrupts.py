@@ -10,7 +10,7 @@ import pytest
 
 from unirel.cli.exits import Exit
 from unirel.cli.interrupts import interrupts
-from unirel.table import Table
+from unirel.data.table import Table
 
 LINE = "interrupted before there was anything to print"
 
@@ -97,7 +97,7 @@ def test_while_flags_are_read(unirel, table, monkeypatch):
 
 
 def test_what_was_selected_is_printed_all_the_same(unirel, table, monkeypatch):
-    best, steps = sys.modules["unirel.search"]._best, []
+    best, steps = sys.modules["unirel.search.greedy"]._best, []
 
     def step(*given):
         steps.append(1)
@@ -105,7 +105,7 @@ def test_what_was_selected_is_printed_all_the_same(unirel, table, monkeypatch):
             signal.raise_signal(signal.SIGINT)
         return best(*given)
 
-    monkeypatch.setattr("unirel.search._best", step)
+    monkeypatch.setattr("unirel.search.greedy._best", step)
     finished = unirel("select", table, "--target", "class", "--csv")
     assert finished.code == Exit.INTERRUPTED
     assert finished.error == "interrupted; 1 features so far, no file was written"

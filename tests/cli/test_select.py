@@ -255,7 +255,7 @@ def test_an_unknown_accuracy_is_refused(unirel):
 
 
 def test_no_time_left_for_accuracy(unirel, table, tmp_path, monkeypatch):
-    from unirel.work import OutOfTime
+    from unirel._runtime import OutOfTime
 
     def out_of_time(*_):
         raise OutOfTime
@@ -280,7 +280,7 @@ def test_out_of_time_before_the_accuracy(unirel, table, tmp_path):
 @pytest.mark.parametrize("step", [1, 2, 4])
 def test_interrupted_accuracy_writes_nothing(unirel, table, tmp_path, monkeypatch, step):
     """Ctrl-C within a search, at its end, and between two fits."""
-    from unirel.work import ProgressBar
+    from unirel._runtime import ProgressBar
 
     steps = []
 
@@ -317,7 +317,7 @@ def test_quiet_says_nothing(unirel, table):
 
 def test_interrupted_search_prints_what_it_has(unirel, table, monkeypatch, tmp_path):
     """Ctrl-C after the second step, at a moment that the test chooses."""
-    from unirel.work import ProgressBar
+    from unirel._runtime import ProgressBar
 
     def interrupt(self, done, total):
         if done == 2:

@@ -17,11 +17,11 @@ from unirel.criteria.base import Criterion, make_criterion
 from unirel.criteria.betagamma import BetaGamma
 from unirel.criteria.jmi import JMI
 from unirel.criteria.mifs import MIFS
-from unirel.information.base import Memo
-from unirel.information.binned import Binned
-from unirel.information.knn import KNN
-from unirel.information.plugin import Plugin
-from unirel.table import Table
+from unirel.data.table import Table
+from unirel.estimation.base import Memo
+from unirel.estimation.binned import Binned
+from unirel.estimation.knn import KNN
+from unirel.estimation.plugin import Plugin
 
 any_criterion = pytest.mark.parametrize("name", CRITERIA)
 NORMALISED = ("disr", "njmim")

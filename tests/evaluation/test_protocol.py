@@ -17,10 +17,10 @@ import unirel
 from unirel import BURSelector, BURSelectorCV
 from unirel.criteria.base import make_criterion
 from unirel.datasets import make_planted
+from unirel.estimation.knn import KNN
 from unirel.evaluation import ChosenBeta, Evaluation, Tuned, Wrapper, compare, stability
 from unirel.evaluation.plan import split_rows
 from unirel.evaluation.selection import order_of
-from unirel.information.knn import KNN
 
 KSG = BURSelector("mim", beta=0.1, unique_relevance="ksg")
 QUICK = {"svm": Tuned(LinearSVC(dual=False), "C", (0.01, 1.0), scaled=True)}

@@ -11,10 +11,10 @@ import pandas as pd
 from fuzz import oracle
 
 import unirel
+from unirel.data.table import Table
 from unirel.errors import UnirelWarning
-from unirel.information.gaussian import Gaussian
+from unirel.estimation.gaussian import Gaussian
 from unirel.options import ReadingOptions, options_of
-from unirel.table import Table
 
 CLOSE = 1e-8
 # Where a number is wrong, all choices of so many distances that rounding may have moved are tried.

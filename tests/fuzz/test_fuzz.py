@@ -10,7 +10,7 @@ from fuzz.runner import closing_line, differ_in_a_copy, draw, fuzz, fuzz_in_proc
 from fuzz.tables import EXTREME, heavy_tails, many_integers, normal, offset, rounded, sentinel
 
 import unirel
-from unirel.table import Table
+from unirel.data.table import Table
 
 SHARE = 160
 pytestmark = pytest.mark.skipif(np.finfo(np.longdouble).nmant < 60, reason="the oracle needs a long double")

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from unirel.information import ESTIMATORS
-from unirel.information.base import Information, find_estimator, make_information
-from unirel.information.plugin import Plugin
+from unirel.data.table import Table
+from unirel.estimation import ESTIMATORS
+from unirel.estimation.base import Information, find_estimator, make_information
+from unirel.estimation.plugin import Plugin
 from unirel.options import EstimationOptions, complete
-from unirel.table import Table
 
 CLOSE = {"rtol": 0, "atol": 1e-10}
 
@@ -213,7 +213,7 @@ def test_estimator_is_listed_by_its_name(any_estimator):
 
 
 def test_estimator_agrees_with_itself(accepted, monkeypatch):
-    monkeypatch.setattr("unirel.information.mine._LESSONS", 1)  # It need not learn much for that.
+    monkeypatch.setattr("unirel.estimation.mine._LESSONS", 1)  # It need not learn much for that.
     target, columns = accepted.table.target, list(range(5))
     relevance = accepted.relevance(columns)
     assert relevance.dtype == np.float64

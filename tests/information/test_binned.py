@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from reference import read
 
-from unirel.information import binned as module
-from unirel.information.binned import Binned, bin_edges
-from unirel.table import Table
+from unirel.data.table import Table
+from unirel.estimation import binned as module
+from unirel.estimation.binned import Binned, bin_edges
 
 numbers = st.one_of(st.integers(-5, 5).map(float), st.floats(-100, 100, width=32))
 columns = st.lists(st.one_of(numbers, st.just(math.nan)), min_size=2, max_size=60).filter(

@@ -6,9 +6,9 @@ from scipy.sparse import csr_array
 from scipy.stats import norm, rankdata
 
 from unirel import conditional_relevance, irrelevance, mutual_information, relevance
-from unirel.information.base import find_estimator
-from unirel.information.blocks import joint_codes, normal_scores
-from unirel.table import Table
+from unirel.data.table import Table
+from unirel.estimation.base import find_estimator
+from unirel.estimation.blocks import joint_codes, normal_scores
 
 
 @pytest.fixture(params=["partition", "kde", "mine"])

@@ -11,12 +11,12 @@ from reference import read
 from sklearn.metrics.cluster import contingency_matrix, expected_mutual_information
 
 import unirel
-from unirel.information.base import known_n_log_n
-from unirel.information.binned import Binned
-from unirel.information.chance import COARSE, FINE, Chance, expected_information
-from unirel.information.plugin import Plugin
-from unirel.kernels import chance, counts
-from unirel.table import Table
+from unirel.data.table import Table
+from unirel.estimation.base import known_n_log_n
+from unirel.estimation.binned import Binned
+from unirel.estimation.chance import COARSE, FINE, Chance, expected_information
+from unirel.estimation.kernels import chance, counts
+from unirel.estimation.plugin import Plugin
 
 looked_up_by_chance = reference.from_python(counts.by_chance)
 
@@ -199,7 +199,7 @@ def test_copies_share_everything_however_few_rows_there_are():
     rng = np.random.default_rng(5)
     x = rng.integers(0, 12, size=40)
     table = Table.from_data(np.column_stack([x, (x + 5) % 12, rng.integers(0, 12, size=40)]), x % 2, kinds="discrete")
-    from unirel.analysis import shared_with
+    from unirel.inference.relations import shared_with
 
     shared = shared_with(Plugin(table), np.array([1, 2]), 0)
     assert shared[0] == pytest.approx(1)

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from unirel.information import codes as module
-from unirel.information.codes import CodeMatrix, Rest
-from unirel.table import Table
+from unirel.data.table import Table
+from unirel.estimation import codes as module
+from unirel.estimation.codes import CodeMatrix, Rest
 
 
 def make_table(rng, n_rows, n_levels):

@@ -12,11 +12,11 @@ from sklearn.covariance import ledoit_wolf_shrinkage
 
 from unirel import BURSelector, conditional_relevance, mutual_information, relevance, unique_relevance
 from unirel.criteria import CRITERIA
-from unirel.information.gaussian import Gaussian, _FullFit
-from unirel.information.gaussian_rows import Layout
-from unirel.information.gaussian_sums import Encoded
+from unirel.data.table import Table
+from unirel.estimation.gaussian import Gaussian, _FullFit
+from unirel.estimation.gaussian_rows import Layout
+from unirel.estimation.gaussian_sums import Encoded
 from unirel.options import EstimationOptions, complete
-from unirel.table import Table
 
 CLOSE = {"rtol": 0, "atol": 1e-10}
 

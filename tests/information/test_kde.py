@@ -7,8 +7,8 @@ import pytest
 from scipy.stats import norm, rankdata
 
 from unirel import mutual_information
-from unirel.information.kde import KDE, _sums
-from unirel.table import Table
+from unirel.data.table import Table
+from unirel.estimation.kde import KDE, _sums
 
 
 def column_plainly(kind, values):

@@ -11,11 +11,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from reference import unit_of
 from test_measures import DISCRETE, LABELS, METRICS, NUMBERS, SCALES, STYLES, Case, make_case
 
-from unirel.information import ross
-from unirel.information.base import Changes
-from unirel.information.geometry import rare_of
-from unirel.information.knn import KNN
-from unirel.table import Table
+from unirel.data.table import Table
+from unirel.estimation import ross
+from unirel.estimation.base import Changes
+from unirel.estimation.geometry import rare_of
+from unirel.estimation.knn import KNN
 
 pytestmark = pytest.mark.filterwarnings("ignore::unirel.errors.UnirelWarning")
 

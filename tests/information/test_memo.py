@@ -6,12 +6,12 @@ import reference
 from numpy.testing import assert_allclose, assert_array_equal
 from reference import read
 
-from unirel.information.base import Memo, make_information
-from unirel.information.binned import Binned
-from unirel.information.knn import KNN
-from unirel.information.plugin import Plugin
+from unirel.data.table import Table
+from unirel.estimation.base import Memo, make_information
+from unirel.estimation.binned import Binned
+from unirel.estimation.knn import KNN
+from unirel.estimation.plugin import Plugin
 from unirel.options import EstimationOptions, complete
-from unirel.table import Table
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from unirel import mutual_information
-from unirel.information import mine
-from unirel.table import Table
+from unirel.data.table import Table
+from unirel.estimation import mine
 
 
 def correlated(rng, n_samples, rho):

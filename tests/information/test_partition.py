@@ -8,8 +8,8 @@ import pytest
 from scipy.stats import chi2, norm, rankdata
 
 from unirel import mutual_information
-from unirel.information.partition import Partition
-from unirel.table import Table
+from unirel.data.table import Table
+from unirel.estimation.partition import Partition
 
 # The twin: rows in sets, one cell after the other
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from reference import read
 
-from unirel.information.binned import Binned
-from unirel.information.plugin import Plugin
-from unirel.table import Table
+from unirel.data.table import Table
+from unirel.estimation.binned import Binned
+from unirel.estimation.plugin import Plugin
 
 CLOSE = {"rtol": 0, "atol": 1e-10}
 CORRECTIONS = [None, "miller-madow", "chance"]

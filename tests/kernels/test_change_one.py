@@ -6,9 +6,9 @@ from numpy.testing import assert_allclose
 from reference import FAR, MISMATCH, encoded_columns, encoded_distances, ksg_terms, ross_terms
 from scipy.special import digamma
 
-from unirel.information.geometry import common_values, line_of, make_room, rare_of, side_by_side
-from unirel.kernels.change_one import add_one_to_line, change_one_in_classes
-from unirel.kernels.rare import add_rare_to_classes
+from unirel.estimation.geometry import common_values, line_of, make_room, rare_of, side_by_side
+from unirel.estimation.kernels.change_one import add_one_to_line, change_one_in_classes
+from unirel.estimation.kernels.rare import add_rare_to_classes
 
 BLOCKS = {"line": [0], "ties": [1, 5], "levels": [3], "gaps": [4, 3, 4], "equal": [2, 2], "all": list(range(7))}
 

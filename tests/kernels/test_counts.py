@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from reference import from_python
 
-from unirel.information.base import known_n_log_n
-from unirel.information.chance import Chance, joined
-from unirel.kernels import counts
-from unirel.kernels.bitsets import Sets, count_tables_by_bits, pack_sets
-from unirel.kernels.counts import (
+from unirel.estimation.base import known_n_log_n
+from unirel.estimation.chance import Chance, joined
+from unirel.estimation.kernels import counts
+from unirel.estimation.kernels.bitsets import Sets, count_tables_by_bits, pack_sets
+from unirel.estimation.kernels.counts import (
     NO_CHANCE,
     count_tables,
     count_weighted_tables,

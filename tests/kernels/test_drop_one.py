@@ -6,9 +6,9 @@ from numpy.testing import assert_allclose
 from reference import FAR, MISMATCH, encoded_columns, encoded_distances, ksg_terms, ross_terms
 from scipy.special import digamma
 
-from unirel.information.geometry import line_of, make_room, side_by_side
-from unirel.kernels.change_one import change_one_in_classes
-from unirel.kernels.drop_one import drop_one_from_classes, drop_one_from_line
+from unirel.estimation.geometry import line_of, make_room, side_by_side
+from unirel.estimation.kernels.change_one import change_one_in_classes
+from unirel.estimation.kernels.drop_one import drop_one_from_classes, drop_one_from_line
 
 
 def drop_one_from_sum(columns, classes, rows, ball, changes):

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from reference import MISMATCH, encoded_columns, encoded_distances, from_python
 
-from unirel.kernels import metric
+from unirel.estimation.kernels import metric
 
 measure = from_python(metric.measure)
 

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from reference import from_python
 
-from unirel.kernels import nearest
+from unirel.estimation.kernels import nearest
 
 count_both = from_python(nearest.count_both)
 count_up_to = from_python(nearest.count_up_to)

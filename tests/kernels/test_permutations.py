@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unirel.information.geometry import digamma_table
-from unirel.kernels.line import Classes, ross_on_line
-from unirel.kernels.metric import CHEBYSHEV, Ball
-from unirel.kernels.permutations import LANES, ross_of_labellings
+from unirel.estimation.geometry import digamma_table
+from unirel.estimation.kernels.line import Classes, ross_on_line
+from unirel.estimation.kernels.metric import CHEBYSHEV, Ball
+from unirel.estimation.kernels.permutations import LANES, ross_of_labellings
 
 FAR = 1024.0
 

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from reference import MISMATCH, TOLERANCE, TOLERANCE_FLOAT32, encoded_columns, encoded_distances, ross_terms
 from scipy.special import digamma
 
-from unirel.kernels.subsets import add_nested_terms, add_subset_terms
+from unirel.estimation.kernels.subsets import add_nested_terms, add_subset_terms
 
 N_ROWS = 50
 

@@ -13,9 +13,9 @@ import pytest
 
 from unirel import BURSelector, selection_path
 from unirel.criteria.jmi import JMI
-from unirel.information.part_codes import weights_of
-from unirel.parts.cluster import KeptByDask
-from unirel.parts.table import Coded
+from unirel.data.parts.cluster import KeptByDask
+from unirel.data.parts.table import Coded
+from unirel.estimation.part_codes import weights_of
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
@@ -70,7 +70,7 @@ def test_plain_and_boosted_on_workers(client):
 
 
 def test_normal_scores_on_workers(client, monkeypatch):
-    monkeypatch.setattr("unirel.parts.cluster._VALUES", 2500)  # Two columns are brought together at a time.
+    monkeypatch.setattr("unirel.data.parts.cluster._VALUES", 2500)  # Two columns are brought together at a time.
     frame = make_frame(1000)
     options = {"criteria": ["jmi", "gsa"], "betas": 0, "n_features_to_select": 5, "estimator": "gaussian"}
     expected = selection_path(frame.drop(columns="y"), frame["y"], **options)

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 
-import unirel.evidence
+import unirel.search.stopping
 from unirel import BURSelector, relevance, selection_path
 from unirel.criteria import CRITERIA
 from unirel.errors import UnirelWarning
@@ -133,7 +133,7 @@ def test_a_boost_of_a_continuous_target_takes_the_same_rows(tmp_path):
 
 @pytest.mark.parametrize("most_rows", [100, 20_000])
 def test_auto_ends_where_it_ends_in_memory(most_rows, tmp_path, monkeypatch):
-    monkeypatch.setattr(unirel.evidence, "_MOST_ROWS", most_rows)
+    monkeypatch.setattr(unirel.search.stopping, "_MOST_ROWS", most_rows)
     frame = make_frame().drop(columns="weight")
     expected = BURSelector("jmi", "auto").fit(frame.drop(columns="y"), frame["y"]).selection_
     assert 0 < len(expected) < frame.shape[1] - 1
@@ -189,7 +189,7 @@ def test_transform_stays_lazy(tmp_path):
 
 
 def test_weights_are_exact_whatever_the_cut(rng):
-    from unirel.weights import on_grid
+    from unirel.data.weights import on_grid
 
     weights = on_grid(rng.random(1000) * 7, 7.0, 1000)
     assert weights.sum() == weights[::-1].sum() == weights[:333].sum() + weights[333:].sum()

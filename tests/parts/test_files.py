@@ -14,10 +14,10 @@ import pytest
 
 import unirel
 from unirel import BURSelector, relevance
+from unirel._runtime import OutOfTime
 from unirel.cli import main
-from unirel.parts.scratch import Scratch
-from unirel.parts.table import Coded
-from unirel.work import OutOfTime
+from unirel.data.parts.scratch import Scratch
+from unirel.data.parts.table import Coded
 
 pytest.importorskip("datasketches")
 pa = pytest.importorskip("pyarrow")
@@ -247,7 +247,7 @@ def test_what_was_selected_before_the_end_is_printed(data, scratch, capsys, monk
     def stop(*_, **__):
         raise error
 
-    monkeypatch.setattr("unirel.search.find_boost", stop)
+    monkeypatch.setattr("unirel.search.greedy.find_boost", stop)
     assert (
         main(["select", f"{data}/*.parquet", "--target", "y", "-k", "2", "--json", "--scratch", str(scratch)]) == code
     )

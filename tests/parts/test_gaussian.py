@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-import unirel.parts.cluster
-import unirel.parts.rows
+import unirel.data.parts.cluster
+import unirel.data.parts.rows
 from tests.parts.test_equal import CUTS, dask_of, dataset_of, make_frame
 from unirel import BURSelector, mutual_information, relevance, selection_path, unique_relevance
 from unirel.criteria import CRITERIA
@@ -25,8 +25,8 @@ def _small_pieces(monkeypatch):
     """Few columns come together at a time, and few samples are multiplied at a time."""
     import dask
 
-    monkeypatch.setattr(unirel.parts.cluster, "_VALUES", 900)
-    monkeypatch.setattr(unirel.parts.rows, "_STRETCH", 2000)
+    monkeypatch.setattr(unirel.data.parts.cluster, "_VALUES", 900)
+    monkeypatch.setattr(unirel.data.parts.rows, "_STRETCH", 2000)
     with dask.config.set(scheduler="synchronous"), warnings.catch_warnings():
         warnings.simplefilter("ignore", UnirelWarning)
         yield

@@ -6,10 +6,10 @@ from functools import partial
 import numpy as np
 import pytest
 
-from unirel.information.binned import bin_edges
-from unirel.parts.plan import sketched_edges
-from unirel.parts.scan import SKETCH_SIZE, Part, Wanted, merge, scan_part
-from unirel.reading import CONTINUOUS, DISCRETE, UNKNOWN
+from unirel.data.parts.plan import sketched_edges
+from unirel.data.parts.scan import SKETCH_SIZE, Part, Wanted, merge, scan_part
+from unirel.data.reading import CONTINUOUS, DISCRETE, UNKNOWN
+from unirel.estimation.binned import bin_edges
 
 pytest.importorskip("datasketches")
 

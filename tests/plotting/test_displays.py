@@ -10,7 +10,7 @@ from matplotlib import pyplot
 from sklearn.datasets import load_iris
 
 from unirel import relevance, relevance_test, selection_path
-from unirel.findings import ordered_by_likeness
+from unirel.inference.findings import ordered_by_likeness
 from unirel.plotting import (
     AccuracyDisplay,
     BetaPathDisplay,

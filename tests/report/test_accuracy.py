@@ -11,12 +11,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from unirel import BURSelector
+from unirel.data.table import Table
 from unirel.options import CLASSIFIER_NAMES, ReadingOptions, SelectionOptions, complete, part_of
 from unirel.report import Report
 from unirel.report.accuracy import check_accuracy, measure_accuracy
 from unirel.report.words import accuracy_in_words
-from unirel.search import select
-from unirel.table import Table
+from unirel.search.greedy import select
 
 
 def measure(X, y, accuracy="knn", n_features=3, beta=0.1, progress=None, **options):

@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from unirel.analysis import REPEATED
-from unirel.findings import Accuracy, RepeatedGroup
+from unirel.data.table import Table
+from unirel.inference.findings import Accuracy, RepeatedGroup
+from unirel.inference.relations import REPEATED
 from unirel.options import SelectorOptions, complete
 from unirel.report import Origin, Report
 from unirel.report.reasons import find_enough, group_in_words, why_taken
 from unirel.results import Cause
-from unirel.table import Table
 
 
 def report_on(X, y, along=True, **options):

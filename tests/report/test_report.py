@@ -14,11 +14,11 @@ pytest.importorskip("jinja2")
 pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
 
-from unirel.analysis import analyse, normalise
-from unirel.findings import Analysis
+from unirel.data.table import Table
+from unirel.inference.findings import Analysis
+from unirel.inference.relations import analyse, normalise
 from unirel.options import EstimationOptions, SelectorOptions, complete, options_of
 from unirel.report import Origin, Report
-from unirel.table import Table
 
 OPTIONS = complete(EstimationOptions, {}, "analyse")
 

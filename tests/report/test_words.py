@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from unirel import redundancy_analysis
+from unirel.data.table import Table
 from unirel.options import SelectorOptions, complete
 from unirel.report import Origin, Report
 from unirel.report.words import redundancy_in_words
 from unirel.results import Redundancy
-from unirel.table import Table
 
 
 def report_on(X, y, **options):

@@ -1,7 +1,7 @@
 """Random forests for very many small questions: the trees of scikit-learn's, digit for digit, in a part of the time.
 
 Growing a tree of few rows, scikit-learn spends most of its time on checking what it is given, and with many classes on
-counting them; see `unirel.kernels.forest`. What is sorted once here serves all trees, and all subsets of the columns.
+counting them; see `unirel.estimation.kernels.forest`. What is sorted once here serves all trees, and all subsets of the columns.
 """
 
 from collections.abc import Iterator
@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier
 
-from unirel.kernels.forest import add_tree
-from unirel.work import pieces
+from unirel._runtime import pieces
+from unirel.estimation.kernels.forest import add_tree
 
 Values = NDArray[np.float64]
 Rows = NDArray[np.intp]

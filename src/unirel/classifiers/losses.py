@@ -10,14 +10,14 @@ from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 
+from unirel._runtime import Progress, map_tasks
 from unirel.classifiers.calibrated_machine import CalibratedMachine, cost_of_machine
 from unirel.classifiers.forest import Trees, plain_forest, suits_trees
 from unirel.classifiers.neighbors import NeighborVotes, Rows, Values, plain_neighbors, split_rows
 from unirel.classifiers.registry import make_estimator
+from unirel.data.table import Table
 from unirel.errors import UnirelWarning
 from unirel.options import check_whole_number
-from unirel.table import Table
-from unirel.work import Progress, map_tasks
 
 Split = tuple[Rows, Rows]
 
@@ -83,7 +83,7 @@ def losses_without_each(
     The first column tells all, the second nothing.
 
     >>> from unirel.classifiers.losses import losses_without_each
-    >>> from unirel.table import Table
+    >>> from unirel.data.table import Table
     >>> table = Table.from_data([[0, 0], [0, 1], [1, 0], [1, 1]] * 25, [0, 0, 1, 1] * 25)
     >>> losses_without_each(table, "knn").round(2)
     array([0.71, 0.  ])

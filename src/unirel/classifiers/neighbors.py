@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
-from unirel.work import pieces
+from unirel._runtime import pieces
 
 Values = NDArray[np.float64]
 Rows = NDArray[np.intp]

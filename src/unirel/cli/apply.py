@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from unirel._runtime import call_apart
 from unirel.cli.documents import read_selected_names
 from unirel.cli.exits import BadInput, Exit
 from unirel.cli.files import DataFile, MissingColumns, TextFormat, check_names, read_table
@@ -13,7 +14,6 @@ from unirel.cli.naming import split_names
 from unirel.cli.options import takes
 from unirel.cli.output import EscapeFormulas, Quiet
 from unirel.cli.writing import table_format, write_table
-from unirel.work import call_apart
 
 EXAMPLES = """Examples:
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from unirel._runtime import READING_SECONDS, ProgressBar, end_of, until
 from unirel.cli.exits import BadInput, Exit
 from unirel.cli.interrupts import interrupts
 from unirel.cli.messages import Messages, listed
@@ -13,7 +14,6 @@ from unirel.cli.options import takes
 from unirel.cli.output import Printing
 from unirel.cli.request import Input, MaxRows, Request
 from unirel.options import SelectorOptions
-from unirel.work import READING_SECONDS, ProgressBar, end_of, until
 
 if TYPE_CHECKING:
     from unirel.evaluation import Evaluation

@@ -29,7 +29,7 @@ def command(request: Request, feature: Feature, *, printing: Printing, **options
     """Tell what one feature tells, what it adds to the selected ones, and which of them it could replace."""
     given = request.open(options, printing.messages)
     name = find_name(feature, given.X.column_names, "FEATURE")
-    from unirel.analysis import explain
+    from unirel.inference.relations import explain
     from unirel.report import Report
     from unirel.report.reasons import explanation_in_words
 

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
+from unirel._runtime import COMPILING
 from unirel.errors import UnirelWarning
 from unirel.options import SelectorOptions, options_of
-from unirel.work import COMPILING
 
 _LONGEST = 600
 # A stretch without blanks that is longer is cut, so that what is said behind it can be read.

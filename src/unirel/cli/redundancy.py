@@ -44,7 +44,7 @@ def command(
     """Tell which features are unique, which are needed beside others, and which can go."""
     given = request.open(options, printing.messages)
     ordered = find_names(order, given.X.column_names, "--order") or None
-    from unirel.redundancy import redundancy_analysis
+    from unirel.inference.redundancy import redundancy_analysis
     from unirel.report.words import redundancy_in_words
 
     with printing.messages.catching_warnings():

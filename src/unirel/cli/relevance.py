@@ -49,7 +49,7 @@ def command(
 ) -> int:
     """Print how much every feature tells about the target by itself, in nats, best first."""
     given = request.open(options, printing.messages, in_parts=True)
-    from unirel.information.base import make_information
+    from unirel.estimation.base import make_information
 
     estimation = complete(EstimationOptions, part_of(EstimationOptions, given.options), "relevance")
     tested = None
@@ -60,7 +60,7 @@ def command(
         values = information.bounded_pairs(raw, table.features, table.target)
         entropy = information.entropy(table.target) if table.discrete[table.target] else None
         if test:
-            from unirel.significance import permutation_test
+            from unirel.inference.tests import permutation_test
 
             asked = {"n_permutations": permutations, "random_state": seed, "verbose": not printing.quiet}
             tested = permutation_test(

@@ -63,9 +63,9 @@ def command(
     **options: Any,
 ) -> int:
     """Run a published experiment again and print its numbers beside the published ones."""
+    from unirel._runtime import ProgressBar
     from unirel.cli.output import print_table
     from unirel.experiments import run
-    from unirel.work import ProgressBar
 
     if name is None:
         print_table(("experiment", "about"), [(name, one.about) for name, one in EXPERIMENTS.items()])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from unirel._runtime import call_apart
 from unirel.cli.cleaning import clean
 from unirel.cli.exits import BadInput, Failed
 from unirel.cli.files import DataFile, FileTable, TextFormat, check_names, open_dataset, read_table
@@ -16,10 +17,9 @@ from unirel.cli.naming import find_kinds, find_name, find_names
 from unirel.cli.options import DATA, FIRST, flag, read_options
 from unirel.options import ReadingOptions, complete, part_of
 from unirel.report.origin import Origin
-from unirel.work import call_apart
 
 if TYPE_CHECKING:
-    from unirel.table import Table
+    from unirel.data.table import Table
 
 
 # Neighbours of all rows are looked for more often in some commands than one wants to wait for.
@@ -39,7 +39,7 @@ class Input:
 
     def read(self) -> "Table":
         """The table."""
-        from unirel.parts.opening import open_table
+        from unirel.data.parts.opening import open_table
 
         return open_table(self.X, self.y, complete(ReadingOptions, part_of(ReadingOptions, self.options), "read"))[0]
 
@@ -50,7 +50,7 @@ class Input:
             return self
         import numpy as np
 
-        from unirel.sampling import choose_by_class
+        from unirel.data.sampling import choose_by_class
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of what will be said of the sample
@@ -134,7 +134,7 @@ class Request:
 
     def _pattern(self) -> tuple[Any, Any, Origin]:
         """Files that are read in parts, here or on a cluster."""
-        from unirel.parts.files import FileParts
+        from unirel.data.parts.files import FileParts
 
         dataset = open_dataset(self.data)
         names = dataset.schema.names
@@ -157,7 +157,7 @@ class Request:
         return self._on_cluster(dataset, drop), self.target, origin
 
     def _on_cluster(self, dataset: Any, drop: list[str]) -> Any:
-        from unirel.parts.cluster import DaskParts, connect
+        from unirel.data.parts.cluster import DaskParts, connect
 
         try:
             connect(str(self.scheduler))

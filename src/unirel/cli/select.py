@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
+from unirel._runtime import READING_SECONDS, OutOfTime, ProgressBar, end_of, until
 from unirel.cli.documents import to_json
 from unirel.cli.exits import BadInput, Exit
 from unirel.cli.forecast import forecast, guess_shape, wait_in_words
@@ -16,10 +17,9 @@ from unirel.cli.output import Printing, bar, shorten, width_of_output
 from unirel.cli.request import Input, Request
 from unirel.cli.writing import check_path, write_text
 from unirel.options import CLASSIFIER_NAMES, Option, SelectorOptions, check_whole_number, complete
-from unirel.work import READING_SECONDS, OutOfTime, ProgressBar, end_of, until
 
 if TYPE_CHECKING:
-    from unirel.findings import Accuracy
+    from unirel.inference.findings import Accuracy
     from unirel.report import Report
 
 Measured = TypeVar("Measured")

@@ -5,12 +5,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from unirel.atomic import atomic_path
 from unirel.cli.exits import BadInput, Failed
 from unirel.cli.files import SUFFIXES
 from unirel.cli.formulas import CellWriter
 from unirel.cli.interrupts import interrupts
 from unirel.cli.messages import Messages
+from unirel.data.atomic import atomic_path
 
 _FORMATS = {".csv": "csv", ".tsv": "tsv", **SUFFIXES}
 

@@ -11,7 +11,7 @@ from unirel.datasets.catalog import Entry, catalog, find_entry
 from unirel.datasets.fetch import is_here, load
 from unirel.errors import UnirelWarning
 from unirel.options import Metric
-from unirel.unique import unique_relevance as find_unique_relevance
+from unirel.search.unique import unique_relevance as find_unique_relevance
 
 
 def describe(

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-from unirel.atomic import write_text
+from unirel.data.atomic import write_text
 from unirel.errors import UnirelWarning
 
 _FORMAT = 1

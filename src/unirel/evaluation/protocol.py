@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from typing import Any, Literal
 
+from unirel._runtime import Progress, ProgressBar
 from unirel.evaluation.journal import Journal, Records
 from unirel.evaluation.plan import make_plan
 from unirel.evaluation.results import Evaluation, Outcome
 from unirel.evaluation.work import Work
 from unirel.options import check_whole_number
-from unirel.work import Progress, ProgressBar
 
 _LIBRARIES = ("unirel", "numpy", "scipy", "scikit-learn", "numba", "joblib")
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from unirel.data.frames import make_frame
 from unirel.evaluation.statistics import average_ranks, paired_difference, stability
-from unirel.frames import make_frame
 from unirel.options import check_choice
 
 

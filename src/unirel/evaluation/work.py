@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
+from unirel._runtime import OutOfTime, Progress, call_apart, check_jobs, end_of, until
 from unirel.errors import UnirelWarning
 from unirel.evaluation.journal import Records
 from unirel.evaluation.plan import Dataset, Plan, Rows, Split, seed_of, split_rows
@@ -22,8 +23,7 @@ from unirel.evaluation.results import Outcome
 from unirel.evaluation.scoring import Counts, Curve, count_correct
 from unirel.evaluation.selection import Ask, Key, OwnSelector, find_order, find_orders, find_values
 from unirel.evaluation.statistics import area
-from unirel.folds import KnownScores
-from unirel.work import OutOfTime, Progress, call_apart, check_jobs, end_of, until
+from unirel.search.folds import KnownScores
 
 
 class _Task(NamedTuple):

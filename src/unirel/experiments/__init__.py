@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
+    from unirel._runtime import Progress
     from unirel.experiments.tables import ReplayTables
     from unirel.experiments.verified import Verified
-    from unirel.work import Progress
 
 
 class Experiment(NamedTuple):

@@ -19,10 +19,10 @@ from unirel.evaluation.scoring import count_correct
 from unirel.experiments import Asked, accuracy_ksg
 from unirel.experiments.accuracy import PRESETS, TITLES, Outcomes, Preset, choose_preset, evaluate
 from unirel.experiments.tables import ReplayTables, Row, Rows, read_expected
-from unirel.folds import stop_if_interrupted
 from unirel.options import PUBLISHED
-from unirel.path import selection_path
-from unirel.unique import unique_relevance
+from unirel.search.folds import stop_if_interrupted
+from unirel.search.path import selection_path
+from unirel.search.unique import unique_relevance
 
 PAIR = ("Hsa.8", "Hsa.1132")
 ALGORITHMS = ("MIM-BUR-KSG", "MIM-BUR-REF", "GSA-BUR-KSG", "GSA-BUR-REF")

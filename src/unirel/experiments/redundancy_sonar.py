@@ -7,17 +7,17 @@ from typing import Any, Literal
 
 import numpy as np
 
+from unirel.data.table import Table
 from unirel.datasets import load
+from unirel.estimation.knn import KNN
 from unirel.experiments import Asked
 from unirel.experiments.tables import ReplayTables, Row, Rows, read_expected
-from unirel.folds import stop_if_interrupted
-from unirel.information.knn import KNN
+from unirel.inference.redundancy import find_redundancy
 from unirel.options import PUBLISHED, EstimationOptions, ReadingOptions, SelectionOptions, complete, part_of
-from unirel.redundancy import find_redundancy
 from unirel.results import Redundancy
-from unirel.search import select
-from unirel.table import Table
-from unirel.unique import unique_in_metric
+from unirel.search.folds import stop_if_interrupted
+from unirel.search.greedy import select
+from unirel.search.unique import unique_in_metric
 
 
 @dataclass(frozen=True)

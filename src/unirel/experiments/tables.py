@@ -8,7 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from unirel.atomic import write_text
+from unirel.data.atomic import write_text
 from unirel.evaluation import Outcome
 from unirel.evaluation.journal import write_compact
 

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from unirel.findings import Analysis, ordered_by_likeness
+from unirel.inference.findings import Analysis, ordered_by_likeness
 from unirel.plotting.base import NORMAL, SMALL, WIDTH, Display, shorten, thinned
 
 # Rows that can have their names.

@@ -9,15 +9,15 @@ from sklearn import config_context
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from unirel._runtime import Progress, Stages, call_apart, check_time
 from unirel.classifiers.losses import design_matrix, smallest_class, split_classes, split_numbers
 from unirel.classifiers.registry import make_estimator, standardise, words_of
-from unirel.findings import Accuracy
-from unirel.folds import read_like, score_prefixes, select_rows
-from unirel.information.base import Columns, Values
+from unirel.data.table import Table
+from unirel.estimation.base import Columns, Values
+from unirel.inference.findings import Accuracy
 from unirel.options import CLASSIFIER_NAMES, SelectionOptions, check_choice
 from unirel.results import Selection
-from unirel.table import Table
-from unirel.work import Progress, Stages, call_apart, check_time
+from unirel.search.folds import read_like, score_prefixes, select_rows
 
 _FOLDS = 5
 # More points than this make no better curve, and every one costs a fit in every fold.

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from unirel.information.base import make_information
+from unirel.data.table import Table
+from unirel.estimation.base import make_information
 from unirel.options import EstimationOptions, SelectorOptions, SignificanceOptions, complete
 from unirel.report.reasons import listed
 from unirel.report.words import quoted
 from unirel.results import RelevanceTest, Selection, Stability
-from unirel.table import Table
 
 # Adjusted values up to this are called significant.
 ALPHA = 0.05
@@ -135,8 +135,8 @@ def find_significant(table: Table, options: SelectorOptions) -> RelevanceTest | 
     """
     if table.is_parted or table.n_samples < 2:
         return None
-    from unirel.information.binned import few_bins
-    from unirel.significance import permutation_test
+    from unirel.estimation.binned import few_bins
+    from unirel.inference.tests import permutation_test
 
     asked: dict[str, Any] = {"estimator": "binned", "n_bins": few_bins(table.n_samples), "n_jobs": options["n_jobs"]}
     information = make_information(table, complete(EstimationOptions, asked, "report"))
@@ -182,8 +182,8 @@ def measure_stability(
 
     Raises `OutOfTime` if the time budget around it is used up.
     """
+    from unirel.inference.stability import selection_stability
     from unirel.selectors import BURSelector
-    from unirel.stability import selection_stability
 
     given: Mapping[str, Any] = {**options, "verbose": False, "max_seconds": None}
     selector = BURSelector(**{name: given[name] for name in BURSelector().get_params()})

@@ -5,11 +5,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from unirel.analysis import REPEATED
-from unirel.findings import Accuracy, Analysis, Explanation, RepeatedGroup, Surroundings
+from unirel.data.table import Table
+from unirel.inference.findings import Accuracy, Analysis, Explanation, RepeatedGroup, Surroundings
+from unirel.inference.relations import REPEATED
 from unirel.report.words import ALIKE, LITTLE, ending_of, is_credible, quoted
 from unirel.results import Cause, Selection
-from unirel.table import Table
 
 # A feature that by itself tells more than this share of all there is to know may know the target from elsewhere.
 _TOO_MUCH = 0.95

@@ -5,7 +5,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from unirel.atomic import write_text
+from unirel.data.atomic import write_text
 
 TEMPLATES = Path(__file__).parent / "templates"
 # Where what draws the charts is kept for the next page, as compiled kernels are kept beside their source.

@@ -10,10 +10,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self, Unpack
 
-from unirel.analysis import analyse, surround
-from unirel.atomic import write_text
+from unirel._runtime import READING_SECONDS, OutOfTime, end_of, until
+from unirel.data.atomic import write_text
+from unirel.data.table import Table
 from unirel.errors import UnirelWarning
-from unirel.findings import Accuracy, Analysis, Surroundings
+from unirel.inference.findings import Accuracy, Analysis, Surroundings
+from unirel.inference.relations import analyse, surround
 from unirel.notebook import join, paragraph
 from unirel.options import (
     EstimationOptions,
@@ -31,9 +33,7 @@ from unirel.report.render import render
 from unirel.report.summarize import summarize
 from unirel.report.words import selection_in_words
 from unirel.results import Selection, SelectionPath, Stability
-from unirel.search import select
-from unirel.table import Table
-from unirel.work import READING_SECONDS, OutOfTime, end_of, until
+from unirel.search.greedy import select
 
 # Up to this many rows a page compares with weights of unique relevance in steps of a tenth, beyond in quarters.
 _FEW_ROWS = 1000

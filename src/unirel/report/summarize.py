@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from unirel.findings import Accuracy, Analysis, Surroundings, ordered_by_likeness
+from unirel.data.table import Table
+from unirel.inference.findings import Accuracy, Analysis, Surroundings, ordered_by_likeness
 from unirel.options import SelectorOptions, is_default, options_of
 from unirel.report.certainty import Certainty
 from unirel.report.origin import Origin
@@ -23,7 +24,6 @@ from unirel.report.reasons import (
 )
 from unirel.report.words import accuracy_in_words, boost_in_words
 from unirel.results import Selection, SelectionPath
-from unirel.table import Table
 
 # Rows of the table and points of the chart of all features; the selected ones are always among them.
 _MOST_ROWS, _MOST_POINTS = 1000, 500

@@ -3,9 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel.findings import Accuracy, Analysis
+from unirel.data.table import Table
+from unirel.inference.findings import Accuracy, Analysis
 from unirel.results import Ending, Redundancy, Selection
-from unirel.table import Table
 
 # From here on two features are said to be alike.
 ALIKE = 0.7

@@ -1,0 +1,254 @@
+"""The first look at a part of the rows: kinds, levels, counts and quantile sketches, which add up over all parts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unirel.data.coding import FEATURE, NARROW_LEVELS, TARGET, count_levels
+from unirel.data.reading import CONTINUOUS, DISCRETE, IGNORED, UNKNOWN, Positions, Source, no_infinity, open_source
+
+Values = NDArray[np.float64]
+
+# What a sketch keeps: with 2048 a rank is wrong by at most 0.14 % of the rows in 99 of 100 sketches, and up to about as
+# many values as that nothing is lost and edges are exact.
+SKETCH_SIZE = 2048
+# Numbers of a block of columns that are looked at together.
+_BLOCK = 2**22
+# More levels than these are refused: every worker has to know all of them.
+MOST_LEVELS = 2**20
+
+
+class Part(NamedTuple):
+    """Some rows as they were read: features, target, and weights if there are any."""
+
+    X: Any
+    y: Any
+    weights: Any = None
+    label: str = ""  # what an error calls it
+
+
+@dataclass
+class Seen:
+    """What some rows show of one column.
+
+    Attributes
+    ----------
+    family : str
+        number, boolean, text or category; empty if there is no value.
+    whole : bool
+        Whether all numbers came in a type of whole numbers.
+    n_missing : int
+        Missing values.
+    levels : dict or None
+        Values and how many rows have each, None if there are too many for a discrete column.
+    sketch : sketch or None
+        Of the numbers of a column that may be continuous.
+    lowest, highest : float
+        Least and largest number.
+    """
+
+    family: str = ""
+    whole: bool = True
+    n_missing: int = 0
+    levels: dict[Any, int] | None = field(default_factory=dict)
+    sketch: Any = None
+    lowest: float = np.inf
+    highest: float = -np.inf
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "sketch": None if self.sketch is None else self.sketch.serialize()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__ = state
+        if self.sketch is not None:
+            from datasketches import kll_doubles_sketch
+
+            self.sketch = kll_doubles_sketch.deserialize(self.sketch)
+
+
+class Wanted(NamedTuple):
+    """What is asked of every part: names and kinds of the features, of the target, and what a weight counts as."""
+
+    names: tuple[str, ...]
+    kinds: NDArray[np.int8]  # of the features and, last, of the target
+    unit: float  # the weight that counts as a row where quantiles are sketched; 0 if there are no weights
+
+    def limit(self, column: int) -> int:
+        """Levels that a column of numbers may have to be discrete."""
+        rule = TARGET if column == len(self.names) - 1 else FEATURE
+        return MOST_LEVELS if self.kinds[column] == DISCRETE else rule.levels
+
+
+@dataclass
+class Scan:
+    """What is known after a look at some parts: how many rows each has, its levels of the target, and all columns."""
+
+    n_rows: list[int]
+    targets: list[dict[Any, int] | None]
+    columns: list[Seen]
+
+
+def scan_part(part: Part, wanted: Wanted) -> Scan:
+    """Look at some rows."""
+    features, target = open_part(part, wanted)
+    columns = [Seen() for _ in wanted.names]
+    n_rows = features.shape[0]
+    repeats = None if part.weights is None else _repeats(np.asarray(part.weights, np.float64), wanted.unit)
+    if n_rows:
+        for source, start in ((features, 0), (target, len(wanted.names) - 1)):
+            for positions, rows, dtype in number_blocks(source, wanted.kinds[start:] != IGNORED):
+                _look_at_numbers(columns, start + positions, rows, dtype, wanted, repeats)
+            for position in source.others:
+                if wanted.kinds[start + position] != IGNORED:
+                    columns[start + position] = _look_at_one(source, position, start + position, wanted, repeats)
+    return Scan([n_rows], [columns[-1].levels], columns)
+
+
+def open_part(part: Part, wanted: Wanted) -> tuple[Source, Source]:
+    """Columns of a part; refuse other columns than all parts have."""
+    features, target = open_source(part.X, "X", "x{}"), open_source(part.y, "y", "y")
+    names = wanted.names[:-1]
+    if tuple(features.names) != names and len(features.names) != 0:
+        other = next((name for name in [*names, *features.names] if (name in names) != (name in features.names)), None)
+        about = "has its columns in another order" if other is None else f"differs in column {other!r}"
+        raise ValueError(f"the schema changes: {part.label} {about}; give all parts the same columns")
+    if features.shape[0] != target.shape[0] or (part.weights is not None and len(part.weights) != target.shape[0]):
+        lengths = f"{part.label} has {features.shape[0]} rows of X and {target.shape[0]} of y"
+        raise ValueError(f"{lengths}; cut X, y and sample_weight at the same rows")
+    return features, target
+
+
+def number_blocks(source: Source, used: NDArray[np.bool_]) -> Iterable[tuple[Positions, Values, Any]]:
+    """Columns of plain types that are used: their positions, their numbers, a row for each, and their type.
+
+    Missing values are NaN. What has no plain type is read one by one.
+    """
+    for block in source.blocks:
+        places = np.flatnonzero(used[block.positions])
+        step = max(1, _BLOCK // max(1, source.shape[0]))
+        for some in (places[start : start + step] for start in range(0, len(places), step)):
+            yield block.positions[some], np.ascontiguousarray(block.take(some).T, np.float64), block.dtype
+
+
+def _look_at_numbers(
+    columns: list[Seen], positions: Positions, rows: Values, dtype: Any, wanted: Wanted, repeats: Positions | None
+) -> None:
+    """Look at columns of plain numbers together."""
+    limits = np.array([min(wanted.limit(position), NARROW_LEVELS) for position in positions.tolist()])
+    for limit in np.unique(limits).tolist():
+        chosen = np.flatnonzero(limits == limit)
+        known = count_levels(rows if len(chosen) == len(rows) else rows[chosen], limit)
+        for place, levels in zip(chosen.tolist(), known, strict=True):
+            column = int(positions[place])
+            seen = _seen_numbers(rows[place], levels, dtype.kind in "biu", column, wanted, repeats)
+            seen.family = "boolean" if dtype.kind == "b" else seen.family
+            columns[column] = seen
+
+
+def _look_at_one(source: Source, position: int, column: int, wanted: Wanted, repeats: Positions | None) -> Seen:
+    """Look at a column of any type."""
+    raw = source.read(position)
+    if raw.family in ("number", "boolean"):
+        row = np.where(raw.missing, np.nan, raw.values.astype(np.float64))
+        levels = count_levels(row[None], min(wanted.limit(column), NARROW_LEVELS))[0]
+        seen = _seen_numbers(row, levels, raw.values.dtype.kind in "biu", column, wanted, repeats)
+        seen.family = raw.family if seen.family else ""
+        return seen
+    if wanted.kinds[column] == CONTINUOUS:
+        raise ValueError(f"{source.label(position)} is to be continuous, but holds no numbers; make it 'discrete'")
+    levels = dict(Counter(raw.present.tolist()))
+    return Seen(raw.family if levels else "", False, raw.n_missing, levels if len(levels) <= MOST_LEVELS else None)
+
+
+def _seen_numbers(
+    row: Values, levels: dict[Any, int] | None, whole: bool, column: int, wanted: Wanted, repeats: Positions | None
+) -> Seen:
+    """What a column of numbers shows; its levels if they are known to be few."""
+    asked, limit = wanted.kinds[column], wanted.limit(column)
+    gaps = np.isnan(row) if levels is None else np.zeros(0, bool)
+    n_missing = int(np.count_nonzero(gaps)) if levels is None else len(row) - sum(levels.values())
+    present = row[~gaps] if levels is None and n_missing else row
+    seen = Seen("number" if n_missing < len(row) else "", whole, n_missing, levels)
+    if n_missing < len(row):
+        known = present if levels is None else np.array(list(levels))
+        seen.lowest, seen.highest = float(known.min()), float(known.max())
+        if np.isinf([seen.lowest, seen.highest]).any():
+            raise no_infinity(f"column {wanted.names[column]!r}")
+    if levels is None and limit == MOST_LEVELS:
+        values, counts = np.unique(present, return_counts=True)
+        seen.levels = dict(zip(values.tolist(), counts.tolist(), strict=True)) if len(values) <= limit else None
+    if asked == CONTINUOUS or (asked == UNKNOWN and seen.levels is None):
+        seen.levels = None
+        seen.sketch = new_sketch(present if repeats is None else np.repeat(row, repeats))
+    elif repeats is not None and seen.levels is not None and asked == UNKNOWN:
+        # The column may turn out to have more levels elsewhere; quantiles count weights, kinds count rows.
+        seen.sketch = new_sketch(np.repeat(row, repeats))
+    return seen
+
+
+def new_sketch(values: Values) -> Any:
+    """A sketch of some numbers; missing values are passed over."""
+    from datasketches import kll_doubles_sketch
+
+    sketch = kll_doubles_sketch(SKETCH_SIZE)
+    sketch.update(np.require(values, requirements=["C", "W"]))  # It takes no array that cannot be written to.
+    return sketch
+
+
+def _repeats(weights: Values, unit: float) -> Positions:
+    """How often each row counts in a sketch: its weight in units, rounded so that sums are right to one row."""
+    return np.diff(np.floor(np.cumsum(np.append(0.0, weights)) / unit + 0.5)).astype(np.intp)
+
+
+def merge(scans: Sequence[Scan], wanted: Wanted) -> Scan:
+    """What several parts show together."""
+    columns = [
+        reduce(lambda a, b, at=at: _merge_two(a, b, at, wanted), seen)  # type: ignore[misc]
+        for at, seen in enumerate(zip(*(scan.columns for scan in scans), strict=True))
+    ]
+    n_rows, targets = [n for scan in scans for n in scan.n_rows], [one for scan in scans for one in scan.targets]
+    return Scan(n_rows, targets if columns[-1].levels is not None else [None] * len(targets), columns)
+
+
+def _merge_two(a: Seen, b: Seen, column: int, wanted: Wanted) -> Seen:
+    families = {a.family, b.family} - {""}
+    if families == {"text", "category"}:
+        families = {"category"}
+    if len(families) == 2:
+        words = " and ".join(f"{family}s" if family != "category" else "categories" for family in sorted(families))
+        name = wanted.names[column]
+        raise TypeError(f"the schema changes: column {name!r} holds {words} in different parts; give it one type")
+    levels, numeric = None, families <= {"number", "boolean"}
+    if a.levels is not None and b.levels is not None:
+        levels = dict(Counter(a.levels) + Counter(b.levels))
+        if len(levels) > (wanted.limit(column) if numeric else MOST_LEVELS):
+            levels = None
+    sketch = None
+    if numeric and (a.sketch is not None or b.sketch is not None or levels is None):
+        sketch = new_sketch(np.empty(0))  # Neither may change: a cluster may need them again.
+        sketch.merge(_sketch_of(a))
+        sketch.merge(_sketch_of(b))
+    return Seen(
+        "".join(families),
+        a.whole and b.whole,
+        a.n_missing + b.n_missing,
+        levels,
+        sketch,
+        min(a.lowest, b.lowest),
+        max(a.highest, b.highest),
+    )
+
+
+def _sketch_of(seen: Seen) -> Any:
+    """A sketch of a column whose numbers are so few that they were counted instead."""
+    if seen.sketch is not None:
+        return seen.sketch
+    levels = seen.levels or {}
+    return new_sketch(np.repeat(np.array(list(levels), np.float64), list(levels.values())))

@@ -1,0 +1,179 @@
+"""Columns of a sparse matrix: only the entries that are stored are ever looked at."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unirel.data.coding import FEATURE, NARROW_LEVELS, Codes, Facts, are_discrete, find_levels, narrowest
+from unirel.data.reading import CONTINUOUS, DISCRETE, IGNORED, UNKNOWN, Positions, Source, as_slice, no_infinity
+
+# Columns whose levels are looked for together.
+_STEP = 2**16
+
+
+class SparseBlock(NamedTuple):
+    """Coded columns of which every row that is not mentioned holds a zero."""
+
+    starts: NDArray[np.int64]  # where the entries of each column begin, and where those of the last one end
+    rows: NDArray[np.integer[Any]]  # of each entry
+    codes: Codes  # of each entry
+    zero_codes: NDArray[np.int64]  # of all other rows of each column
+    n_levels: NDArray[np.int64]  # of each column
+
+
+class SparseNumbers(NamedTuple):
+    """Columns of numbers of which every row that is not mentioned holds a zero."""
+
+    starts: NDArray[np.int64]  # as in `SparseBlock`
+    rows: NDArray[np.integer[Any]]
+    values: NDArray[np.float64]  # of each entry, NaN where it is missing
+    n_samples: int
+
+    def in_bins(self, n_bins: int) -> SparseBlock:
+        """Entries in bins of equal frequency.
+
+        A value is in the bin ``floor(n_bins * (rank - 1/2) / n_present)``, equal values sharing their mean rank, zeros
+        among them; missing values have a bin of their own, the last.
+        """
+        n_columns, owners, missing = len(self.starts) - 1, _owners(self.starts), np.isnan(self.values)
+        n_missing = np.bincount(owners[missing], minlength=n_columns)
+        n_present = np.maximum(self.n_samples - n_missing, 1)
+        # Sorted by column and value, without zeros, which are counted with those that are not stored.
+        stored = np.flatnonzero(~missing & (self.values != 0))
+        order = stored[np.lexsort((self.values[stored], owners[stored]))]
+        owner, value = owners[order], self.values[order]
+        n_stored = np.bincount(owner, minlength=n_columns)
+        n_negative = np.bincount(owner[value < 0], minlength=n_columns)
+        n_zeros = self.n_samples - n_missing - n_stored
+        # Equal values of a column follow each other: where each stretch of them begins, and how long it is.
+        differs = (owner[1:] != owner[:-1]) | (value[1:] != value[:-1])
+        first = np.flatnonzero(np.r_[True, differs][: len(order)])
+        sizes = np.diff(np.r_[first, len(order)])
+        less = first - (np.cumsum(n_stored) - n_stored)[owner[first]]
+        less += np.where(value[first] > 0, n_zeros[owner[first]], 0)
+        ranks = np.repeat(less + (sizes + 1) / 2, sizes)
+        zero_codes = np.floor(n_bins * (n_negative + (n_zeros + 1) / 2 - 0.5) / n_present).astype(np.int64)
+        codes = np.where(missing, n_bins, zero_codes[owners]).astype(narrowest(n_bins + 1))
+        codes[order] = np.floor(n_bins * (ranks - 0.5) / n_present[owner])
+        return SparseBlock(self.starts, self.rows, codes, zero_codes, n_bins + (n_missing > 0))
+
+
+class SparseColumns:
+    """Columns of a sparse matrix: facts, codes of the discrete ones, numbers of the continuous ones.
+
+    Parameters
+    ----------
+    source : Source
+        The matrix, sorted by columns.
+    asked : ndarray of int8
+        The kind of each column that was asked for.
+    """
+
+    def __init__(self, source: Source, asked: NDArray[np.int8]) -> None:
+        matrix = source.sparse
+        self.n_samples, n_columns = source.shape
+        self.facts = Facts.of(n_columns)
+        self.facts.explain(np.flatnonzero(asked != UNKNOWN), "given by kinds")
+        self._starts: NDArray[np.int64] = matrix.indptr.astype(np.int64)
+        self._rows: NDArray[np.integer[Any]] = matrix.indices
+        self._values = _wide(matrix.data)
+        self._codes: Codes = np.empty(len(self._rows), np.uint8)
+        self._zero_codes = np.zeros(n_columns, np.int64)
+        self._count_missing(source, asked)
+        for kind in (UNKNOWN, CONTINUOUS, DISCRETE):
+            columns = np.flatnonzero(asked == kind)
+            for start in range(0, len(columns), _STEP):
+                self._decide(columns[start : start + _STEP], kind)
+        if matrix.dtype == bool:
+            self.facts.explain(np.flatnonzero(asked == UNKNOWN), "true or false")
+
+    def codes_of(self, columns: Positions) -> Codes:
+        """Codes of discrete columns, one full row each: ask for few."""
+        starts, rows, codes, zero_codes, _ = self.block(columns)
+        full = np.repeat(zero_codes.astype(codes.dtype), self.n_samples).reshape(len(columns), self.n_samples)
+        full[_owners(starts), rows] = codes
+        return full
+
+    def numbers_of(self, columns: Positions) -> NDArray[np.float64]:
+        """Numbers of continuous columns, one full row each, NaN where they are missing: ask for few."""
+        starts, entries = self._entries(columns)
+        full = np.zeros((len(columns), self.n_samples))
+        full[_owners(starts), self._rows[entries]] = self._values[entries]
+        return full
+
+    def block(self, columns: Positions) -> SparseBlock:
+        """Entries of discrete columns and their codes."""
+        starts, entries = self._entries(columns)
+        n_levels = self.facts.n_values[columns] + (self.facts.n_missing[columns] > 0)
+        return SparseBlock(starts, self._rows[entries], self._codes[entries], self._zero_codes[columns], n_levels)
+
+    def numbers(self, columns: Positions) -> SparseNumbers:
+        """Entries of continuous columns."""
+        starts, entries = self._entries(columns)
+        return SparseNumbers(starts, self._rows[entries], self._values[entries].astype(np.float64), self.n_samples)
+
+    def _entries(self, columns: Positions) -> tuple[NDArray[np.int64], Any]:
+        """Where the entries of some columns begin once they are put together, and where they are stored."""
+        sizes = self._starts[columns + 1] - self._starts[columns]
+        starts = np.r_[0, np.cumsum(sizes)]
+        stretch = as_slice(columns)
+        if stretch is not None:
+            return starts, slice(self._starts[stretch.start], self._starts[stretch.stop])
+        return starts, np.arange(starts[-1]) + np.repeat(self._starts[columns] - starts[:-1], sizes)
+
+    def _count_missing(self, source: Source, asked: NDArray[np.int8]) -> None:
+        """Count missing values, and refuse infinite ones."""
+        if self._values.dtype.kind != "f" or np.isfinite(self._values).all():
+            return
+        owners = _owners(self._starts)
+        for position in np.unique(owners[np.isinf(self._values)]).tolist():
+            if asked[position] != IGNORED:
+                raise no_infinity(source.label(position))
+        self.facts.n_missing[:] = np.bincount(owners[np.isnan(self._values)], minlength=len(asked))
+        self.facts.n_missing[asked == IGNORED] = 0
+
+    def _decide(self, columns: Positions, asked: int) -> None:
+        """Find the kinds and codes of columns."""
+        self.facts.kinds[columns] = CONTINUOUS
+        if asked == CONTINUOUS:
+            return
+        starts, entries = self._entries(columns)
+        codes = np.empty(starts[-1], np.uint8)
+        zeros = np.diff(starts) < self.n_samples
+        limit = FEATURE.levels if asked == UNKNOWN else NARROW_LEVELS
+        found = find_levels(self._values[entries], starts, zeros, limit, codes)
+        self._codes[entries] = codes
+        self._zero_codes[columns] = found.zero_codes
+        self.facts.n_values[columns] = found.n_values
+        discrete = found.n_values >= 0
+        if asked == UNKNOWN:
+            discrete = are_discrete(found.n_values, self.n_samples - self.facts.n_missing[columns], FEATURE)
+        self.facts.kinds[columns[discrete]] = DISCRETE
+        if asked == DISCRETE:
+            for column in columns[~discrete].tolist():
+                self._code_many(column)
+
+    def _code_many(self, column: int) -> None:
+        """Code a column whose levels do not fit into a byte."""
+        self._codes = self._codes.astype(np.int32, copy=False)
+        stored = slice(self._starts[column], self._starts[column + 1])
+        values = self._values[stored]
+        present = ~np.isnan(values)
+        known = values[:0] if len(values) == self.n_samples else np.zeros(1, values.dtype)
+        levels = np.unique(np.r_[known, values[present]])
+        self._codes[stored] = np.where(present, np.searchsorted(levels, values), len(levels))
+        self._zero_codes[column] = np.searchsorted(levels, 0)
+        self.facts.n_values[column] = len(levels)
+        self.facts.kinds[column] = DISCRETE
+
+
+def _owners(starts: NDArray[np.int64]) -> NDArray[np.intp]:
+    """The column of each entry."""
+    return np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+
+
+def _wide(values: NDArray[Any]) -> NDArray[Any]:
+    """Numbers of 8 bytes."""
+    kind = np.float64 if values.dtype.kind == "f" else np.uint64 if values.dtype == np.uint64 else np.int64
+    return values.astype(kind, copy=False)

@@ -1,0 +1,321 @@
+"""What every estimator of mutual information offers, and what it derives from one required method."""
+
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import ClassVar, NamedTuple, Self, Unpack
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from unirel._runtime import Progress
+from unirel.data.table import Table
+from unirel.errors import UnirelWarning
+from unirel.estimation import ESTIMATORS
+from unirel.options import EstimationOptions, check_choice, complete
+
+Block = Sequence[int] | NDArray[np.intp]
+Columns = NDArray[np.intp]
+Values = NDArray[np.float64]
+
+
+def find_estimator(name: str) -> "type[Information]":
+    """The class of an estimator, which is in the file of its name."""
+    check_choice("estimator", name, ESTIMATORS)
+    module = import_module(f"unirel.estimation.{name}")
+    found: type[Information] = next(one for one in vars(module).values() if getattr(one, "name", None) == name)
+    return found
+
+
+def make_information(table: Table, options: EstimationOptions, sample_weight: ArrayLike | None = None) -> "Information":
+    """The estimator that the options name, for a table whose columns it can use."""
+    automatic = "binned" if table.is_parted else "knn"  # Neighbours of rows that are elsewhere cannot be searched.
+    chosen = find_estimator(automatic if options["estimator"] == "auto" else options["estimator"])
+    chosen.check(table)
+    weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+    if weights and not chosen.takes_weights:
+        raise ValueError(f"sample_weight needs counts, estimator={chosen.name!r} has none; pass estimator='binned'")
+    information: Information = chosen(table, **weights, **options)
+    return information
+
+
+def n_log_n(counts: NDArray[np.integer]) -> Values:
+    """N log n of whole numbers, 0 for 0."""
+    return np.asarray(counts * np.log(np.maximum(counts, 1)))
+
+
+def known_n_log_n(size: int) -> Values:
+    """N log n of the whole numbers below `size`, to be looked up."""
+    return n_log_n(np.arange(size))
+
+
+def entropy_of(counts: NDArray[np.integer]) -> float:
+    """Plug-in entropy of the levels of a column, from how often each occurs."""
+    n_samples = counts.sum()
+    return max(0.0, float(np.log(n_samples) - n_log_n(counts).sum() / n_samples))  # of one level it may round below
+
+
+class Changes(NamedTuple):
+    """How I(block; target) changes when the block does, one column at a time."""
+
+    before: float  # I(block; target)
+    change: Values  # what it becomes with or without each column, less what it was
+    error: Values  # standard error of each change, NaN where the estimator has none
+
+
+class Information(ABC):
+    """How much blocks of columns of one table tell about each other, in nats.
+
+    A block is a sequence of row indices of ``table.values``; ``table.target`` is the target's. Estimates are raw: they
+    may be negative or exceed what is possible. `bounded` is the one place where that is mended.
+
+    An estimator implements `mutual_information` and `entropy`. It overrides `pairwise`, `joint` or `conditional` for
+    speed or accuracy only.
+    """
+
+    name: ClassVar[str]
+    accepts: ClassVar[frozenset[str]] = frozenset({"continuous", "discrete"})
+    takes_weights: ClassVar[bool] = False  # whether rows can have weights, as `sample_weight=`
+    counts_levels: ClassVar[bool] = True  # whether information between columns that are all discrete is counted
+    looks_at_target: bool = False  # whether what a column is taken for depends on the target
+    compares_raw: bool = False  # whether estimates are compared as they are: where the mean of noise is 0
+
+    def __init__(self, table: Table, **options: Unpack[EstimationOptions]) -> None:
+        self.table = table
+        self.options = complete(EstimationOptions, options, type(self).__name__)
+        self._known_ceilings: dict[int, float] = {}
+
+    @abstractmethod
+    def mutual_information(self, a: Block, b: Block) -> float:
+        """I(a; b) of two blocks."""
+
+    def conditional(self, a: Block, b: Block, given: Block) -> float:
+        """I(a; b | given), by the chain rule I(a, given; b) - I(given; b)."""
+        if len(given) == 0:
+            return self.mutual_information(a, b)
+        return self.mutual_information([*a, *given], b) - self.mutual_information(given, b)
+
+    def pairwise(self, candidates: Block, column: int) -> Values:
+        """I(candidate; column) of every candidate."""
+        return np.array([self.mutual_information([candidate], [column]) for candidate in candidates])
+
+    def relevance(self, candidates: Block) -> Values:
+        """I(candidate; target) of every candidate."""
+        return self.pairwise(candidates, self.table.target)
+
+    def joint(self, candidates: Block, selected: Block) -> Values:
+        """I(candidate, selected; target) of every candidate."""
+        target = [self.table.target]
+        return np.array([self.mutual_information([candidate, *selected], target) for candidate in candidates])
+
+    def conditional_relevance(self, candidates: Block, given: Block) -> Values:
+        """I(candidate; target | given) of every candidate."""
+        return np.array([self.conditional([candidate], [self.table.target], given) for candidate in candidates])
+
+    @property
+    def orders_at_once(self) -> int:
+        """How many orders `permuted` looks at in about the time of one."""
+        return 1
+
+    def permuted(self, candidates: Block, given: Block, orders: Columns) -> Values:
+        """I(candidate; target | given) of every candidate, with the rows of target and given in some other orders.
+
+        A row of the result belongs to a row of `orders`. Target and given move together, so that what they tell about
+        each other stays. This makes the estimate anew for every order; an override shares what does not change.
+        """
+        return np.array([self._moved(given, order).estimate(candidates, given) for order in orders])
+
+    def estimate(self, candidates: Block, given: Block) -> Values:
+        """I(candidate; target | given) of every candidate, whether anything is given or not."""
+        return self.conditional_relevance(candidates, given) if len(given) else self.relevance(candidates)
+
+    def pairwise_given_target(self, candidates: Block, column: int) -> Values:
+        """I(candidate; column | target) of every candidate."""
+        return np.array([self.conditional([one], [column], [self.table.target]) for one in candidates])
+
+    def joint_entropy(self, candidates: Block, selected: Block) -> Values:
+        """H(candidate, selected, target) of every candidate, all of them taken as discrete."""
+        raise ValueError(
+            f"normalised criteria such as 'disr' and 'njmim' need counts, estimator={self.name!r} has none; "
+            "pass estimator='binned'"
+        )
+
+    def without_each(
+        self, block: Block, rows: NDArray[np.intp] | None = None, progress: Progress | None = None
+    ) -> Changes:
+        """How I(block; target) changes without each column of the block, seen from some of the rows if possible."""
+        target = [self.table.target]
+        before = self.mutual_information(block, target)
+        rests = [[other for other in block if other != column] for column in block]
+        change = np.array([self.mutual_information(rest, target) - before for rest in rests])
+        return Changes(before, change, np.full(len(change), np.nan))
+
+    def with_each(
+        self, block: Block, candidates: Block, rows: NDArray[np.intp] | None = None, progress: Progress | None = None
+    ) -> Changes:
+        """How I(block; target) changes with each candidate, seen from some of the rows if possible."""
+        before = self.mutual_information(block, [self.table.target])
+        change = self.joint(candidates, block) - before
+        return Changes(before, change, np.full(len(change), np.nan))
+
+    def nested(self, order: Block) -> Values:
+        """I(first columns; target) of the first column of `order`, the first two, and so on."""
+        return np.array([self.mutual_information(order[: n + 1], [self.table.target]) for n in range(len(order))])
+
+    def subsets(self, always: Block, columns: Block, subsets: NDArray[np.intp], floor: float = -np.inf) -> Values:
+        """I(always and some of the columns; target) for each of some subsets.
+
+        A subset is a row of ascending positions in `columns`; what is known to be below `floor` may be -inf.
+        """
+        blocks = ([*always, *np.asarray(columns, np.intp)[subset]] for subset in subsets)
+        return np.array([self.mutual_information(block, [self.table.target]) if block else 0.0 for block in blocks])
+
+    @abstractmethod
+    def entropy(self, column: int) -> float:
+        """H(column); differential if the column is taken as continuous."""
+
+    def bounded(self, information: float, a: Block, b: Block) -> float:
+        """Clip an estimate of I(a; b) to what is possible: not below 0, not above the entropy of a discrete side."""
+        return max(0.0, min(information, self._ceiling(a), self._ceiling(b)))
+
+    def bounded_pairs(self, information: Values, candidates: Block, column: int) -> Values:
+        """Clip estimates of I(candidate; column) likewise."""
+        return np.clip(information, 0.0, np.minimum(self.ceilings(candidates), self.ceilings([column])))
+
+    def bounded_joint(self, information: Values) -> Values:
+        """Clip estimates of what blocks of several columns tell about the target likewise."""
+        return np.clip(information, 0.0, self._ceiling([self.table.target]))
+
+    def by_chance(self, candidates: Block, column: int) -> Values:
+        """What was taken off I(candidate; column) because chance gives as much."""
+        return np.zeros(len(candidates))
+
+    def ceilings(self, columns: Block) -> Values:
+        """What each column can tell at most: the entropy of its levels, infinity for one taken as continuous."""
+        for column in (int(column) for column in columns if int(column) not in self._known_ceilings):
+            codes = self.levels(column)
+            self._known_ceilings[column] = np.inf if codes is None else entropy_of(np.bincount(codes))
+        return np.array([self._known_ceilings[int(column)] for column in columns])
+
+    def levels(self, column: int) -> NDArray[np.integer] | None:
+        """Codes of a column that the estimator takes as discrete, None for one it takes as continuous."""
+        return self.table.codes(column) if self.table.discrete[column] else None
+
+    def _moved(self, given: Block, order: Columns) -> Self:
+        """The same estimator of a table in which target and given stand in another order."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UnirelWarning)  # of this table everything has been said
+            return type(self)(self.table.moved([*given, self.table.target], order), **self.options)
+
+    def _ceiling(self, block: Block) -> float:
+        """The entropy of a block that is a single discrete column beside constant ones; nothing bounds the rest."""
+        columns = [int(column) for column in block if self.table.n_levels[column] != 1]
+        return float(self.ceilings(columns)[0]) if len(columns) == 1 else np.inf
+
+    @classmethod
+    def check(cls, table: Table) -> None:
+        """Refuse columns of a kind that this estimator cannot use."""
+        of_kind = {"discrete": table.discrete, "continuous": table.continuous}
+        others = (positions for kind, positions in of_kind.items() if kind not in cls.accepts)
+        refused = np.flatnonzero(np.logical_or.reduce([np.zeros(len(table.columns), bool), *others]))
+        if len(refused):
+            named = [table.columns[position] for position in refused[:5].tolist()]
+            listed = ", ".join(repr(column.name) for column in named) + (", ..." if len(refused) > 5 else "")
+            verb = "is" if len(refused) == 1 else "are"
+            raise ValueError(
+                f"estimator={cls.name!r} needs {' or '.join(sorted(cls.accepts))} columns; {listed} {verb} "
+                f"{named[0].kind}. Bin them (estimator='binned') or use estimator='knn'."
+            )
+
+
+class Memo:
+    """An estimator that remembers, and clips what it gives to what is possible.
+
+    Where the mean of noise is 0, nothing is clipped: what tells less than chance comes after what tells more.
+
+    Parameters
+    ----------
+    information : Information
+        The estimator to ask.
+    """
+
+    def __init__(self, information: Information) -> None:
+        self.information = information
+        self._known: dict[tuple[str, tuple[int, ...]], Values] = {}
+
+    def relevance(self, candidates: Columns) -> Values:
+        """I(candidate; target) of every candidate."""
+        return self.pairwise(candidates, self.information.table.target)
+
+    def known_relevance(self, candidates: Columns) -> Values:
+        """I(candidate; target) as far as it has been asked for; NaN otherwise."""
+        known = self._known.get(("pairwise", (self.information.table.target,)))
+        return np.full(len(candidates), np.nan) if known is None else known[candidates]
+
+    def pairwise(self, candidates: Columns, column: int) -> Values:
+        """I(candidate; column) of every candidate."""
+        return self._recall("pairwise", (column,), candidates, lambda asked: self._pairwise(asked, column))
+
+    def pairwise_given_target(self, candidates: Columns, column: int) -> Values:
+        """I(candidate; column | target) of every candidate."""
+        return self._recall("given", (column,), candidates, lambda asked: self._pairwise_given(asked, column))
+
+    def joint(self, candidates: Columns, selected: Columns) -> Values:
+        """I(candidate, selected; target) of every candidate."""
+        # In one order only: in another the last bit may differ, and nothing may depend on who asked first.
+        key = _as_set(selected)
+        return self._recall("joint", key, candidates, lambda asked: self._joint(asked, np.array(key, np.intp)))
+
+    def joint_entropy(self, candidates: Columns, selected: Columns) -> Values:
+        """H(candidate, selected, target) of every candidate."""
+        key, ask = _as_set(selected), self.information.joint_entropy
+        return self._recall("entropy", key, candidates, lambda asked: ask(asked, np.array(key, np.intp)))
+
+    def joint_of_pairs(self, candidates: Columns, selected: Columns) -> Values:
+        """The sum of I(candidate, s, t; target) over all pairs s, t of the selected.
+
+        Sums are remembered, not single values, of which there are too many; each adds to that without the newest one.
+        Those of another order may differ in the last bit, and no result may depend on what was asked before.
+        """
+        if len(selected) < 2:
+            return np.zeros(len(candidates))
+        order = tuple(map(int, selected))
+        return self._recall("pairs", order, candidates, lambda asked: self._pairs(asked, selected))
+
+    def _pairwise(self, candidates: Columns, column: int) -> Values:
+        return self._bounded_pairs(self.information.pairwise(candidates, column), candidates, column)
+
+    def _pairwise_given(self, candidates: Columns, column: int) -> Values:
+        return self._bounded_pairs(self.information.pairwise_given_target(candidates, column), candidates, column)
+
+    def _bounded_pairs(self, raw: Values, candidates: Columns, column: int) -> Values:
+        return raw if self.information.compares_raw else self.information.bounded_pairs(raw, candidates, column)
+
+    def _joint(self, candidates: Columns, selected: Columns) -> Values:
+        raw = self.information.joint(candidates, selected)
+        return raw if self.information.compares_raw else self.information.bounded_joint(raw)
+
+    def _pairs(self, candidates: Columns, selected: Columns) -> Values:
+        total = self.joint_of_pairs(candidates, selected[:-1])
+        for earlier in selected[:-1]:
+            total = total + self._joint(candidates, np.array([earlier, selected[-1]]))
+        return total
+
+    def _recall(
+        self, kind: str, key: tuple[int, ...], candidates: Columns, estimate: Callable[[Columns], Values]
+    ) -> Values:
+        """What is known of the candidates, after estimating what is not."""
+        if (kind, key) not in self._known:
+            self._known[kind, key] = np.full(len(self.information.table.columns), np.nan)
+        known = self._known[kind, key]
+        values: Values = known[candidates]
+        unknown = np.isnan(values)
+        if unknown.any():
+            asked = candidates[unknown]
+            known[asked] = values[unknown] = estimate(asked)
+        return values
+
+
+def _as_set(columns: Columns) -> tuple[int, ...]:
+    return tuple(sorted(map(int, columns)))

@@ -1,0 +1,99 @@
+"""The one place that knows the compiler options of a kernel."""
+
+import gc
+import signal
+from collections.abc import Callable
+from threading import current_thread, main_thread
+from typing import Any, TypeVar, cast
+
+import numba
+import numpy as np
+from numba.core import event
+from numba.extending import register_jitable
+from numpy.typing import NDArray
+
+from unirel._runtime import COMPILING
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+Floats = NDArray[Any]
+Integers = NDArray[Any]
+
+
+class _Listener(event.Listener):
+    """Passes on when numba compiles; it is not heard of what comes from the disk.
+
+    Meanwhile no garbage is collected: numba makes so many objects that all those of the process would be looked through
+    several times, which takes a tenth of the time and frees little. Only one thread can compile at a time.
+    """
+
+    def __init__(self) -> None:
+        # For each kernel that is being compiled, on behalf of the one before it, whether garbage was collected.
+        self._collecting: list[bool] = []
+
+    def on_start(self, _: event.Event) -> None:
+        self._collecting.append(gc.isenabled())
+        gc.disable()
+        COMPILING.begin()
+
+    def on_end(self, _: event.Event) -> None:
+        COMPILING.end()
+        if self._collecting.pop():
+            gc.enable()
+
+
+class _Patience(event.Listener):
+    """Holds Ctrl-C back while numba compiles a kernel or loads it from the disk, and raises it right afterwards.
+
+    LLVM calls back into Python meanwhile, and what is raised there is printed and forgotten. A handler of somebody
+    else is left alone, and so are other threads, which never see Ctrl-C.
+    """
+
+    def __init__(self) -> None:
+        self._depth = 0
+        self._holds = self._heard = False
+
+    def on_start(self, _: event.Event) -> None:
+        if current_thread() is not main_thread():
+            return
+        if self._depth == 0:
+            self._heard = False
+            self._holds = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+            if self._holds:
+                signal.signal(signal.SIGINT, self._hear)
+        self._depth += 1
+
+    def on_end(self, _: event.Event) -> None:
+        if current_thread() is not main_thread():
+            return
+        self._depth -= 1
+        if self._depth == 0 and self._holds:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            if self._heard:
+                raise KeyboardInterrupt
+
+    def _hear(self, *_: Any) -> None:
+        self._heard = True
+
+
+event.register("numba:compile", _Listener())  # type: ignore[no-untyped-call]
+event.register("numba:compiler_lock", _Patience())  # type: ignore[no-untyped-call]
+
+
+def kernel(function: Function) -> Function:
+    """Compile `function` on its first call, without the GIL, and keep the machine code on disk.
+
+    ``fastmath`` stays off: neighbour counts hang on exact comparisons and on infinities.
+    """
+    return cast(Function, numba.njit(nogil=True, cache=True, error_model="numpy")(function))
+
+
+def inner(function: Function) -> Function:
+    """Let kernels call `function`: each keeps its machine code in its own. Called from Python it is plain Python."""
+    # Nobody calls it from C either, so that entrance need not be compiled.
+    return register_jitable(error_model="numpy", no_cfunc_wrapper=True)(function)
+
+
+@inner
+def zero() -> int:
+    """0 like any other number. A plain 0 is a type of its own, and a kernel that is given one is compiled once more."""
+    return int(np.int64(0))

@@ -1,0 +1,415 @@
+"""Neighbours in the plane, maximum norm: every candidate column against one fixed column.
+
+The points are cut along the fixed column into strips of about sqrt(n_neighbors * n_points) points, and within a strip
+they stand in the order of the candidate. A point searches its own strip outward, then neighbouring strips while they
+are nearer than what it has found. The strips depend on the fixed column; a candidate only fills them, in one pass.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unirel.estimation.kernels._jit import Floats, Integers, inner, kernel, zero
+from unirel.estimation.kernels.line import Classes, Line, count_around, end_within, first_within
+from unirel.estimation.kernels.metric import Ball
+from unirel.estimation.kernels.nearest import count_up_to, insert
+from unirel.estimation.kernels.ties import crossed, ksg_term, limits_of, not_crossed, ross_term
+
+
+class Strips(NamedTuple):
+    """Strips along a fixed column, for each group of points by itself."""
+
+    strip_of: NDArray[np.int32]  # the strip of every row
+    starts: NDArray[np.int64]  # where every strip starts, and where the last one ends
+    low: NDArray[np.floating]  # the smallest value of the fixed column in every strip
+    high: NDArray[np.floating]  # the largest one
+    firsts: NDArray[np.int64]  # the first strip of every group, and the number of strips
+
+
+class Points(NamedTuple):
+    """Points in the order of the strips: the candidate, the fixed column, and the row of each."""
+
+    x: NDArray[np.floating]
+    z: NDArray[np.floating]
+    rows: NDArray[np.int32]
+
+
+class Found(NamedTuple):
+    """What a search finds for every row."""
+
+    radius: NDArray[np.floating]  # of its ball
+    inside: NDArray[np.int64]  # how many points of its group are inside, and how many within it
+    within: NDArray[np.int64]
+
+
+@kernel
+def cut_strips(values: Floats, group_starts: Integers, n_neighbors: int) -> tuple[Integers, Integers]:
+    """Cut `values`, sorted within each group, into strips that never part equal values.
+
+    Returns the start of every strip (and the end of the last), and the first strip of every group (and the end).
+    """
+    n_groups = group_starts.shape[0] - 1
+    starts = np.empty(values.shape[0] + 1, np.int64)
+    firsts = np.empty(n_groups + 1, np.int64)
+    n_strips = 0
+    # Strips of about sqrt(k n) points: a search then looks at as many strips as points of one.
+    for group in range(n_groups):
+        firsts[group] = n_strips
+        begin = group_starts[group]
+        stop = group_starts[group + 1]
+        size = max(1, int(np.sqrt(n_neighbors * (stop - begin))))
+        strip = begin
+        position = begin
+        while position < stop:
+            run = position
+            while position < stop and values[position] == values[run]:
+                position += 1
+            # A long run of equal values is a strip of its own: it is then searched and counted like a line.
+            if run > strip and (run - strip >= size or position - run >= size):
+                starts[n_strips] = strip
+                n_strips += 1
+                strip = run
+        if stop > begin:
+            starts[n_strips] = strip
+            n_strips += 1
+    firsts[n_groups] = n_strips
+    starts[n_strips] = values.shape[0]
+    return starts[: n_strips + 1], firsts
+
+
+@inner
+def _make_points(n_samples: int, like: Floats) -> Points:
+    return Points(np.empty(n_samples, like.dtype), np.empty(n_samples, like.dtype), np.empty(n_samples, np.int32))
+
+
+@inner
+def _make_found(n_samples: int, like: Floats) -> Found:
+    return Found(np.empty(n_samples, like.dtype), np.empty(n_samples, np.int64), np.empty(n_samples, np.int64))
+
+
+@inner
+def _fill_strips(candidate: Floats, order: Integers, fixed: Floats, strips: Strips, points: Points) -> None:
+    """Put every row into its strip, in the order of the candidate."""
+    # Rows come in the order of the candidate, so every strip is filled in that order: no strip is sorted.
+    fill = strips.starts.copy()
+    for position in range(order.shape[0]):
+        row = order[position]
+        slot = fill[strips.strip_of[row]]
+        fill[strips.strip_of[row]] = slot + 1
+        points.x[slot] = candidate[row]
+        points.z[slot] = fixed[row]
+        points.rows[slot] = row
+
+
+@inner
+def _scan_side(
+    points: Points, start: int, stop: int, step: int, point: int, nearest: Floats, reach: float, tolerance: float
+) -> float:
+    """Look at the points from `start` on, to one side, while they can matter; returns the reach that is left."""
+    x_center = points.x[point]
+    z_center = points.z[point]
+    # The hot loop: a strip is left at the first point that is too far along the candidate.
+    for other in range(start, stop, step):
+        difference = abs(points.x[other] - x_center)
+        if difference > reach:
+            break
+        distance = max(difference, abs(points.z[other] - z_center))
+        # Rare once a few points are found; the reach then shrinks.
+        if distance < nearest[-1]:
+            insert(nearest, distance)
+            reach = nearest[-2] * (1.0 + tolerance)
+    return reach
+
+
+@inner
+def _scan_outward(points: Points, start: int, stop: int, point: int, nearest: Floats, tolerance: float) -> float:
+    """Search the own strip, the nearer side first, so that the reach shrinks at once; returns the reach."""
+    x, z = points.x, points.z
+    x_center = x[point]
+    z_center = z[point]
+    reach = nearest[-2] * (1.0 + tolerance)
+    left = point - 1
+    right = point + 1
+    while True:
+        # The next point is the nearer one of the two sides.
+        to_left = x_center - x[left] if left >= start else np.inf
+        to_right = x[right] - x_center if right < stop else np.inf
+        if to_left < to_right:
+            difference = to_left
+            other = left
+            left -= 1
+        else:
+            difference = to_right
+            other = right
+            right += 1
+        # Enough points at the very same place: what is left is to count them.
+        if difference > reach or difference == np.inf or nearest[-1] == 0.0:
+            return reach
+        distance = max(difference, abs(z[other] - z_center))
+        if distance < nearest[-1]:
+            insert(nearest, distance)
+            reach = nearest[-2] * (1.0 + tolerance)
+
+
+@inner
+def _locate(x: Floats, strip: int, starts: Integers, x_center: float, pointers: Integers) -> int:
+    """First point of `strip` not left of `x_center`; centres come in ascending order, so the pointer only moves on."""
+    point = pointers[strip]
+    stop = starts[strip + 1]
+    # Short as a rule: the centre before this one left the pointer just behind.
+    while point < stop and x[point] < x_center:
+        point += 1
+    pointers[strip] = point
+    return point
+
+
+@inner
+def _reset(pointers: Integers, starts: Integers, first: int, last: int) -> None:
+    """Let every pointer stand at the start of its strip; a slice would cost the compiler seconds."""
+    for strip in range(first, last):
+        pointers[strip] = starts[strip]
+
+
+@inner
+def _count_tied_ends(values: Floats, start: int, stop: int, center: float, inner: float) -> int:
+    """How many of the two outermost of the sorted `values[start:stop]` on each side are not inside a ball."""
+    return (
+        int(center - values[start] > inner)
+        + int(center - values[min(start + 1, stop - 1)] > inner)
+        + int(values[stop - 1] - center > inner)
+        + int(values[max(stop - 2, start)] - center > inner)
+    )
+
+
+@inner
+def _count_in_strips(
+    points: Points,
+    strips: Strips,
+    group: int,
+    strip: int,
+    point: int,
+    limits: tuple[float, float],
+    inner: float,
+    pointers: Integers,
+) -> tuple[int, int]:
+    """How many others in the strips of a group are within the limits of `point` along x and along z.
+
+    Beside it stands a number that exceeds 1 if more than one of them may not be inside.
+    """
+    x, z, starts = points.x, points.z, strips.starts
+    x_center, z_center = x[point], z[point]
+    x_limit, z_limit = limits
+    count = -1  # the point itself
+    n_tied = 0
+    other = strip
+    # Back to the lowest strip that can matter, then up through all of them.
+    while other > strips.firsts[group] and z_center - strips.high[other - 1] <= z_limit:
+        other -= 1
+    while other < strips.firsts[group + 1] and strips.low[other] - z_center <= z_limit:
+        start = starts[other]
+        stop = starts[other + 1]
+        middle = point if other == strip else _locate(x, other, starts, x_center, pointers)
+        widest = max(z_center - strips.low[other], strips.high[other] - z_center)
+        if widest <= z_limit:
+            # The whole strip is near enough along the fixed column: what is left is a line.
+            lower = first_within(x, start, middle, x_center, x_limit)
+            upper = end_within(x, middle, stop, x_center, x_limit)
+            count += upper - lower
+            if upper > lower:
+                n_tied += 2 if widest > inner else _count_tied_ends(x, lower, upper, x_center, inner)
+        else:
+            # A strip that is cut by the ball: each of its points near enough along x is asked about z.
+            neighbor = middle
+            while neighbor < stop and x[neighbor] - x_center <= x_limit:
+                apart = abs(z[neighbor] - z_center)
+                count += apart <= z_limit
+                n_tied += (apart <= z_limit) & (max(apart, x[neighbor] - x_center) > inner)
+                neighbor += 1
+            neighbor = middle - 1
+            while neighbor >= start and x_center - x[neighbor] <= x_limit:
+                apart = abs(z[neighbor] - z_center)
+                count += apart <= z_limit
+                n_tied += (apart <= z_limit) & (max(apart, x_center - x[neighbor]) > inner)
+                neighbor -= 1
+        other += 1
+    return count, n_tied
+
+
+@inner
+def _search_group(points: Points, strips: Strips, group: int, ball: Ball, found: Found) -> None:
+    """The ball that reaches the n_neighbors-th neighbour within one group of strips, for each of its points."""
+    x, z, starts = points.x, points.z, strips.starts
+    first, last = strips.firsts[group], strips.firsts[group + 1]
+    n_others = starts[last] - starts[first] - 1
+    n_neighbors = min(ball.n_neighbors, n_others)
+    # Room for the distances found, ascending.
+    nearest = np.empty(n_neighbors + 1, x.dtype)  # one more than asked for tells whether there is a tie
+    pointers = starts.copy()
+    for strip in range(first, last):
+        _reset(pointers, starts, first, last)
+        for point in range(starts[strip], starts[strip + 1]):
+            nearest[:] = ball.far
+            reach = _scan_outward(points, starts[strip], starts[strip + 1], point, nearest, ball.tolerance)
+            # The own strip has bounded the reach; strips beyond it, nearest first, can only lower it.
+            above = strip + 1
+            below = strip - 1
+            while True:
+                to_above = strips.low[above] - z[point] if above < last else np.inf
+                to_below = z[point] - strips.high[below] if below >= first else np.inf
+                if min(to_above, to_below) > reach or min(to_above, to_below) == np.inf:
+                    break
+                if to_above < to_below:
+                    other = above
+                    above += 1
+                else:
+                    other = below
+                    below -= 1
+                middle = _locate(x, other, starts, x[point], pointers)
+                reach = _scan_side(points, middle, starts[other + 1], 1, point, nearest, reach, ball.tolerance)
+                reach = _scan_side(points, middle - 1, starts[other] - 1, -1, point, nearest, reach, ball.tolerance)
+            # What is found is kept by row: the next strips, along another column, have another order.
+            row = points.rows[point]
+            inner, outer = limits_of(nearest[-2], ball.tolerance)
+            found.radius[row] = nearest[-2]
+            found.inside[row] = n_neighbors - 1
+            if n_neighbors > 1 and nearest[-3] > inner:
+                found.inside[row] = count_up_to(nearest[:-1], inner)
+            found.within[row] = n_neighbors
+            if nearest[-2] >= ball.far:
+                found.within[row] = n_others
+            # The one more that was searched ties: how many do has to be counted.
+            elif nearest[-1] <= outer:
+                found.within[row] = _count_in_strips(
+                    points, strips, group, strip, point, (outer, outer), inner, pointers
+                )[0]
+
+
+@inner
+def _sum_of_classes(points: Points, whole: Strips, classes: Classes, ball: Ball, own: Found) -> float:
+    """Sum of Ross's terms: count how many points of all classes are in the ball that was found in the own class."""
+    starts = whole.starts
+    n_strips = starts.shape[0] - 1
+    pointers = starts.copy()
+    n_inside = np.empty(classes.starts.shape[0] - 1, np.int64)
+    total = 0.0
+    # psi(k) is the same for a whole class: without ties, a point then needs nothing but its radius.
+    for label in range(n_inside.shape[0]):
+        size = classes.starts[label + 1] - classes.starts[label]
+        n_inside[label] = min(ball.n_neighbors, size - 1)
+        total += size * ball.psi[n_inside[label]]
+    for strip in range(n_strips):
+        _reset(pointers, starts, zero(), n_strips)
+        for point in range(starts[strip], starts[strip + 1]):
+            row = points.rows[point]
+            inner, outer = limits_of(own.radius[row], ball.tolerance)
+            within, n_tied = points.x.shape[0] - 1, 2
+            if own.radius[row] < ball.far:
+                within, n_tied = _count_in_strips(points, whole, zero(), strip, point, (outer, outer), inner, pointers)
+            # The usual case: one point is at the radius, and nothing has to be ordered.
+            if n_tied == 1:
+                total -= ball.psi[within]
+                continue
+            inside = 0
+            if inner >= 0.0:
+                inside = _count_in_strips(points, whole, zero(), strip, point, (inner, inner), inner, pointers)[0]
+            n_neighbors = n_inside[classes.labels[row]]
+            term = ross_term(n_neighbors, (own.inside[row], own.within[row]), (inside, within), ball.psi)
+            total += term - ball.psi[n_neighbors]
+    return total
+
+
+@kernel
+def ross_in_plane(
+    candidates: Floats, orders: Integers, fixed: Floats, classes: Classes, own: Strips, whole: Strips, ball: Ball
+) -> Floats:
+    """Sum of Ross's terms of (candidate, fixed) over all rows, for each of `candidates`.
+
+    `own` are strips of each class by itself, for the search; `whole` are strips of all points, for the count.
+    """
+    n_candidates, n_samples = orders.shape
+    points = _make_points(n_samples, candidates)
+    found = _make_found(n_samples, candidates)
+    sums = np.empty(n_candidates)
+    for candidate in range(n_candidates):
+        # Search within each class, in narrow strips, then count all classes, in wider ones.
+        _fill_strips(candidates[candidate], orders[candidate], fixed, own, points)
+        for group in range(own.firsts.shape[0] - 1):
+            _search_group(points, own, group, ball, found)
+        _fill_strips(candidates[candidate], orders[candidate], fixed, whole, points)
+        sums[candidate] = _sum_of_classes(points, whole, classes, ball, found)
+    return sums
+
+
+@inner
+def _count_on_line(ascending: Floats, order: Integers, ball: Ball, joint: Found, side: Found) -> None:
+    """Count, for every row, the others along one column that are in the ball found in the joint space."""
+    # Along a sorted column a ball is found by two short searches.
+    for position in range(order.shape[0]):
+        row = order[position]
+        limits = limits_of(joint.radius[row], ball.tolerance)
+        side.inside[row], side.within[row] = count_around(ascending, position, limits, ball.far)
+
+
+@inner
+def _sum_of_pairs(ball: Ball, joint: Found, x: Found, z: Found) -> tuple[float, int]:
+    """Sum of KSG's terms but for rows where ties of both columns could fall together, and how many these are."""
+    total = 0.0
+    n_crossed = 0
+    for row in range(joint.radius.shape[0]):
+        limits = limits_of(joint.radius[row], ball.tolerance)
+        inside, within = joint.inside[row], joint.within[row]
+        along_x, along_z = (x.inside[row], x.within[row]), (z.inside[row], z.within[row])
+        # Ties on one side only, or none: all that is needed is known. The rest waits for a second look.
+        if crossed(limits, within - inside, along_x, along_z):
+            n_crossed += 1
+        else:
+            counts = not_crossed(limits, inside, within, along_z)
+            total += ksg_term(ball.n_neighbors, counts, along_x, along_z, ball.psi)
+    return total, n_crossed
+
+
+@inner
+def _sum_of_crossed(points: Points, whole: Strips, ball: Ball, joint: Found, x: Found, z: Found) -> float:
+    """Sum of KSG's terms of the rows that are left, for which the joint space is counted once more."""
+    starts = whole.starts
+    n_strips = starts.shape[0] - 1
+    pointers = starts.copy()
+    total = 0.0
+    for strip in range(n_strips):
+        _reset(pointers, starts, zero(), n_strips)
+        for point in range(starts[strip], starts[strip + 1]):
+            row = points.rows[point]
+            limits = limits_of(joint.radius[row], ball.tolerance)
+            inner, outer = limits
+            along_x, along_z = (x.inside[row], x.within[row]), (z.inside[row], z.within[row])
+            if crossed(limits, joint.within[row] - joint.inside[row], along_x, along_z):
+                # Strips hold values as they are: different levels are apart by more than the distance that counts.
+                outer = np.inf if joint.radius[row] >= ball.far else outer
+                in_x = _count_in_strips(points, whole, zero(), strip, point, (outer, inner), inner, pointers)[0]
+                in_z = _count_in_strips(points, whole, zero(), strip, point, (inner, outer), inner, pointers)[0]
+                counts = (joint.inside[row], in_x, in_z, joint.within[row])
+                total += ksg_term(ball.n_neighbors, counts, along_x, along_z, ball.psi)
+    return total
+
+
+@kernel
+def ksg_in_plane(candidates: Floats, orders: Integers, fixed: Line, whole: Strips, ball: Ball) -> Floats:
+    """Sum of KSG's terms of candidate and fixed over all rows, for each of `candidates`."""
+    n_candidates, n_samples = orders.shape
+    points = _make_points(n_samples, candidates)
+    joint = _make_found(n_samples, candidates)
+    x = _make_found(n_samples, candidates)
+    z = _make_found(n_samples, candidates)
+    sums = np.empty(n_candidates)
+    for candidate in range(n_candidates):
+        column = candidates[candidate]
+        order = orders[candidate]
+        _fill_strips(column, order, fixed.values, whole, points)
+        _search_group(points, whole, zero(), ball, joint)
+        _count_on_line(column[order], order, ball, joint, x)
+        _count_on_line(fixed.ascending, fixed.order, ball, joint, z)
+        sums[candidate], n_crossed = _sum_of_pairs(ball, joint, x, z)
+        if n_crossed > 0:
+            sums[candidate] += _sum_of_crossed(points, whole, ball, joint, x, z)
+    return sums

@@ -1,0 +1,188 @@
+"""Contingency tables of a table in parts: each part is counted where it is, and the tables are added up."""
+
+from functools import partial
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unirel.data.parts.table import Coded, Kept, PartedTable
+from unirel.estimation.base import Columns, Values
+from unirel.estimation.codes import CodeMatrix, Codes, CodeSource, Counts, Joint, Rest
+from unirel.options import Binning, EstimationOptions
+
+# Margins of tables that were counted, which are kept.
+_MOST_KNOWN = 64
+
+
+class Cuts(NamedTuple):
+    """How continuous columns are cut: into how many bins, by which rule, and edges that are given."""
+
+    n_bins: int = 0
+    binning: Binning = "frequency"
+    given: dict[int, Values] = {}  # noqa: RUF012  (never changed)
+
+
+def open_parts(table: PartedTable, cuts: Cuts, options: EstimationOptions) -> tuple[CodeSource, float]:
+    """The codes of a table in parts, made where the parts are, and the weight of all rows."""
+    if cuts.binning == "mdl" and table.continuous.any():
+        raise ValueError("binning='mdl' looks at all values in order, but X is in parts; pass 'frequency' or 'width'")
+    plan, kept = table.encode(*cuts, options["scratch"])
+    total = float(table.n_samples) if table.weights is None else float(kept.ask(weight_of, sum))
+    if kept.local is None:
+        return PartCodes(plan.n_levels, kept, table.n_samples), total
+    return DiskCodes(kept.local, options["n_jobs"]), total
+
+
+def weight_of(part: Coded) -> float:
+    """The weight of all rows of a part."""
+    return 0.0 if part.weights is None else float(part.weights.sum())
+
+
+class DiskCodes(CodeMatrix):
+    """A code matrix on disk: like one in memory, but what has been counted goes out of memory again."""
+
+    def __init__(self, coded: Coded, n_jobs: int | None) -> None:
+        self._hold(coded.n_levels, coded.matrices, coded.weights, n_jobs)
+        self._ready[:] = True
+        self._files = coded.files
+
+    def columns_at_once(self, n_candidates: int) -> int:
+        """How many of some candidates are counted together: a quarter of a gigabyte of codes at most."""
+        return int(min(super().columns_at_once(n_candidates), 2**28 // self.n_samples))
+
+    def tables(self, candidates: Columns, rest: Rest) -> tuple[Counts, Columns]:
+        """Tables of some candidates against the rest, one after the other, and where each of them begins."""
+        found = super().tables(candidates, rest)
+        self._files.release()
+        return found
+
+    def _by_bits(self, candidates: Columns, rest: Rest) -> NDArray[np.bool_]:
+        # Bit sets would have to be on disk as well.
+        return np.zeros(len(candidates), bool)
+
+
+class PartCodes:
+    """Codes in several places; only tables come here.
+
+    Parameters
+    ----------
+    n_levels : ndarray of int64
+        Levels of every column.
+    kept : Kept
+        The coded parts.
+    n_samples : int
+        Rows of all parts.
+    """
+
+    cells_at_once = 2**24  # of tables that travel together
+
+    def __init__(self, n_levels: NDArray[np.int64], kept: Kept, n_samples: int) -> None:
+        self.n_levels, self.n_samples, self._kept = n_levels, n_samples, kept
+        self._known: dict[tuple[int, ...], Counts] = {}
+
+    def columns_at_once(self, n_candidates: int) -> int:
+        """All of them: a step is one question to the cluster."""
+        return n_candidates
+
+    def prepare(self, columns: Columns, rest: Rest | None = None) -> None:
+        """Nothing: the codes were made when they were kept."""
+
+    def codes(self, column: int) -> Codes:
+        """Codes of one column, of all rows: a byte for each of them comes here."""
+        return _join(self._kept.bring(partial(codes_of, column=column)))
+
+    def tables(self, candidates: Columns, rest: Rest) -> tuple[Counts, Columns]:
+        """Tables of some candidates against the rest, one after the other, and where each of them begins."""
+        ends = np.cumsum(self.n_levels[candidates] * rest.n_levels)
+        starts = np.concatenate([[0], ends[:-1]])
+        if rest.columns is None:  # Joint levels that were numbered anew are known here only.
+            weights, size = self.row_weights(), self.n_levels[candidates] * rest.n_levels
+            cells = (self.codes(one).astype(np.int64) * rest.n_levels + rest.codes for one in candidates.tolist())
+            found = np.concatenate([np.bincount(own, weights, n) for own, n in zip(cells, size, strict=True)])
+            return self._narrow(found), starts
+        tables = self._kept.ask(partial(count_part, candidates=candidates, columns=rest.columns), add_tables)
+        first = tables[: self.n_levels[candidates[0]] * rest.n_levels]
+        self._remember(rest.columns, first.reshape(-1, rest.n_levels).sum(axis=0))
+        return self._narrow(tables), starts
+
+    def counts(self, joint: Joint) -> Counts:
+        """How many rows, or which weight, each joint level has."""
+        if joint.columns is None:
+            return np.bincount(joint.codes, self.row_weights(), joint.n_levels)
+        for columns, known in self._known.items():
+            n_own = len(joint.columns)
+            if columns[:n_own] == joint.columns:
+                return np.asarray(known.reshape(joint.n_levels, -1).sum(axis=1))
+            if columns[len(columns) - n_own :] == joint.columns:
+                return np.asarray(known.reshape(-1, joint.n_levels).sum(axis=0))
+        counts = self._kept.ask(partial(count_levels_of_part, columns=joint.columns), add_tables)
+        self._remember(joint.columns, counts)
+        return counts  # type: ignore[no-any-return]
+
+    def row_weights(self) -> Values | None:
+        """Weight of every row, None if all count alike; they come here."""
+        weights = _join(self._kept.bring(weights_of))
+        return None if weights.dtype == np.bool_ else weights
+
+    def weighted(self, weights: Values) -> Self:
+        """Refuse other weights: they would have to go where the rows are."""
+        raise ValueError(f"rows in parts keep their own weights, {len(weights)} others were given; read X into memory")
+
+    def _narrow(self, tables: Counts) -> Counts:
+        """Whole numbers in the type that tables in memory have, for which kernels are compiled."""
+        return tables.astype(np.int32) if tables.dtype.kind == "i" and self.n_samples < 2**31 else tables
+
+    def _remember(self, columns: tuple[int, ...], counts: Counts) -> None:
+        if len(self._known) >= _MOST_KNOWN:
+            self._known.clear()
+        self._known[columns] = counts
+
+
+def codes_of(part: Coded, *, column: int) -> Codes:
+    """Codes of a column of a part."""
+    return _matrix(part).codes(column)
+
+
+def weights_of(part: Coded) -> NDArray[Any]:
+    """Weights of a part; true for every row if there are none."""
+    return np.ones(part.matrices[0].shape[1], bool) if part.weights is None else part.weights
+
+
+def count_part(part: Coded, *, candidates: Columns, columns: tuple[int, ...]) -> Counts:
+    """Tables of candidates against some columns, in one part."""
+    matrix = _matrix(part)
+    joint = _joint(matrix, columns)
+    rest = Rest(joint, joint.n_levels, 1)
+    return matrix.tables_of_part(candidates, rest, (0, matrix.n_samples))[0]
+
+
+def count_levels_of_part(part: Coded, *, columns: tuple[int, ...]) -> Counts:
+    """How many rows of a part, or which weight, each joint level of some columns has."""
+    joint = _joint(_matrix(part), columns)
+    counts = np.bincount(joint.codes, part.weights, joint.n_levels)
+    return counts if part.weights is None else counts.astype(np.float64)  # of no rows it would be whole numbers
+
+
+def add_tables(tables: list[Counts]) -> Counts:
+    """Tables of several parts as those of all of them; whole numbers in a type that all rows fit into."""
+    total = tables[0].astype(np.float64 if tables[0].dtype.kind == "f" else np.int64)
+    for table in tables[1:]:
+        total += table
+    return total
+
+
+def _matrix(part: Coded) -> CodeMatrix:
+    return CodeMatrix.of_codes(part.n_levels, part.matrices, part.weights)
+
+
+def _joint(matrix: CodeMatrix, columns: tuple[int, ...]) -> Joint:
+    joint = Joint(1, (), lambda: np.zeros(matrix.n_samples, np.uint32))
+    for column in columns:
+        alone = Joint(int(matrix.n_levels[column]), (column,), partial(matrix.codes, column))
+        joint = joint.beside(alone, 2**32)
+    return joint
+
+
+def _join(parts: list[Any]) -> NDArray[Any]:
+    return np.concatenate([part for part in parts if len(part)] or parts[:1])

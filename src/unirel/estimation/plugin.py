@@ -1,0 +1,431 @@
+"""Mutual information of discrete columns, from the frequencies of their levels."""
+
+from collections.abc import Callable
+from copy import copy
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import xlogy
+
+from unirel._runtime import map_tasks
+from unirel.data.parts.table import PartedTable
+from unirel.data.table import Table
+from unirel.data.weights import check_weights
+from unirel.estimation.base import Block, Columns, Information, Values, known_n_log_n
+from unirel.estimation.chance import COARSE, FINE, NOTHING, Chance, expected_information, joined
+from unirel.estimation.codes import CodeMatrix, Codes, CodeSource, Counts, Joint, Rest
+from unirel.estimation.kernels.counts import NO_CHANCE, Lookup, sum_groups, sum_tables
+from unirel.estimation.part_codes import Cuts, open_parts
+from unirel.estimation.sparse_codes import SparseCodes
+from unirel.options import EstimationOptions
+
+if TYPE_CHECKING:
+    from unirel.estimation.binned import Bins
+
+# Cells of a table beyond which it is not counted directly, however many rows there are: it may have to travel.
+_MOST_CELLS = 2**22
+# Whole numbers whose n log n is kept, and lookup tables of what is told by chance.
+_KNOWN, _MOST_LOOKUPS = 2**16, 256
+
+
+class Margins(NamedTuple):
+    """Entropies of every candidate x, of a fixed block s, of another block y, and of what they are together.
+
+    Those by chance are what x tells about y, about y within the levels of s, and about s, and what s tells about y.
+    """
+
+    x: Values
+    xs: Values
+    xy: Values
+    xsy: Values
+    x_by_chance: Values
+    x_by_chance_within_s: Values
+    s_from_x_by_chance: Values
+    s: float
+    y: float
+    sy: float
+    s_by_chance: float
+
+    @property
+    def relevance(self) -> Values:
+        """I(x; y)."""
+        return self.x + self.y - self.xy - self.x_by_chance
+
+    @property
+    def conditional(self) -> Values:
+        """I(x; y | s)."""
+        return self.xs + self.sy - self.s - self.xsy - self.x_by_chance_within_s
+
+    @property
+    def joint(self) -> Values:
+        """I(x, s; y) = I(s; y) + I(x; y | s)."""
+        return self.xs + self.y - self.xsy - self.s_by_chance - self.x_by_chance_within_s
+
+    @property
+    def redundancy(self) -> Values:
+        """I(x; s)."""
+        return self.x + self.s - self.xs - self.s_from_x_by_chance
+
+    @property
+    def conditional_redundancy(self) -> Values:
+        """I(x; s | y) = I(x; s) + I(x; y | s) - I(x; y), so that criteria that are equal on paper are equal here."""
+        by_chance = self.s_from_x_by_chance + self.x_by_chance_within_s - self.x_by_chance
+        return self.xy + self.sy - self.y - self.xsy - by_chance
+
+
+class Plugin(Information):
+    """Entropies of the empirical distribution, H(A) + H(B) - H(A, B), less what that is by chance.
+
+    Parameters
+    ----------
+    table : Table
+        Only its discrete columns can be asked about.
+    sample_weight : array of shape (n_samples,), optional
+        How many rows each row stands for: a weight of 2 counts as two equal rows, one of 0 as none. Weights that are
+        not all whole numbers, or add up to more than eight times the rows, stand for (sum w)^2 / sum w^2 rows.
+    **options
+        `correction`: "chance" takes off the mean over all orders of the rows (see `unirel.estimation.chance`), so that
+        columns that have nothing to do with each other share 0 on average, however many levels they have;
+        "miller-madow" adds (levels in use - 1) / (2 n_samples) to every entropy, which removes the first-order bias
+        where all cells are filled well; None does neither. And `n_jobs`.
+    """
+
+    name = "plugin"
+    accepts = frozenset({"discrete"})
+    takes_weights = True
+
+    def __init__(
+        self, table: Table, *, sample_weight: ArrayLike | None = None, **options: Unpack[EstimationOptions]
+    ) -> None:
+        super().__init__(table, **options)
+        self.compares_raw = self._by_chance = self.options["correction"] == "chance"
+        self._weights = None if sample_weight is None else check_weights(sample_weight, table.n_samples)
+        self._total = float(table.n_samples if self._weights is None else self._weights.sum())
+        self._codes: CodeSource
+        if isinstance(table, PartedTable):
+            self._codes, self._total = open_parts(table, self._make_cuts(), self.options)
+        elif table.is_sparse:
+            self._codes = SparseCodes(table, self._make_bins(), self._weights)
+        else:
+            self._codes = CodeMatrix(table, self._make_bins(), self._weights, self.options["n_jobs"])
+        self._known = known_n_log_n(min(int(self._total) + 1, _KNOWN))
+        self._ceilings = np.full(len(table.columns), np.nan)
+        self._latest: tuple[tuple[int, ...], int, bool, Columns, Margins] | None = None
+        self._lookups: dict[Any, Lookup] = {}
+
+    def mutual_information(self, a: Block, b: Block) -> float:
+        """I(a; b) of two blocks of discrete columns."""
+        blocks = self._block(a), self._block(b)
+        value = self._entropy(blocks[0]) + self._entropy(blocks[1]) - self._entropy(self._combine(*blocks))
+        if not self._by_chance:
+            return value
+        return value - expected_information(*(self._codes.counts(block) for block in blocks))
+
+    def conditional(self, a: Block, b: Block, given: Block) -> float:
+        """I(a; b | given), less what chance gives within the levels of what is given."""
+        if len(given) == 0:
+            return self.mutual_information(a, b)
+        one, other, fixed = (self._block(columns) for columns in (a, b, given))
+        with_one, with_other = self._combine(fixed, one), self._combine(fixed, other)
+        value = self._entropy(with_one) + self._entropy(with_other) - self._entropy(fixed)
+        value -= self._entropy(self._combine(with_one, other))
+        if not self._by_chance:
+            return value
+        return value - self._chance_within(one, other, fixed) / self._total
+
+    def pairwise(self, candidates: Block, column: int) -> Values:
+        """I(candidate; column) of every candidate."""
+        if self._latest is not None:
+            fixed, _, about_fixed, columns, margins = self._latest
+            if fixed == (column,) and about_fixed and np.array_equal(columns, candidates):
+                return margins.redundancy
+        return self._margins(candidates, None, column).relevance
+
+    def pairwise_given_target(self, candidates: Block, column: int) -> Values:
+        """I(candidate; column | target) of every candidate."""
+        return self._margins(candidates, [column], self.table.target, about_fixed=True).conditional_redundancy
+
+    def joint(self, candidates: Block, selected: Block) -> Values:
+        """I(candidate, selected; target) of every candidate."""
+        return self._margins(candidates, selected, self.table.target).joint
+
+    def joint_entropy(self, candidates: Block, selected: Block) -> Values:
+        """H(candidate, selected, target) of every candidate."""
+        return self._margins(candidates, selected, self.table.target).xsy
+
+    def conditional_relevance(self, candidates: Block, given: Block) -> Values:
+        """I(candidate; target | given) of every candidate."""
+        return self._margins(candidates, given, self.table.target).conditional
+
+    def given_codes(self, candidates: Columns, fixed: Joint, other: Joint, weights: Values | None = None) -> Values:
+        """I(candidate; other | fixed) of every candidate, for codes that need not be columns of the table.
+
+        Weights that belong to such codes, and not to the rows of the table, come with them.
+        """
+        if weights is None:
+            return self._count(candidates, fixed, other).conditional
+        moved = copy(self)
+        moved._codes = self._codes.weighted(weights)
+        return moved._count(candidates, fixed, other).conditional
+
+    def permuted(self, candidates: Block, given: Block, orders: Columns) -> Values:
+        """I(candidate; target | given) with the rows of target and given in other orders; codes are made once."""
+        if self.looks_at_target:
+            return super().permuted(candidates, given, orders)
+        candidates, fixed, other = np.asarray(candidates, np.intp), self._block(given), self._block([self.table.target])
+        alone = copy(self)  # the orders are what is shared out among threads
+        alone.options = {**self.options, "n_jobs": 1}
+
+        def moved(order: Columns) -> Values:
+            weights = None if self._weights is None else self._weights[order]
+            return alone.given_codes(candidates, _in_order(fixed, order), _in_order(other, order), weights)
+
+        def count(part: Columns) -> Values:
+            return np.array([moved(order) for order in part])
+
+        # The first one makes all codes that are missing, which is nothing that two threads could do.
+        parts = [orders[:1], *np.array_split(orders[1:], min(8, max(1, len(orders) - 1)))]
+        first = count(parts[0])
+        return np.concatenate(
+            [first, *map_tasks(count, [part for part in parts[1:] if len(part)], self.options["n_jobs"])]
+        )
+
+    def levels(self, column: int) -> Codes:
+        """Codes of a column."""
+        return self._codes.codes(column)
+
+    def entropy(self, column: int) -> float:
+        """Plug-in entropy of a column."""
+        return self._entropy(self._block([column]))
+
+    def ceilings(self, columns: Block) -> Values:
+        """Plug-in entropies of columns, without correction."""
+        columns = np.asarray(columns, np.intp)
+        # Those of candidates are known by now, from the tables that were counted for what is to be bounded.
+        for column in columns[np.isnan(self._ceilings[columns])].tolist():
+            self._ceilings[column] = self._entropy_of(self._codes.counts(self._block([column])), corrected=False)
+        return self._ceilings[columns]
+
+    def by_chance(self, candidates: Block, column: int) -> Values:
+        """What was taken off I(candidate; column)."""
+        return self._margins(candidates, None, column).x_by_chance
+
+    def _make_bins(self) -> "Bins | None":
+        return None
+
+    def _make_cuts(self) -> Cuts:
+        return Cuts()
+
+    def _margins(self, candidates: Block, fixed: Block | None, other: int, about_fixed: bool = False) -> Margins:
+        """All entropies that tables of candidates, fixed columns and another one hold, from one pass over the rows.
+
+        The latest ones are kept: a criterion that asks for several things about the same columns pays for one pass.
+        `fixed` may be None where it does not matter; `about_fixed` if it is wanted what candidates tell about it.
+        """
+        candidates, key = np.asarray(candidates, np.intp), None if fixed is None else tuple(int(one) for one in fixed)
+        if self._latest is not None:
+            of_latest, column, has_fixed, columns, margins = self._latest
+            same = column == other and key in (None, of_latest) and has_fixed >= about_fixed
+            if same and np.array_equal(columns, candidates):
+                return margins
+        key = key or ()
+        margins = self._count(candidates, self._block(key), self._block([other]), about_fixed)
+        self._latest = key, other, about_fixed, candidates, margins
+        return margins
+
+    def _count(self, candidates: Columns, fixed: Joint, other: Joint, about_fixed: bool = False) -> Margins:
+        both = self._combine(fixed, other)
+        rest = Rest(both, fixed.n_levels, other.n_levels)
+        limit = _table_limit(self.table.n_samples)
+        # Relabelled codes of both no longer tell the two apart.
+        direct = np.full(len(candidates), both.n_levels == rest.n_levels)
+        direct &= self._codes.n_levels[candidates] * rest.n_levels <= limit
+        counts = self._counts_of(fixed, other, both)
+        chance = self._lookup_of(other, fixed, about_fixed, counts)
+        sums, used = self._sums(candidates if direct.all() else candidates[direct], rest, chance)
+        if not direct.all():
+            few, (sums, used) = (sums, used), self._sums_in_groups(candidates, ~direct, fixed, other, chance)
+            sums[direct], used[direct] = few
+        self._ceilings[candidates] = self._entropies(sums[:, 0], None)
+        entropies, by_chance = self._entropies(sums[:, :4], used).T, sums[:, 4:].T / self._total
+        single = [self._entropy_of(one) for one in counts]
+        return Margins._make([*entropies, *by_chance, *single, self._looked_up(counts[0], chance) / self._total])
+
+    def _counts_of(self, fixed: Joint, other: Joint, both: Joint) -> list[Counts]:
+        """Rows of every fixed level, of every other one, and of every pair."""
+        counts = self._codes.counts(both)
+        if len(counts) != fixed.n_levels * other.n_levels:
+            return [self._codes.counts(fixed), self._codes.counts(other), counts]
+        pairs = counts.reshape(fixed.n_levels, other.n_levels)
+        return [pairs.sum(axis=1), pairs.sum(axis=0), counts]
+
+    def _lookup_of(self, other: Joint, fixed: Joint, about_fixed: bool, counts: list[Counts]) -> Lookup:
+        """What is told by chance about a block, about it within the levels of a fixed one, and about that one."""
+        if not self._by_chance:
+            return NO_CHANCE
+        key: Any = (fixed.columns, other.columns, about_fixed)
+        if None in key:  # rows in another order, or levels that were numbered anew
+            key = (fixed.n_levels, about_fixed, counts[2].tobytes())
+        return self._remembered(key, lambda: self._make_lookup(other, fixed, about_fixed, counts))
+
+    def _make_lookup(self, other: Joint, fixed: Joint, about_fixed: bool, counts: list[Counts]) -> Lookup:
+        of_fixed, of_other, of_both = counts
+        # Of the target, whose rows may be in another order, more exactly.
+        grid = FINE if other.columns in (None, (self.table.target,)) else COARSE
+        about_other = self._remembered(other.columns or of_other.tobytes(), lambda: Chance.about(of_other, grid).lookup)
+        if fixed.n_levels == 1:
+            return joined(about_other, about_other, NOTHING)
+        within = Chance.within(*self._pairs_within(fixed, other, of_both), fixed.n_levels).lookup
+        return joined(about_other, within, Chance.about(of_fixed, COARSE).lookup if about_fixed else NOTHING)
+
+    def _remembered(self, key: Any, make: Callable[[], Lookup]) -> Lookup:
+        if key not in self._lookups:
+            if len(self._lookups) >= _MOST_LOOKUPS:
+                self._lookups.clear()
+            self._lookups[key] = make()
+        return self._lookups[key]
+
+    def _pairs_within(self, fixed: Joint, other: Joint, counts: Counts) -> tuple[Values, NDArray[np.integer[Any]]]:
+        """Rows of every pair of a fixed level and another one, in the order of the fixed ones, and which these are."""
+        if len(counts) == fixed.n_levels * other.n_levels:
+            return counts.astype(np.float64), np.arange(len(counts)) // other.n_levels
+        # Pairs that were numbered anew are still in that order.
+        _, rows = np.unique(self._combine(fixed, other).codes, return_index=True)
+        return counts.astype(np.float64), fixed.codes[rows]
+
+    def _sums(self, candidates: Columns, rest: Rest, chance: Lookup) -> tuple[Values, NDArray[np.int64]]:
+        """Sums of n log n, of chance, and levels in use of the margins of every candidate's table; see `sum_tables`."""
+        sums, used = np.empty((len(candidates), 7)), np.empty((len(candidates), 4), np.int64)
+        self._codes.prepare(candidates, rest)
+        most = int(self._codes.n_levels[candidates].max(initial=1)) * rest.n_levels
+
+        def count(part: slice) -> None:
+            tables, starts = self._codes.tables(candidates[part], rest)
+            n_levels, room = self._codes.n_levels[candidates[part]], np.empty(rest.n_other, tables.dtype)
+            shape = starts, n_levels, rest.n_fixed
+            sum_tables(tables, *shape, room, self._known, chance, sums[part])
+            if self.options["correction"] == "miller-madow":
+                # With 1 for every cell in use, and 1 instead of n log n for all but 0, the sums are levels in use.
+                in_use, known = np.empty((len(starts), 7)), np.minimum(np.arange(most + 1.0), 1.0)
+                sum_tables((tables > 0).astype(tables.dtype), *shape, room, known, NO_CHANCE, in_use)
+                used[part] = in_use[:, :4]
+
+        size = max(1, min(self._codes.columns_at_once(len(candidates)), self._codes.cells_at_once // most))
+        map_tasks(count, _slices(len(candidates), size), self.options["n_jobs"])
+        return sums, used
+
+    def _sums_in_groups(
+        self, candidates: Columns, chosen: NDArray[np.bool_], fixed: Joint, other: Joint, chance: Lookup
+    ) -> tuple[Values, NDArray[np.int64]]:
+        """The same of chosen candidates where a table would have far more cells than there are rows."""
+        sums, used = np.empty((len(candidates), 7)), np.empty((len(candidates), 4), np.int64)
+        self._codes.prepare(candidates[chosen])
+        weights = self._codes.row_weights()
+        weights = np.ones(self.table.n_samples) if weights is None else weights
+        order = np.argsort(fixed.codes, kind="stable")
+        order = order[weights[order] > 0]
+        changes = np.flatnonzero(np.diff(fixed.codes[order])) + 1
+        _ = other.codes  # made here, once, before threads ask for them
+        groups = order, np.concatenate([[0], changes, [len(order)]])
+
+        def count(place: int) -> None:
+            alone = self._block(candidates[[place]])
+            if alone.n_levels * other.n_levels <= _table_limit(self.table.n_samples):
+                sums[place], used[place] = sum_groups(
+                    alone.codes,
+                    alone.n_levels,
+                    groups,
+                    other.codes,
+                    other.n_levels,
+                    weights,
+                    self._known,
+                    chance,
+                    fixed.codes,
+                )
+            else:
+                sums[place], used[place] = self._sums_of_many(alone, fixed, other)
+
+        map_tasks(count, np.flatnonzero(chosen).tolist(), self.options["n_jobs"])
+        return sums, used
+
+    def _sums_of_many(self, alone: Joint, fixed: Joint, other: Joint) -> tuple[Values, NDArray[np.int64]]:
+        """The same where even candidate and target have too many joint levels: only those in use are counted."""
+        with_fixed = self._combine(alone, fixed)
+        blocks = (alone, with_fixed, self._combine(alone, other), self._combine(with_fixed, other))
+        counts = [self._codes.counts(joint) for joint in blocks]
+        sums, used = [self._sum_n_log_n(one) for one in counts], [np.count_nonzero(one) for one in counts]
+        by_chance = np.zeros(3)
+        if self._by_chance:
+            about = [
+                expected_information(*(self._codes.counts(one) for one in (alone, side))) for side in (other, fixed)
+            ]
+            by_chance[:] = self._total * about[0], self._chance_within(alone, other, fixed), self._total * about[1]
+        return np.append(sums, by_chance), np.array(used)
+
+    def _chance_within(self, one: Joint, other: Joint, fixed: Joint) -> float:
+        """What one block tells about another by chance within the levels of a fixed one, times all rows."""
+        of_other, of_one = (
+            self._pairs_within(fixed, side, self._codes.counts(self._combine(fixed, side))) for side in (other, one)
+        )
+        return float(Chance.within(*of_other, fixed.n_levels).of(*of_one).sum())
+
+    def _entropy(self, joint: Joint) -> float:
+        return self._entropy_of(self._codes.counts(joint))
+
+    def _entropy_of(self, counts: Counts, corrected: bool = True) -> float:
+        used = np.array(np.count_nonzero(counts)) if corrected else None
+        return float(self._entropies(np.array(self._sum_n_log_n(counts)), used))
+
+    def _entropies(self, sums: Values, used: NDArray[np.int64] | None) -> Values:
+        """Entropies from sums of n log n and, if they are to be corrected, from how many levels are in use."""
+        entropies = (self._of_all - sums) / self._total
+        if used is not None and self.options["correction"] == "miller-madow":
+            entropies += (used - 1) / (2 * self._total)
+        return np.asarray(entropies)
+
+    @cached_property
+    def _of_all(self) -> float:
+        """N log n of all rows."""
+        return self._sum_n_log_n(np.array([self._total]))
+
+    def _sum_n_log_n(self, counts: Counts) -> float:
+        """Of counts or sums of weights; whole ones are looked up, so that a weight of 2 gives the bits of two rows."""
+        whole = counts.astype(np.int64)
+        if whole.max(initial=0) < len(self._known) and (whole == counts).all():
+            return float(self._known[whole].sum())
+        return float(xlogy(counts, counts).sum())
+
+    def _looked_up(self, counts: Counts, chance: Lookup) -> float:
+        """What levels of so many rows tell by chance about the other side, times all rows."""
+        few = counts.dtype.kind == "i" and self._total < 2**31
+        table = counts.astype(np.int32) if few else counts  # as tables of candidates are: the kernel is compiled once
+        sums, start, n_levels = np.empty((1, 7)), np.zeros(1, np.int64), np.array([len(table)])
+        sum_tables(table, start, n_levels, 1, np.empty(1, table.dtype), self._known, chance, sums)
+        return float(sums[0, 4])
+
+    def _block(self, columns: Block) -> Joint:
+        """Codes of the joint levels of several columns."""
+        block = Joint(1, (), lambda: np.zeros(self.table.n_samples, np.uint32))
+        for column in map(int, columns):
+            alone = Joint(int(self._codes.n_levels[column]), (column,), partial(self._codes.codes, column))
+            block = self._combine(block, alone)
+        return block
+
+    def _combine(self, a: Joint, b: Joint) -> Joint:
+        return a.beside(b, _table_limit(self.table.n_samples))
+
+
+def _in_order(joint: Joint, order: Columns) -> Joint:
+    """The same levels with the rows in another order."""
+    return Joint(joint.n_levels, None, partial(np.take, joint.codes, order))
+
+
+def _slices(n_all: int, size: int) -> list[slice]:
+    return [slice(start, start + size) for start in range(0, n_all, size)]
+
+
+def _table_limit(n_samples: int) -> int:
+    """Cells that are worth a direct table: more would cost more to clear and read than the data to count."""
+    return min(max(2**14, 4 * n_samples), _MOST_CELLS)

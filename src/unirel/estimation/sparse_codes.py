@@ -1,0 +1,139 @@
+"""The codes of all columns of a sparse table, and the contingency tables that are counted from them."""
+
+from copy import copy
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unirel.data.reading import Positions
+from unirel.data.sparse import SparseBlock
+from unirel.data.table import Table
+from unirel.estimation.codes import CodeMatrix, Joint, Rest, tasks_of
+from unirel.estimation.kernels.sparse import count_sparse_tables
+
+if TYPE_CHECKING:
+    from unirel.estimation.binned import Bins
+
+# Where the entries of each column begin, their rows, their codes, and the code of all other rows of each column.
+Entries = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
+
+# Numbers that are cut into bins at a time, where bins are found from full columns.
+_BLOCK = 2**20
+
+
+class SparseCodes:
+    """Codes of all columns of a sparse table: the entries that are not zero, and the code of zero.
+
+    It offers what the code matrix of a dense table offers: `n_levels`, `codes` of a column, `prepare` and `tables`.
+
+    Parameters
+    ----------
+    table : Table
+        Read from a sparse matrix.
+    bins : Bins or None
+        How continuous columns are cut; None refuses them.
+    weights : ndarray or None
+        Weight of every row.
+    """
+
+    cells_at_once = CodeMatrix.cells_at_once
+
+    def __init__(self, table: Table, bins: "Bins | None", weights: NDArray[np.float64] | None) -> None:
+        self._table, self._bins, self._given_weights = table, bins, weights
+        self.n_samples = table.n_samples
+        whole = np.int32 if table.n_samples < 2**31 else np.int64
+        self._weights: NDArray[Any] = np.ones(table.n_samples, whole) if weights is None else weights
+        self._continuous: Positions = np.flatnonzero(table.continuous)
+        self.n_levels = table.n_levels.copy()
+        if bins is not None:
+            self.n_levels[self._continuous] = bins.n_levels(self._continuous)
+
+    def prepare(self, columns: Positions, rest: Rest | None = None) -> None:
+        """Make the codes, unless they are there; whoever counts in several threads calls it first."""
+        _ = self._entries, rest is not None and rest.codes
+
+    def codes(self, column: int) -> NDArray[Any]:
+        """Codes of one column, of all rows."""
+        (starts, rows, codes, zero_codes), places = self._entries
+        place = places[column]
+        full = np.full(self._table.n_samples, zero_codes[place], codes.dtype)
+        entries = slice(starts[place], starts[place + 1])
+        full[rows[entries]] = codes[entries]
+        return full
+
+    def tables(self, candidates: Positions, rest: Rest) -> tuple[NDArray[Any], Positions]:
+        """Tables of some candidates against the rest, one after the other, and where each of them begins."""
+        return self.tables_of_part(candidates, rest, (0, self._table.n_samples))
+
+    def columns_at_once(self, n_candidates: int) -> int:
+        """How many of some candidates are counted together, in a thread."""
+        return tasks_of(self.n_samples, n_candidates)
+
+    def counts(self, joint: Joint) -> NDArray[Any]:
+        """How many rows, or which weight, each joint level has."""
+        return np.bincount(joint.codes, self._given_weights, joint.n_levels)
+
+    def row_weights(self) -> NDArray[np.float64] | None:
+        """Weight of every row, None if all count alike."""
+        return self._given_weights
+
+    def weighted(self, weights: NDArray[np.float64]) -> Self:
+        """The same codes with other weights of the rows."""
+        found = copy(self)
+        found._given_weights = found._weights = weights
+        return found
+
+    def tables_of_part(
+        self, candidates: Positions, rest: Rest, rows: tuple[int, int]
+    ) -> tuple[NDArray[Any], Positions]:
+        """The same of the rows from the first to before the last; those of all parts add up to those of all rows."""
+        ends = np.cumsum(self.n_levels[candidates] * rest.n_levels)
+        starts = np.concatenate([[0], ends[:-1]])
+        tables = np.zeros(ends[-1], self._weights.dtype)
+        entries, places = self._entries
+        chosen = places[candidates]
+        count_sparse_tables(entries, chosen, rest.codes, rest.n_levels, rows, self._weights, starts, tables)
+        return tables, starts
+
+    @cached_property
+    def _entries(self) -> tuple[Entries, Positions]:
+        """Entries of all columns that can be counted, and where each column is among them."""
+        table, bins = self._table, self._bins
+        features, others = table.features, np.r_[table.given, table.target]
+        groups = [features[table.discrete[features]], others[table.discrete[others]]]
+        blocks = [table.sparse_block(groups[0]), _entries_of(table.code_block(groups[1])[0])]
+        if bins is not None:
+            groups += [features[table.continuous[features]], others[table.continuous[others]]]
+            blocks += [self._cut(groups[2], bins), _entries_of(bins.codes(groups[3], np.dtype(np.int32)))]
+        places = np.full(len(table.columns), -1)
+        places[np.concatenate(groups)] = np.arange(sum(map(len, groups)))
+        sizes = np.concatenate([np.diff(block.starts) for block in blocks])
+        rows, codes = (np.concatenate(parts) for parts in zip(*(block[1:3] for block in blocks), strict=True))
+        zero_codes = np.concatenate([block.zero_codes for block in blocks])
+        return (np.r_[0, np.cumsum(sizes)], rows, codes, zero_codes), places
+
+    def _cut(self, columns: Positions, bins: "Bins") -> SparseBlock:
+        """Entries of continuous features, in bins."""
+        if bins.equal_frequency is not None:
+            return self._table.sparse_numbers(columns).in_bins(bins.equal_frequency)
+        starts, rows, _, n_samples = self._table.sparse_numbers(columns)
+        codes, zero_codes = np.empty(len(rows), np.int32), np.zeros(len(columns), np.int64)
+        step = max(1, _BLOCK // n_samples)
+        for first in range(0, len(columns), step):
+            full = bins.codes(columns[first : first + step], np.dtype(np.int32))
+            own = slice(starts[first], starts[first + len(full)])
+            owners = np.repeat(np.arange(len(full)), np.diff(starts[first : first + len(full) + 1]))
+            codes[own] = full[owners, rows[own]]
+            full[owners, rows[own]] = -1
+            zero_codes[first : first + step] = full.max(axis=1)  # All rows that are left hold a zero.
+        return SparseBlock(starts, rows, codes, np.maximum(zero_codes, 0), self.n_levels[columns])
+
+
+def _entries_of(codes: NDArray[Any]) -> SparseBlock:
+    """Full columns of codes as entries, those of code 0 left out."""
+    columns, rows = np.nonzero(codes)
+    starts = np.searchsorted(columns, np.arange(len(codes) + 1))
+    zeros = np.zeros(len(codes), np.int64)
+    return SparseBlock(starts, rows.astype(np.int32), codes[columns, rows], zeros, zeros)

@@ -1,0 +1,1 @@
+"""Tests, stability, redundancy and relations between features."""

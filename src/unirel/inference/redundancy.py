@@ -1,0 +1,324 @@
+"""How many of the selected features are unnecessary: the redundancy rate of a selection."""
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, combinations, islice
+from math import comb
+from numbers import Real
+from typing import Any, Literal, Unpack
+
+import numpy as np
+
+from unirel._runtime import Progress, progress_of
+from unirel.criteria.base import Criterion
+from unirel.data.table import Table
+from unirel.errors import UnirelWarning
+from unirel.estimation.base import Columns, Information, Values
+from unirel.estimation.knn import KNN
+from unirel.options import (
+    EstimationOptions,
+    ReadingOptions,
+    SearchOptions,
+    SelectionOptions,
+    check_whole_number,
+    complete,
+    documented,
+    part_of,
+    settings_of,
+)
+from unirel.results import Redundancy
+from unirel.search.greedy import select
+from unirel.search.unique import unique_in_metric, varies, without_each_of
+
+# What rounding may change in an estimate.
+_ROUNDING = 1e-12
+# Largest number of features whose subsets are all looked at: for class labels, and for a continuous target, where
+# subsets share no work.
+_MAX_EXACT, _MAX_EXACT_CONTINUOUS = 22, 14
+# Subsets between two reports of progress, and pairs of rows in all of them together.
+_SUBSETS_PER_ROUND, _PAIRS_PER_ROUND = 2**16, 2**32
+
+
+@documented(SearchOptions)
+def redundancy_analysis(
+    X: Any,
+    y: Any,
+    *,
+    criterion: str | Criterion = "gsa",
+    beta: float = 0.1,
+    order: Sequence[int | str] | None = None,
+    tolerance: float = 0.0,
+    max_exact: int | Literal["auto"] = "auto",
+    max_features: int | None = None,
+    **options: Unpack[SearchOptions],
+) -> Redundancy:
+    """Split the features that are selected until I(S; y) saturates into unique, conditional and redundant ones.
+
+    Parameters
+    ----------
+    {data}
+    criterion : name or Criterion
+        What to select features by, unless `order` is given.
+    beta : float
+        Weight of unique relevance in the selection.
+    order : list of names or positions, optional
+        The selection to analyse, first selected first.
+    tolerance : float
+        A loss of information up to this, in nats, counts as none: when a size is called saturated, and when features
+        are called redundant.
+    max_exact : int or "auto"
+        Up to this many features without unique relevance all subsets are searched; beyond, features are added and
+        removed one by one only, and the answer is marked as a lower bound. Every feature more doubles the time. "auto"
+        is 22 for class labels and 14 for a continuous target.
+    max_features : int, optional
+        Features to select at most; all of them if None. Saturation is then judged by the sizes up to this one.
+    {options}
+
+    Returns
+    -------
+    Redundancy
+        With `rate`, the share of redundant features. After Ctrl-C it holds the best that was found, marked incomplete.
+
+    See Also
+    --------
+    selection_path : How the order is found.
+    unique_relevance : Relevance beside all other features.
+
+    Notes
+    -----
+    `estimator` and what is boosted have a part in the selection only: the analysis is by neighbours, with one metric
+    for all sizes; of "auto" it is chebyshev if all features are continuous without missing values, otherwise manhattan.
+
+    S_sat is the selection up to the first size at which I(S; y) is within `tolerance` of its largest value. A feature
+    of S_sat is *unique* if its unique relevance, I(all features; y) - I(all others; y), is above 0. Of the rest, S_red
+    is the largest part T with I(S_sat without T; y) >= I(S_sat; y) - tolerance; of several the one that leaves the most
+    information; of those the one that keeps the features selected first. What is neither is *conditional*: it tells
+    something that others also tell, but not all of them can go. The redundancy rate is the size of S_red over the size
+    of S_sat. These are the words of Liu and Motani (2022), the paper of `unique_relevance`.
+
+    Estimates may rise when a feature goes, so a size cannot be skipped: all subsets are looked at, the smallest first,
+    until one tells enough. They share distances, and a subset is given up as soon as the rows looked at rule it out.
+    All estimates of the analysis are of one kind and in one metric: against class labels always distances to neighbours
+    of the same class, even in a few categorical columns, which `mutual_information` counts.
+
+    Examples
+    --------
+    A feature, its copy, noise, and a feature that stands alone: the copy and the noise can go.
+
+    >>> import numpy as np
+    >>> from unirel import redundancy_analysis
+    >>> rng = np.random.default_rng(0)
+    >>> strong, noise, weak = rng.standard_normal((3, 400))
+    >>> X = np.column_stack([strong, strong, noise, weak])
+    >>> y = 2 * strong + weak > 0
+    >>> result = redundancy_analysis(X, y, order=[0, 1, 2, 3])
+    >>> result
+    Redundancy(saturated=4 of 4, unique=1, conditional=1, redundant=2, rate=0.5)
+    >>> result.unique, result.conditional, result.redundant
+    (array([3]), array([0]), array([1, 2]))
+    """
+    # The analysis is of joint estimates by neighbours, as published, and so is the search unless something is said.
+    published: SearchOptions = {"estimator": "knn", "unique_relevance": "reference"}
+    chosen = complete(SearchOptions, {**published, **options}, "redundancy_analysis")
+    table = Table.from_data(X, y, **part_of(ReadingOptions, chosen))
+    limit = _read_max_exact(max_exact, table)
+    tolerance = _read_tolerance(tolerance)
+    information = KNN(table, **part_of(EstimationOptions, chosen)).in_metric_of(table.features)
+    settings: dict[str, Any] = {**chosen, "metric": information.metric}
+    complete_order = True
+    if order is None:
+        asked = {**chosen, "n_features_to_select": _n_features(table, max_features)}
+        wanted = complete(SelectionOptions, asked, "redundancy_analysis")
+        (selection,) = select(table, [criterion], [beta], wanted)
+        if len(selection) == 0:
+            raise KeyboardInterrupt("interrupted before the first feature was selected")
+        columns, complete_order = selection.order, selection.complete
+        settings |= {"criterion": selection.criterion, "beta": beta}
+    else:
+        columns = _read_order(table, order)
+    return find_redundancy(
+        information,
+        columns,
+        tolerance=tolerance,
+        max_exact=limit,
+        complete=complete_order,
+        settings=settings_of(settings),
+        progress=progress_of(
+            chosen, "searching subsets", "faster with fewer rows, fewer features or a larger tolerance"
+        ),
+    )
+
+
+def find_redundancy(
+    information: Information,
+    order: Columns,
+    unique: Values | None = None,
+    *,
+    tolerance: float = 0.0,
+    max_exact: int = _MAX_EXACT,
+    complete: bool = True,
+    settings: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
+) -> Redundancy:
+    """`redundancy_analysis` of an order with an estimator that has one metric; only greedy if `complete` is false."""
+    table = information.table
+    unique = unique_in_metric(information) if unique is None else unique
+    curve = information.nested(order)
+    size = int(np.argmax(curve >= curve.max() - tolerance - _ROUNDING)) + 1
+    saturated = order[:size]
+    is_unique = unique[saturated] > _ROUNDING
+    # A constant column changes nothing, so it can always go, and the search is spared.
+    constant = np.array([not varies(table, feature) for feature in saturated])
+    candidates = saturated[~is_unique & ~constant]
+    lowest = float(curve[size - 1]) - tolerance - _ROUNDING
+    search = _Search(information, saturated[is_unique], candidates, lowest, _Kept(candidates, float(curve[size - 1])))
+    small = len(candidates) <= max_exact
+    done = search.run(exact=small and complete, progress=progress)
+    if not small:
+        warnings.warn(
+            f"{len(candidates)} of the {size} features up to saturation have no unique relevance, more than "
+            f"max_exact={max_exact}: not all subsets were searched, and the redundancy rate is a lower bound. "
+            "Raise max_exact (every feature more doubles the time) or tolerance.",
+            UnirelWarning,
+            stacklevel=3,
+        )
+    is_kept = is_unique | np.isin(saturated, search.best.columns)
+    return Redundancy(
+        order=order,
+        curve=curve,
+        saturated=saturated,
+        unique=saturated[is_unique],
+        conditional=saturated[is_kept & ~is_unique],
+        redundant=saturated[~is_kept],
+        reduced_information=search.best.information,
+        unique_relevance=unique,
+        names=table.names,
+        tolerance=tolerance,
+        exact=small and complete and done,
+        complete=complete and done,
+        settings=settings or {},
+    )
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """Candidates that stay, and what they tell together with the features that always stay."""
+
+    columns: Columns
+    information: float
+
+
+@dataclass
+class _Search:
+    """The search for the fewest candidates that are enough."""
+
+    information: Information
+    always: Columns
+    candidates: Columns
+    lowest: float  # information that is enough
+    best: _Kept
+
+    def run(self, exact: bool, progress: Progress | None) -> bool:
+        """Find the best; False if that was interrupted, and `best` is the best until then."""
+        try:
+            self._add_one_by_one()
+            self._remove_one_by_one()
+            if exact:
+                self._try_all(progress)
+        except KeyboardInterrupt:
+            return False
+        return True
+
+    def _add_one_by_one(self) -> None:
+        """Keep the candidate that tells the most beside those kept, of equals the first, until they tell enough."""
+        kept, rest = self.candidates[:0], self.candidates
+        while len(rest):
+            always = np.concatenate([self.always, kept])
+            joint = self.information.subsets(always, rest, np.arange(len(rest))[:, None])
+            place = int(np.argmax(joint >= joint.max() - _ROUNDING))
+            kept, rest = np.append(kept, rest[place]), np.delete(rest, place)
+            if joint[place] >= self.lowest:
+                return self._improve(kept, float(joint[place]))
+
+    def _remove_one_by_one(self) -> None:
+        """Remove, down to the last, the candidate that leaves the most information; of equals the latest."""
+        kept = self.candidates
+        while len(kept):
+            left = without_each_of(self.information, self.always, kept)
+            place = int(np.flatnonzero(left >= left.max() - _ROUNDING)[-1])
+            kept = np.delete(kept, place)
+            if left[place] >= self.lowest:
+                self._improve(kept, float(left[place]))
+
+    def _improve(self, kept: Columns, information: float) -> None:
+        """Take candidates that are fewer than the best until now, or as few and tell more."""
+        if (len(kept), -information) < (len(self.best.columns), -self.best.information):
+            self.best = _Kept(kept, information)
+
+    def _try_all(self, progress: Progress | None) -> None:
+        """Look at all subsets, the smallest first, until some of one size are enough; the first of the best wins."""
+        n_candidates = len(self.candidates)
+        sizes = range(len(self.best.columns) + 1)
+        total = sum(comb(n_candidates, size) for size in sizes)
+        pairs = self.information.table.n_samples**2
+        step = max(64, min(_SUBSETS_PER_ROUND, _PAIRS_PER_ROUND // pairs))
+        done = 0
+        for size in sizes:
+            found: _Kept | None = None
+            for subsets in _all_subsets(n_candidates, size, step):
+                left = self.information.subsets(self.always, self.candidates, subsets, self.lowest)
+                place = int(np.argmax(left >= left.max() - _ROUNDING))
+                enough = left[place] >= self.lowest
+                if enough and (found is None or left[place] > found.information + _ROUNDING):
+                    found = _Kept(self.candidates[subsets[place]], float(left[place]))
+                    self._improve(found.columns, found.information)
+                done += len(subsets)
+                if progress is not None:
+                    progress(done, total)
+            if found is not None:
+                self.best = found
+                break
+        if progress is not None and done < total:
+            progress(total, total)
+
+
+def _all_subsets(n_columns: int, size: int, step: int) -> Iterator[Columns]:
+    """All subsets of a size in lexicographic order, a number of them at a time."""
+    if size == 0:
+        yield np.empty((1, 0), np.intp)
+        return
+    subsets = combinations(range(n_columns), size)
+    while part := list(islice(subsets, step)):
+        yield np.fromiter(chain.from_iterable(part), np.intp, len(part) * size).reshape(-1, size)
+
+
+def _n_features(table: Table, max_features: int | None) -> int:
+    if max_features is None:
+        return len(table.features)
+    return min(check_whole_number("max_features", max_features, 1), len(table.features))
+
+
+def _read_max_exact(max_exact: int | Literal["auto"], table: Table) -> int:
+    if isinstance(max_exact, str) and max_exact == "auto":
+        return _MAX_EXACT if table.discrete[table.target] else _MAX_EXACT_CONTINUOUS
+    return check_whole_number("max_exact", max_exact, 0, or_name="auto")
+
+
+def _read_tolerance(tolerance: float) -> float:
+    if not isinstance(tolerance, Real) or isinstance(tolerance, bool) or not 0 <= float(tolerance) < np.inf:
+        raise ValueError(f"tolerance={tolerance!r} must be a number of nats from 0 on")
+    return float(tolerance)
+
+
+def _read_order(table: Table, order: Sequence[int | str]) -> Columns:
+    """Positions of the columns of an order, each once and none ignored."""
+    columns = table.positions(order)
+    if not columns:
+        raise ValueError("order is empty; name at least one feature, or pass None to have it found")
+    for place, column in enumerate(columns):
+        if column in columns[:place]:
+            raise ValueError(f"order names {table.names[column]!r} twice; name every feature once")
+        if column not in table.features:
+            raise ValueError(f"order names {table.names[column]!r}, which is ignored; give it a kind with kinds=")
+    return np.array(columns, np.intp)

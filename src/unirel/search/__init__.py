@@ -1,0 +1,1 @@
+"""The greedy search, unique relevance and its boost, and when to stop."""

@@ -1,0 +1,252 @@
+"""Which candidates are seen to tell more than what is selected: the test that ends a search by itself.
+
+What is selected is summarised in a column of few levels, which keeps what the selected features tell about the target.
+If a candidate adds nothing, the target may be permuted among rows that are alike in what is selected, and nobody would
+notice. That is done many times, for all candidates at once; a candidate adds something if chance does as well, with any
+of the candidates, in a share of at most `alpha` of the permutations. With nothing selected all rows are alike, and the
+test is exact. Of a table of very many rows a sample is looked at.
+"""
+
+from collections.abc import Sequence
+from math import ceil
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from unirel._runtime import map_tasks
+from unirel.data.parts.table import PartedTable
+from unirel.data.sampling import sample_table
+from unirel.data.table import Table
+from unirel.data.weights import check_weights
+from unirel.estimation.base import Columns, Values, n_log_n
+from unirel.estimation.binned import Binned, few_bins
+from unirel.estimation.blocks import normal_scores
+from unirel.estimation.codes import Joint
+
+# Permutations, and how many of them may do as well as a candidate that passes; more are made where alpha is small.
+_PERMUTATIONS, _PASSING = 99, 5
+# Rows for each pair of a level of the summary and a level of the newest feature, and most levels of each.
+_ROWS, _MOST_LEVELS = 8, 24
+# Rows that are looked at: at most the first, fewer if their values are more than the second, but never below the third.
+_MOST_ROWS, _MOST_VALUES, _FEWEST_ROWS = 20_000, 2**25, 2_000
+# Rows of a block in which the target is permuted, where rows of one level are not all alike.
+_BLOCK = 10
+
+
+class Evidence:
+    """Tests whether candidates add anything to what is selected.
+
+    Parameters
+    ----------
+    table : Table
+        What is selected from. Continuous columns are cut into bins, whatever estimator the search has.
+    candidates : ndarray of int
+        Columns that may be selected.
+    alpha : float
+        Chance that one of them passes if none tells anything.
+    random_state : int or None
+        Seed of the permutations.
+    n_jobs : int or None
+        Threads.
+    sample_weight : array of shape (n_samples,), optional
+        How many rows each row stands for.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        candidates: Columns,
+        alpha: float,
+        random_state: int | None = 0,
+        n_jobs: int | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> None:
+        self._candidates, self._alpha, self._n_jobs = candidates, alpha, n_jobs
+        table, self._positions = _few_rows(table, sample_weight is not None, random_state)
+        self._weights = None if sample_weight is None else check_weights(sample_weight, table.n_samples)
+        weights = np.ones(table.n_samples) if self._weights is None else self._weights
+        # What chance gives is the same in all permutations.
+        self._counts = Binned(table, sample_weight=sample_weight, n_bins=few_bins(weights.sum()), correction=None)
+        self._rows = np.flatnonzero(weights > 0)  # others are as good as not there
+        self._most_levels = int(min(_MOST_LEVELS, max(2, (len(self._rows) / _ROWS) ** 0.5)))
+        self._fine = Binned(table, sample_weight=sample_weight, n_bins=self._most_levels)
+        self._table = table
+        self._target = _coded(self._counts.levels(table.target))
+        self._seeds = np.random.SeedSequence(random_state)
+        self._summaries: dict[tuple[int, ...], Joint] = {(): _joint(np.zeros(table.n_samples, np.uint32), 1)}
+        self._known: dict[tuple[int, ...], Columns] = {}
+
+    def adding(self, selected: Columns) -> Columns:
+        """Candidates that add something to the selected features, those included."""
+        key = tuple(self._positions[selected].tolist())
+        if key not in self._known:
+            candidates = np.setdiff1d(self._candidates, selected)
+            self._known[key] = candidates[self._passing(key, self._positions[candidates])]
+        return self._known[key]
+
+    def _passing(self, selected: tuple[int, ...], candidates: Columns) -> NDArray[np.bool_]:
+        """Which candidates pass the test."""
+        if len(candidates) == 0:
+            return np.zeros(0, np.bool_)
+        summary = self._summary(selected)
+        n_permutations = max(_PERMUTATIONS, ceil(_PASSING / self._alpha) - 1)
+        blocks = self._blocks(selected, summary.codes[self._rows])
+        permuted = _Permuted(self._target, self._weights, self._rows, blocks)
+        observed = self._counts.given_codes(candidates, summary, self._target)
+
+        def count(seed: np.random.SeedSequence) -> Values:
+            return self._counts.given_codes(candidates, summary, *permuted.draw(np.random.default_rng(seed)))
+
+        # The same seeds at every step, so that a step does not depend on those before it.
+        seeds = np.random.SeedSequence(self._seeds.entropy).spawn(n_permutations)
+        information = np.array([observed, *map_tasks(count, seeds, self._n_jobs)])
+        return p_values_of_maximum(information) <= self._alpha
+
+    def _summary(self, selected: tuple[int, ...]) -> Joint:
+        """A column of few levels that tells about the target what the selected features tell, as far as it can."""
+        if selected not in self._summaries:
+            before, newest = self._summary(selected[:-1]), _coded(self._fine.levels(selected[-1]))
+            cells, codes = np.unique(
+                before.codes.astype(np.int64) * newest.n_levels + newest.codes, return_inverse=True
+            )
+            n_classes = self._target.n_levels
+            counted = np.bincount(
+                (codes * n_classes + self._target.codes)[self._rows], minlength=len(cells) * n_classes
+            )
+            levels = merge_levels(counted.reshape(-1, n_classes), self._most_levels)
+            self._summaries[selected] = _joint(levels[codes].astype(np.uint32), int(levels.max()) + 1)
+        return self._summaries[selected]
+
+    def _blocks(self, selected: tuple[int, ...], levels: NDArray[np.integer]) -> NDArray[np.intp]:
+        """Rows among which the target may be permuted: of one level and, where numbers are selected, of one height.
+
+        Within a level numbers still differ, and those that come with them are not to be taken for news.
+        """
+        numbers = [column for column in selected if self._table.continuous[column]]
+        if not numbers:
+            return levels.astype(np.intp)
+        order = np.lexsort([self._heights(numbers), levels])
+        sizes = np.bincount(levels)
+        starts, n_blocks = np.cumsum(sizes) - sizes, np.maximum(sizes // _BLOCK, 1)
+        ordered = levels[order]
+        places = np.arange(len(order)) - starts[ordered]
+        blocks = np.empty(len(order), np.intp)
+        blocks[order] = (np.cumsum(n_blocks) - n_blocks)[ordered] + places * n_blocks[ordered] // sizes[ordered]
+        return blocks
+
+    def _heights(self, numbers: Sequence[int]) -> Values:
+        """How high selected numbers let expect the target to be, by a linear fit of normal scores.
+
+        Of several classes it is the direction in which their expected shares differ most.
+        """
+        design = np.column_stack([np.ones(len(self._rows)), *map(self._normal_scores, numbers)])
+        target = self._table.target
+        if self._table.continuous[target]:
+            wanted = self._normal_scores(target)[:, None]
+        else:
+            wanted = np.eye(self._target.n_levels)[self._target.codes[self._rows]]
+        fitted = design @ np.linalg.lstsq(design, wanted, rcond=None)[0]
+        fitted -= fitted.mean(axis=0)
+        return np.asarray(fitted @ np.linalg.svd(fitted, full_matrices=False)[2][0])
+
+    def _normal_scores(self, column: int) -> Values:
+        """Quantiles of the normal distribution in the place of numbers, 0 for missing ones."""
+        return normal_scores(self._table.continuous_block(np.array([column]))[0, self._rows])
+
+
+def _few_rows(table: Table, weighted: bool, random_state: int | None) -> tuple[Table, Columns]:
+    """A table of the rows that are looked at, all unless there are very many, and where in it each column is."""
+    positions = np.arange(len(table.columns))
+    if isinstance(table, PartedTable) and table.weights is not None:
+        raise ValueError(
+            "n_features_to_select='auto' has no test for weighted rows in parts; pass a number, or no weights"
+        )
+    most = min(_MOST_ROWS, max(_MOST_VALUES // len(positions), _FEWEST_ROWS))
+    if weighted or table.is_sparse or (table.n_samples <= most and not table.is_parted):
+        return table, positions
+    columns = table.features
+    positions[columns] = np.arange(len(columns))
+    return sample_table(table, columns, most, np.random.default_rng(random_state)), positions
+
+
+class _Permuted:
+    """A coded column, permuted among the rows of each block together with the weights, which may depend on it."""
+
+    def __init__(self, coded: Joint, weights: Values | None, rows: Columns, blocks: NDArray[np.intp]) -> None:
+        self._coded, self._weights, self._rows, self._blocks = coded, weights, rows, blocks
+        self._places = rows[np.argsort(blocks, kind="stable")]
+
+    def draw(self, rng: np.random.Generator) -> tuple[Joint, Values | None]:
+        """The column in a random order, and the weights in the same."""
+        order = np.arange(len(self._coded.codes))
+        order[self._places] = self._rows[np.lexsort([rng.random(len(self._rows)), self._blocks])]
+        moved = _joint(self._coded.codes[order], self._coded.n_levels)
+        return moved, None if self._weights is None else self._weights[order]
+
+
+def p_values_of_maximum(information: Values) -> Values:
+    """How often chance does as well as each candidate with any of them, from estimates of all of them.
+
+    Parameters
+    ----------
+    information : ndarray of shape (1 + n_permutations, n_candidates)
+        As observed, then for every permutation.
+
+    Returns
+    -------
+    ndarray of shape (n_candidates,)
+
+    Notes
+    -----
+    Columns have different numbers of levels, so estimates are made comparable before the maximum is taken: the cube
+    root of what is distributed like chi-square is nearly normal, and all rows together say where its centre and its
+    spread are. The observed row is one of them, which keeps the p-values valid for any number of permutations.
+    """
+    roots = np.cbrt(np.maximum(information, 0.0))
+    spread = roots.std(axis=0)
+    varies = spread > 1e-9
+    scores = np.where(varies, roots - roots.mean(axis=0), 0.0) / np.where(varies, spread, 1.0)
+    maxima = scores[1:].max(axis=1)
+    # Equal counts give equal estimates but for rounding.
+    as_good = (maxima[:, None] >= scores[0] - 1e-9).sum(axis=0)
+    return np.asarray((1 + as_good) / len(information))
+
+
+def merge_levels(counts: NDArray[np.integer], most: int) -> NDArray[np.intp]:
+    """Merge the rows of a contingency table, those that lose least information first, until at most `most` are left.
+
+    Returns the number of the row that each row has become part of (an agglomerative information bottleneck).
+    """
+    sums = counts.astype(np.int64)
+    groups = np.arange(len(sums))
+    alive = list(range(len(sums)))
+    if len(sums) <= most:
+        return groups
+    own = _n_log_n_of(sums)
+    losses = np.array([own + own[row] - _n_log_n_of(sums + sums[row]) for row in alive])
+    np.fill_diagonal(losses, np.inf)
+    for _ in range(len(sums) - most):
+        first, second = sorted(divmod(int(np.argmin(losses)), len(sums)))
+        sums[first] += sums[second]
+        groups[groups == second] = first
+        own[first] = _n_log_n_of(sums[[first]])[0]
+        gone = np.isinf(losses[first])
+        gone[second] = True
+        row = own + own[first] - _n_log_n_of(sums + sums[first])
+        row[gone] = np.inf
+        losses[first], losses[:, first] = row, row
+        losses[second], losses[:, second] = np.inf, np.inf
+    return np.unique(groups, return_inverse=True)[1]
+
+
+def _n_log_n_of(counts: NDArray[np.int64]) -> Values:
+    """For every row of counts the sum of n log n, less that of their total: minus the total times the entropy."""
+    return np.asarray(n_log_n(counts).sum(axis=1) - n_log_n(counts.sum(axis=1)))
+
+
+def _joint(codes: NDArray[np.uint32], n_levels: int) -> Joint:
+    return Joint(n_levels, None, lambda: codes)
+
+
+def _coded(codes: NDArray[np.integer]) -> Joint:
+    return _joint(codes.astype(np.uint32), int(codes.max(initial=0)) + 1)
