@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel.data.coding import FEATURE, TARGET, Facts, decide
-from unirel.data.parts.scan import MOST_LEVELS, Part, Scan, Seen, Wanted, number_blocks, open_part
-from unirel.data.reading import CONTINUOUS, DISCRETE, IGNORED, UNKNOWN, Positions, Source, open_source
+from unirel.data.columns import CONTINUOUS, DISCRETE, IGNORED, UNKNOWN, Kinds
+from unirel.data.encoding import Facts
+from unirel.data.levels import FEATURE, TARGET, decide, sorted_levels
+from unirel.data.parts import Part
+from unirel.data.readers import Positions, Source, open_source
+from unirel.data.scan import MOST_LEVELS, Scan, Seen, Wanted, number_blocks, open_part
 from unirel.estimation.kernels.bins import find_bins, frequency_edges
 
 Values = NDArray[np.float64]
@@ -27,14 +30,14 @@ def find_facts(scan: Scan, wanted: Wanted) -> Facts:
         asked, rule = int(wanted.kinds[column]), TARGET if column == target else FEATURE
         n_values = -1 if seen.levels is None else len(seen.levels)
         n_present = n_samples - seen.n_missing
-        kind, reason = asked, "given by target_kind" if column == target else "given by kinds"
+        kind, reason = asked, "given by target_type" if column == target else "given by discrete_features"
         if asked == UNKNOWN and n_values < 0 and seen.family in ("text", "category"):
             kind, reason = IGNORED, f"more than {MOST_LEVELS:,} distinct texts"
         elif asked == UNKNOWN:
             kind, reason = decide(seen.family, n_present, n_values, rule)
         if kind == DISCRETE and n_values < 0:
             name = wanted.names[column]
-            raise ValueError(f"column {name!r} has more than {MOST_LEVELS:,} levels; make it 'continuous' or 'ignored'")
+            raise ValueError(f"column {name!r} has more than {MOST_LEVELS:,} levels; make it continuous, or drop it")
         facts.kinds[column] = kind
         facts.n_values[column] = n_values
         facts.n_missing[column] = 0 if kind == IGNORED else seen.n_missing
@@ -53,14 +56,6 @@ def sketched_edges(seen: Seen, n_bins: int, binning: str) -> Values:
         below = np.rint(np.array(seen.sketch.get_cdf(values, True))[:-1] * seen.sketch.n)
         frequency_edges(values[None], np.array([len(values)]), np.append(0.0, below)[None], n_bins, edges)
     return np.asarray(edges[0])
-
-
-def sorted_levels(levels: dict[Any, int]) -> list[Any]:
-    """Levels in the order of their codes; categories of several types have no order but that of their texts."""
-    try:
-        return sorted(levels)
-    except TypeError:
-        return sorted(levels, key=str)
 
 
 @dataclass(frozen=True)
@@ -84,7 +79,7 @@ class CodingPlan:
     """
 
     wanted: Wanted
-    kinds: NDArray[np.int8]
+    kinds: Kinds
     edges: list[Values | None]
     levels: list[list[Any] | None]
     n_levels: NDArray[np.int64]
@@ -151,6 +146,7 @@ def _blocks_of(source: Source, start: int, used: NDArray[np.bool_], plan: Coding
         if used[position]:
             raw, levels = source.read(position), plan.levels[start + position]
             if levels is None:
+                raw = raw.as_numbers(source.label(position))
                 row = np.where(raw.missing, np.nan, raw.values.astype(np.float64))
             else:
                 codes = {level: float(code) for code, level in enumerate(levels)}

@@ -11,8 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel.data.coding import FEATURE, NARROW_LEVELS, TARGET, count_levels
-from unirel.data.reading import CONTINUOUS, DISCRETE, IGNORED, UNKNOWN, Positions, Source, no_infinity, open_source
+from unirel.data.columns import CONTINUOUS, DISCRETE, UNKNOWN, Kinds
+from unirel.data.levels import FEATURE, NARROW_LEVELS, TARGET, count_levels
+from unirel.data.parts import Part
+from unirel.data.readers import LARGEST_EXACT, Positions, Source, no_infinity, open_source, refuse_rounding
+from unirel.data.table import have_other_indexes
 
 Values = NDArray[np.float64]
 
@@ -23,15 +26,6 @@ SKETCH_SIZE = 2048
 _BLOCK = 2**22
 # More levels than these are refused: every worker has to know all of them.
 MOST_LEVELS = 2**20
-
-
-class Part(NamedTuple):
-    """Some rows as they were read: features, target, and weights if there are any."""
-
-    X: Any
-    y: Any
-    weights: Any = None
-    label: str = ""  # what an error calls it
 
 
 @dataclass
@@ -77,7 +71,7 @@ class Wanted(NamedTuple):
     """What is asked of every part: names and kinds of the features, of the target, and what a weight counts as."""
 
     names: tuple[str, ...]
-    kinds: NDArray[np.int8]  # of the features and, last, of the target
+    kinds: Kinds  # of the features and, last, of the target
     unit: float  # the weight that counts as a row where quantiles are sketched; 0 if there are no weights
 
     def limit(self, column: int) -> int:
@@ -93,6 +87,7 @@ class Scan:
     n_rows: list[int]
     targets: list[dict[Any, int] | None]
     columns: list[Seen]
+    other_indexes: bool = False  # whether pandas would match the rows of X and y otherwise
 
 
 def scan_part(part: Part, wanted: Wanted) -> Scan:
@@ -103,12 +98,11 @@ def scan_part(part: Part, wanted: Wanted) -> Scan:
     repeats = None if part.weights is None else _repeats(np.asarray(part.weights, np.float64), wanted.unit)
     if n_rows:
         for source, start in ((features, 0), (target, len(wanted.names) - 1)):
-            for positions, rows, dtype in number_blocks(source, wanted.kinds[start:] != IGNORED):
+            for positions, rows, dtype in number_blocks(source, np.ones(source.shape[1], bool)):
                 _look_at_numbers(columns, start + positions, rows, dtype, wanted, repeats)
             for position in source.others:
-                if wanted.kinds[start + position] != IGNORED:
-                    columns[start + position] = _look_at_one(source, position, start + position, wanted, repeats)
-    return Scan([n_rows], [columns[-1].levels], columns)
+                columns[start + position] = _look_at_one(source, position, start + position, wanted, repeats)
+    return Scan([n_rows], [columns[-1].levels], columns, have_other_indexes(part.X, part.y))
 
 
 def open_part(part: Part, wanted: Wanted) -> tuple[Source, Source]:
@@ -134,7 +128,12 @@ def number_blocks(source: Source, used: NDArray[np.bool_]) -> Iterable[tuple[Pos
         places = np.flatnonzero(used[block.positions])
         step = max(1, _BLOCK // max(1, source.shape[0]))
         for some in (places[start : start + step] for start in range(0, len(places), step)):
-            yield block.positions[some], np.ascontiguousarray(block.take(some).T, np.float64), block.dtype
+            array = block.take(some).T
+            rows = np.ascontiguousarray(array, np.float64)
+            if array.dtype.kind in "iu" and array.dtype.itemsize == 8:
+                for row in np.flatnonzero(np.abs(rows).max(axis=1, initial=0) > LARGEST_EXACT).tolist():
+                    refuse_rounding(source.label(int(block.positions[some[row]])), array[row].tolist(), rows[row])
+            yield block.positions[some], rows, block.dtype
 
 
 def _look_at_numbers(
@@ -155,14 +154,14 @@ def _look_at_numbers(
 def _look_at_one(source: Source, position: int, column: int, wanted: Wanted, repeats: Positions | None) -> Seen:
     """Look at a column of any type."""
     raw = source.read(position)
+    if wanted.kinds[column] == CONTINUOUS:
+        raw = raw.as_numbers(source.label(position))
     if raw.family in ("number", "boolean"):
         row = np.where(raw.missing, np.nan, raw.values.astype(np.float64))
         levels = count_levels(row[None], min(wanted.limit(column), NARROW_LEVELS))[0]
         seen = _seen_numbers(row, levels, raw.values.dtype.kind in "biu", column, wanted, repeats)
         seen.family = raw.family if seen.family else ""
         return seen
-    if wanted.kinds[column] == CONTINUOUS:
-        raise ValueError(f"{source.label(position)} is to be continuous, but holds no numbers; make it 'discrete'")
     levels = dict(Counter(raw.present.tolist()))
     return Seen(raw.family if levels else "", False, raw.n_missing, levels if len(levels) <= MOST_LEVELS else None)
 
@@ -214,7 +213,8 @@ def merge(scans: Sequence[Scan], wanted: Wanted) -> Scan:
         for at, seen in enumerate(zip(*(scan.columns for scan in scans), strict=True))
     ]
     n_rows, targets = [n for scan in scans for n in scan.n_rows], [one for scan in scans for one in scan.targets]
-    return Scan(n_rows, targets if columns[-1].levels is not None else [None] * len(targets), columns)
+    targets = targets if columns[-1].levels is not None else [None] * len(targets)
+    return Scan(n_rows, targets, columns, any(scan.other_indexes for scan in scans))
 
 
 def _merge_two(a: Seen, b: Seen, column: int, wanted: Wanted) -> Seen:

@@ -1,0 +1,245 @@
+"""Rows on a cluster: partitions of a Dask collection, looked at where they are; only what is found comes here."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from copy import deepcopy
+from functools import partial
+from time import monotonic
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+
+from unirel.data.arrow import ArrowRows
+from unirel.data.parts import Add, Function, Kept, Part, Parts, Rows, ask, ask_all
+from unirel.data.readers import numbered_names
+
+# Results that are added up by one task.
+_WIDTH = 8
+
+
+def connect(address: str) -> Any:
+    """A client of a running cluster, which all that follows uses; it is closed when the process ends."""
+    from distributed import Client
+
+    return Client(address, timeout="10s")
+
+
+@contextmanager
+def _waiting() -> Iterator[None]:
+    """Wait for tasks: a task that does so gives its thread to others meanwhile, or all threads could be waiting."""
+    from distributed import get_worker, worker_client
+
+    try:
+        get_worker()
+    except ValueError:  # This is no task.
+        yield
+        return
+    with worker_client():
+        yield
+
+
+def _delayed(function: Function) -> Any:
+    from dask import delayed
+
+    return delayed(function, pure=False, traverse=False)
+
+
+class DaskParts(Parts):
+    """Parts that Dask has or can compute; one that is lost with its worker is made again."""
+
+    def __init__(self, parts: list[Any]) -> None:
+        self._parts = parts
+
+    def map(self, function: Function, each: Sequence[Any] | None = None) -> list[Any]:
+        """What a function finds in every part, in their order."""
+        import dask
+
+        look = _delayed(partial(ask, function=function))
+        if each is None:
+            tasks = [look(part) for part in self._parts]
+        else:
+            pairs = zip(self._parts, each, strict=True)
+            tasks = [look(part, dask.delayed(own, traverse=False)) for part, own in pairs if own is not None]
+        with _waiting():
+            return list(dask.compute(*tasks))
+
+    def add(self, function: Function, add: Add, n_jobs: int | None = None) -> Any:
+        """What a function finds in every part, added up by a tree of tasks."""
+        look, join = _delayed(partial(ask, function=function)), _delayed(add)
+        found = [look(part) for part in self._parts]
+        while len(found) > 1:
+            found = [join(found[start : start + _WIDTH]) for start in range(0, len(found), _WIDTH)]
+        with _waiting():
+            return join(found).compute()
+
+
+def _persist(tasks: list[Any]) -> DaskKept:
+    """Compute tasks, and leave the results on the workers."""
+    from dask import persist
+
+    with _waiting():
+        return DaskKept(list(persist(*tasks)))
+
+
+class DaskKept(DaskParts, Kept):
+    """Parts that stay on workers."""
+
+    def __init__(self, parts: list[Any]) -> None:
+        from distributed import futures_of
+
+        super().__init__(parts)
+        self._futures = [future for part in parts for future in futures_of(part)]  # none without a cluster
+        self._groups: list[tuple[list[str], list[Any]]] = []
+        self._looked = 0.0
+
+    def add(self, function: Function, add: Add, n_jobs: int | None = None) -> Any:
+        """What a function finds in every part, added up on the cluster.
+
+        A task for each thread of a worker, however many parts it has: tasks cost more than small tables do.
+        """
+        if not self._futures:
+            return super().add(function, add)
+        import dask
+
+        with _waiting():
+            client, groups = self._futures[0].client, self._find_groups()
+            keys = [f"ask-parts-{uuid4()}" for _ in groups]
+            places = {key: workers for key, (workers, _) in zip(keys, groups, strict=True)}
+            # Elsewhere only if that worker is gone.
+            with dask.annotate(workers=places.get, allow_other_workers=True):
+                found = client.map(partial(ask_all, function=function, add=add), [own for _, own in groups], key=keys)
+            while len(found) > _WIDTH:
+                found = client.map(add, [found[at : at + _WIDTH] for at in range(0, len(found), _WIDTH)], pure=False)
+            return add(client.gather(found))
+
+    def exchange(self, take: Function, encode: Function, put: Function, blocks: Sequence[Any]) -> DaskKept:
+        """Bring a block of all parts together on a worker, and what comes out back to where the parts are."""
+        take_one, encode_all, change = map(_delayed, (take, encode, partial(_changed, put=put, blocks=list(blocks))))
+        encoded = [encode_all([take_one(part, block) for part in self._parts], block) for block in blocks]
+        return _persist([change(part, [own[n] for own in encoded]) for n, part in enumerate(self._parts)])
+
+    def close(self) -> None:
+        """Let the workers forget what they keep."""
+        self._parts, self._futures, self._groups = [], [], []
+
+    def _find_groups(self) -> list[tuple[list[str], list[Any]]]:
+        """Parts in a group for each thread of the worker that has them, and that worker; alone if none has.
+
+        It is looked up again after a second only: the question takes as long as a short step.
+        """
+        if self._groups and all(workers for workers, _ in self._groups) and monotonic() < self._looked + 1.0:
+            return self._groups
+        client = self._futures[0].client
+        held: dict[tuple[str, ...], list[Any]] = {}
+        places, n_threads = client.who_has(self._futures), client.nthreads()
+        for future in self._futures:
+            held.setdefault(tuple(places[future.key])[:1], []).append(future)
+        self._groups, self._looked = [], monotonic()
+        for workers, own in held.items():
+            size = min(n_threads.get(workers[0], len(own)) if workers else len(own), len(own))
+            self._groups += [(list(workers), own[at::size]) for at in range(size)]
+        return self._groups
+
+
+class DaskRows(DaskParts, Rows):
+    """Partitions of a collection, or row groups of files, not computed yet."""
+
+    def __init__(self, parts: list[Any], names: tuple[str, ...], weighted: bool) -> None:
+        super().__init__(parts)
+        self.names, self.weighted = names, weighted
+
+    def keep(self, function: Function) -> DaskKept:
+        """What a function makes of every part; it stays on the worker that makes it."""
+        return _persist([_delayed(function)(part) for part in self._parts])
+
+    @classmethod
+    def of_collection(cls, X: Any, y: Any, sample_weight: Any, taken: Collection[str]) -> DaskRows:
+        """The partitions of a frame or an array, and of a target and weights that are cut at the same rows."""
+        frame = hasattr(X, "columns")
+        features = [name for name in X.columns if str(name) not in taken] if frame else None
+        if frame and not features:
+            raise ValueError("X has 0 feature(s) beside the target while a minimum of 1 is required.")
+        X = X if frame else X.rechunk({1: -1})
+        pieces = np.ravel(X.to_delayed()).tolist()
+        sides = [_pieces_of(one, name, X, pieces) for one, name in ((y, "y"), (sample_weight, "sample_weight"))]
+        make = _delayed(_make_part)
+        parts = [
+            make(*three, features, f"partition {number}")
+            for number, three in enumerate(zip(pieces, *sides, strict=True))
+        ]
+        names = map(str, features) if features is not None else (f"x{place}" for place in range(X.shape[1]))
+        target = y if isinstance(y, str) else getattr(y, "name", None)
+        rows = cls(parts, (*names, target if frame and isinstance(target, str) else "y"), sample_weight is not None)
+        rows.numbered = numbered_names(features or ())
+        return rows
+
+    @classmethod
+    def of_files(
+        cls, dataset: Any, y: str, sample_weight: str | None = None, without: Collection[str] = ()
+    ) -> DaskRows:
+        """Row groups of the files of a dataset, which the workers read themselves."""
+        names = ArrowRows(dataset, y, sample_weight, without).names
+        read = _delayed(_read_group)
+        parts = []
+        for fragment in dataset.get_fragments():
+            groups = [group.id for group in fragment.row_groups] if hasattr(fragment, "row_groups") else [None]
+            parts += [read(fragment.path, group, names, sample_weight) for group in groups]
+        return cls(parts, names, sample_weight is not None)
+
+
+def _changed(part: Any, pieces: list[Any], *, put: Function, blocks: list[Any]) -> Any:
+    """A copy of a part with something put into it: the part itself may be needed again."""
+    copy = deepcopy(part)
+    for block, piece in zip(blocks, pieces, strict=True):
+        put(copy, block, piece)
+    copy.files.release()
+    return copy
+
+
+def _pieces_of(data: Any, parameter: str, X: Any, pieces: list[Any]) -> list[Any]:
+    """The partitions of a target or of weights; a name stands for a column of every partition of X."""
+    if data is None or isinstance(data, str):
+        if isinstance(data, str) and data not in map(str, getattr(X, "columns", ())):
+            raise ValueError(
+                f"{parameter}={data!r} is no column of X; the columns are {', '.join(map(repr, X.columns[:10]))}"
+            )
+        return [data] * len(pieces)
+    if not hasattr(data, "to_delayed"):
+        raise TypeError(f"X is a Dask collection, but {parameter} is a {type(data).__name__}; make it one too")
+    if hasattr(data, "rechunk") and hasattr(X, "chunks") and data.chunks[0] != X.chunks[0]:
+        data = data.rechunk({0: X.chunks[0]})
+    found: list[Any] = np.ravel(data.to_delayed()).tolist()
+    if len(found) != len(pieces):
+        cut = f"X has {len(pieces)} partitions, {parameter} has {len(found)}"
+        raise ValueError(f"{cut}; cut them at the same rows, such as by taking both from one frame")
+    return found
+
+
+def _make_part(X: Any, y: Any, weights: Any, features: list[Any] | None, label: str) -> Part:
+    """A part of a partition of every collection, or of columns of the first."""
+    weights = X[weights] if isinstance(weights, str) else weights
+    y = X[y] if isinstance(y, str) else y
+    return Part(X if features is None else X[features], y, None if weights is None else np.asarray(weights), label)
+
+
+def _read_group(path: str, group: int | None, names: tuple[str, ...], weights: str | None) -> Part:
+    """A row group of a Parquet file, or an Arrow file."""
+    import pyarrow as pa
+    from pyarrow import feather
+    from pyarrow import parquet as pq
+
+    label = f"'{path}'"
+    columns = [*names, *([] if weights is None else [weights])]
+    try:
+        table = feather.read_table(path) if group is None else pq.ParquetFile(path).read_row_group(group)
+        known = set(table.column_names)
+        absent = [name for name in columns if name not in known]
+        if absent:
+            raise ValueError(f"the schema changes: {label} has no column {absent[0]!r}; give all files the same")
+    except (pa.ArrowException, OSError) as error:
+        raise OSError(f"{label} cannot be read: {' '.join(str(error).split())[:160]}") from None
+    own = None if weights is None else table.column(weights).to_numpy()
+    return Part(table.select(list(names[:-1])), table.column(names[-1]), own, label)
