@@ -497,7 +497,7 @@ def test_duplicated_column_has_no_unique_part_in_the_maximum_norm(target_style):
 def test_nearly_constant_candidates_are_taken_by_their_entries(rng, monkeypatch, metric):
     words = np.where(rng.random((300, 20)) < 0.04, rng.integers(1, 4, (300, 20)), 0)
     X = np.column_stack([words, rng.normal(size=(300, 2))])
-    knn = KNN(Table.from_data(X, words[:, :5].any(axis=1)), metric=metric, n_neighbors=2)
+    knn = KNN(metric=metric, n_neighbors=2).on(Table.from_data(X, words[:, :5].any(axis=1)))
     block, candidates, rows = [0, 1, 2], np.arange(3, 22), np.arange(0, 300, 3)
     seen = []
     monkeypatch.setattr(ross, "rare_of", lambda *given: seen.append(len(given[0])) or rare_of(*given))
