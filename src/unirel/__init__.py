@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from unirel.measures import irrelevance as irrelevance
     from unirel.measures import mutual_information as mutual_information
     from unirel.measures import relevance as relevance
+    from unirel.measures import unique_relevance as unique_relevance
     from unirel.search.path import selection_path as selection_path
-    from unirel.search.unique import unique_relevance as unique_relevance
     from unirel.selector_cv import BURSelectorCV as BURSelectorCV
     from unirel.selectors import BURSelector as BURSelector
 
@@ -34,7 +34,7 @@ _HOME = {
     "irrelevance": "unirel.measures",
     "relevance_test": "unirel.inference.tests",
     "conditional_test": "unirel.inference.tests",
-    "unique_relevance": "unirel.search.unique",
+    "unique_relevance": "unirel.measures",
     "selection_path": "unirel.search.path",
     "redundancy_analysis": "unirel.inference.redundancy",
     "selection_stability": "unirel.inference.stability",
