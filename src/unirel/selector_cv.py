@@ -16,7 +16,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.parallel import Parallel, delayed
 
 from unirel._runtime import ProgressBar
-from unirel.data.reading import take_columns, take_rows
+from unirel.data.columns import take_columns, take_rows
 from unirel.data.table import Table
 from unirel.errors import check_beta, check_whole_number
 from unirel.estimation.base import Columns, Values

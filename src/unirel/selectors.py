@@ -17,17 +17,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from unirel._runtime import READING_SECONDS, end_of, until
 from unirel.criteria.base import Criterion
-from unirel.data.parts.opening import column_names, open_table, take_parted, taken_names
-from unirel.data.reading import (
-    DiscreteFeatures,
-    TargetType,
-    collected,
-    is_frame,
-    is_lazy,
-    is_parted,
-    take_columns,
-    take_named,
-)
+from unirel.data.columns import DiscreteFeatures, TargetType, take_columns, take_named
+from unirel.data.opening import column_names, open_table, take_parted, taken_names
+from unirel.data.readers import collected, is_frame, is_lazy, is_parted
 from unirel.data.table import Table
 from unirel.errors import UnirelWarning
 from unirel.estimation.base import Information

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel.data.columns import DISCRETE, DiscreteFeatures, TargetType, kinds_asked, target_kind, take_rows
+from unirel.data.columns import DISCRETE, DiscreteFeatures, TargetType, kinds_asked, take_rows, target_kind
 from unirel.data.encoding import Columns, Facts, one_class, refuse_missing
 from unirel.data.levels import sorted_levels
 from unirel.data.parts import Kept, Part, Rows

@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unirel.data.readers import Positions, Source, as_array, as_narwhals, is_frame, is_lazy, is_sparse
+from unirel.errors import check_choice
 
 Kind = Literal["continuous", "discrete", "ignored"]
 TargetType = Literal["auto", "discrete", "continuous"]
-DiscreteFeatures = bool | Literal["auto"] | Sequence[Any] | NDArray[Any] | Mapping[Any, bool]
+DiscreteFeatures = bool | Literal["auto"] | Sequence[Any] | NDArray[Any] | Mapping[Any, bool | None]
 Kinds = NDArray[np.int8]
 
 # Kinds as they stand in arrays; a kind that nobody has given is unknown.
@@ -72,10 +73,8 @@ def unknown_column(column: str, known: Sequence[str]) -> str:
 
 def target_kind(target_type: str) -> int:
     """The kind of the target that is asked for."""
-    allowed = get_args(TargetType)
-    if not isinstance(target_type, str) or target_type not in allowed:
-        raise ValueError(f"target_type={target_type!r} is not one of {', '.join(map(repr, allowed))}")
-    return UNKNOWN if target_type == "auto" else KINDS.index(target_type)  # type: ignore[arg-type]
+    check_choice("target_type", target_type, get_args(TargetType))
+    return UNKNOWN if target_type == "auto" else KINDS.index(target_type)
 
 
 def kinds_asked(discrete_features: DiscreteFeatures, sources: Sequence[Source]) -> list[Kinds]:
@@ -92,10 +91,11 @@ def kinds_asked(discrete_features: DiscreteFeatures, sources: Sequence[Source]) 
     asked = [np.full(source.shape[1], UNKNOWN, np.int8) for source in sources]
     if isinstance(given, Mapping):
         for column, discrete in given.items():
-            if not isinstance(discrete, bool | np.bool_):
+            if not (discrete is None or isinstance(discrete, bool | np.bool_)):
                 about = f"discrete_features gives column {column!r} {discrete!r}"
-                raise ValueError(f"{about}; pass True for discrete or False for continuous")
-        _ask(asked, sources, list(given), [DISCRETE if discrete else CONTINUOUS for discrete in given.values()])
+                raise ValueError(f"{about}; pass True for discrete, False for continuous, None to leave it out")
+        kinds = [IGNORED if one is None else DISCRETE if one else CONTINUOUS for one in given.values()]
+        _ask(asked, sources, list(given), kinds)
         return asked
     asked[0][:] = CONTINUOUS
     columns = list(given)
@@ -121,7 +121,11 @@ def _ask(asked: list[Kinds], sources: Sequence[Source], columns: list[Any], kind
         if isinstance(column, str) and column in conditions:
             number, position = conditions[column]
             asked[number][position] = kind
-    mine = [place for place, one in enumerate(columns) if not isinstance(one, str) or one in features or one not in conditions]
+    mine = [
+        place
+        for place, one in enumerate(columns)
+        if not isinstance(one, str) or one in features or one not in conditions
+    ]
     try:
         found = find_columns([columns[place] for place in mine], sources[0].names, sources[0].numbered)
     except (TypeError, ValueError) as error:

@@ -117,7 +117,8 @@ class DaskKept(DaskParts, Kept):
 
     def exchange(self, take: Function, encode: Function, put: Function, blocks: Sequence[Any]) -> DaskKept:
         """Bring a block of all parts together on a worker, and what comes out back to where the parts are."""
-        take_one, encode_all, change = map(_delayed, (take, encode, partial(_changed, put=put, blocks=list(blocks))))
+        take_one, encode_all = _delayed(take), _delayed(encode)
+        change = _delayed(partial(_changed, put=put, blocks=list(blocks)))
         encoded = [encode_all([take_one(part, block) for part in self._parts], block) for block in blocks]
         return _persist([change(part, [own[n] for own in encoded]) for n, part in enumerate(self._parts)])
 

@@ -378,5 +378,3 @@ def _copy_columns(array: NDArray[Any], rows: NDArray[Any]) -> None:
     step = len(array) if array.flags.f_contiguous else max(1, 2**14 // array.shape[1])
     for start in range(0, len(array), step):
         rows[:, start : start + step] = array[start : start + step].T
-
-

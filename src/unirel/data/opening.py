@@ -15,10 +15,9 @@ from unirel.data.table import Table
 def open_table(
     X: Any,
     y: Any,
-    *,
-    sample_weight: Any = None,
     discrete_features: DiscreteFeatures = "auto",
     target_type: TargetType = "auto",
+    sample_weight: Any = None,
 ) -> tuple[Table, Any]:
     """A table of anything that holds columns, and the weights; those of a table in parts stay with the parts."""
     if is_parted(X):

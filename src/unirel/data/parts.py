@@ -74,7 +74,7 @@ class Rows(Parts):
 
     is_parted = True
     names: tuple[str, ...]
-    numbered: Mapping[int, int] = {}  # noqa: RUF012  (never changed)
+    numbered: Mapping[int, int] = {}
     weighted: bool
 
     @abstractmethod

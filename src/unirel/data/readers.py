@@ -107,7 +107,6 @@ class Raw:
         """Values that are not missing."""
         return self.values[~self.missing] if self.n_missing else self.values
 
-
     def as_numbers(self, label: str) -> Raw:
         """The same as numbers; texts if all of them are written as numbers."""
         if self.values.dtype.kind in "biuf":

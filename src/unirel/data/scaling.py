@@ -1,8 +1,8 @@
-"""Numbers between which differences mean something: scaled columns, and levels and missing values far from each other."""
+"""Numbers whose differences mean something: scaled columns, with levels and missing values far from each other."""
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,12 +25,6 @@ class Scaled(NamedTuple):
     values: NDArray[np.floating[Any]]
     far: float
     unit: float
-
-
-def check_scale(scale: Any) -> None:
-    """Refuse what is no scale."""
-    if not (scale is None or (isinstance(scale, str) and scale in get_args(get_args(Scale)[0]))):
-        raise ValueError(f"scale={scale!r} is not one of 'standard', 'rank', None")
 
 
 def scale_columns(dense: DenseColumns, n_features: int, scale: Scale) -> Scaled:

@@ -26,11 +26,11 @@ from unirel.data.columns import (
 )
 from unirel.data.encoding import Columns, DenseColumns, Facts
 from unirel.data.levels import Codes
-from unirel.data.readers import Positions, Source, open_all
-from unirel.data.scaling import Scale, Scaled, check_scale, find_overflow, scale_columns
+from unirel.data.readers import Positions, Source, is_frame, open_all
+from unirel.data.scaling import Scale, Scaled, find_overflow, scale_columns
 from unirel.data.sparse import SparseBlock, SparseColumns, SparseNumbers
 from unirel.data.weights import Sums
-from unirel.errors import UnirelWarning
+from unirel.errors import UnirelWarning, check_choice
 
 
 class Table:
@@ -142,6 +142,22 @@ class Table:
         table._numbered = self._numbered
         return table.scaled(self._scale)
 
+    def decided_types(self, X: Any) -> dict[str, Any]:
+        """Parameters that read rows of `X`, of which this is the table, with the same kinds of columns."""
+        types = {"discrete": True, "continuous": False, "ignored": None}
+        columns = enumerate(self.columns[: self.n_features])
+        # Columns of an array have names that it does not know.
+        known = {column.name if is_frame(X) else place: types[column.kind] for place, column in columns}
+        return {"discrete_features": known, "target_type": self.columns[self.target].kind}
+
+    def renamed(self, names: Sequence[str]) -> Table:
+        """The table with other names for its features."""
+        table = copy(self)
+        table.__dict__.pop("names", None)
+        others = self.columns.names[self.n_features :]
+        table.columns = Columns((*names, *others), self.columns.facts, self.n_samples)
+        return table
+
     @classmethod
     def _read(cls, sources: Sequence[Source], asked: Sequence[Kinds], of_target: int) -> Table:
         n_samples, n_features = sources[0].shape
@@ -182,7 +198,7 @@ class Table:
 
     def scaled(self, scale: Scale) -> Table:
         """The table with another scale of `values`: "standard", "rank" or None; everything else is shared."""
-        check_scale(scale)
+        check_choice("scale", scale, ("standard", "rank", None))
         if scale == self._scale:
             return self
         table = copy(self)
@@ -411,9 +427,7 @@ def check_inputs(columns: Columns, n_features: int, asked: Kinds) -> None:
         remedy = f"to use a column all the same, pass discrete_features={{{left_out[0].name!r}: True}}"
         warnings.warn(f"ignored {listed}; {remedy}", UnirelWarning, stacklevel=4)
     if ignored[:n_features].all():
-        raise ValueError(
-            f"no feature is left: all {n_features} columns of X are ignored; make one of them discrete"
-        )
+        raise ValueError(f"no feature is left: all {n_features} columns of X are ignored; make one of them discrete")
 
 
 def _warn_of_times(columns: Columns, since: Mapping[int, str]) -> None:

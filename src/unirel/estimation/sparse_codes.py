@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel.data.reading import Positions
+from unirel.data.readers import Positions
 from unirel.data.sparse import SparseBlock
 from unirel.data.table import Table
 from unirel.estimation.codes import CodeMatrix, Joint, Rest, tasks_of

@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from unirel.data.reading import take_rows
+from unirel.data.columns import take_rows
 from unirel.data.table import Table
 from unirel.errors import UnirelWarning
 from unirel.estimation.base import Columns, Values
@@ -34,7 +34,7 @@ def select_rows(
     positions = {name: table.positions(getattr(settings, name)) for name in ("include", "exclude")}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnirelWarning)
-        part = Table.from_data(take_rows(X, rows), take_rows(y, rows), **table.decided_types(X))
+        part = table.like(take_rows(X, rows), take_rows(y, rows))
         path = select(part, [settings.criterion], betas, replace(settings, **positions))  # type: ignore[arg-type]
     stop_if_interrupted(path)
     return path
