@@ -135,7 +135,7 @@ def test_the_pass_for_unique_relevance_looks_at_the_clock():
 
 def test_reading_looks_at_the_clock(late, monkeypatch):
     X = np.random.default_rng(0).normal(size=(50, 4))
-    monkeypatch.setattr("unirel.data.coding.DenseColumns._code_numbers", lambda *_: late())
+    monkeypatch.setattr("unirel.data.encoding.DenseColumns._code_numbers", lambda *_: late())
     with pytest.raises(TimeoutError, match="used up"):
         selection_path(np.asfortranarray(X).astype(object), X[:, 0], selector=BURSelector(max_seconds=100))
 

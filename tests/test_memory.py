@@ -28,7 +28,7 @@ def make_table(n_rows, kind):
     X = rng.normal(size=(n_rows, 6))
     y = X[:, 0] + rng.normal(size=n_rows)
     if kind == "levels":
-        return Table.from_data(np.floor(X * 40), y > 0, kinds="discrete")
+        return Table.from_data(np.floor(X * 40), y > 0, discrete_features=True)
     return Table.from_data(X, y > 0 if kind == "labels" else y)
 
 def each_method(n_rows, kind, metric):

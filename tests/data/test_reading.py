@@ -12,8 +12,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from unirel.data.coding import Column
-from unirel.data.reading import Names, as_slice, open_all, take_columns, take_rows
+from unirel.data.columns import take_columns, take_rows
+from unirel.data.encoding import Column
+from unirel.data.readers import as_slice, open_all
 from unirel.data.table import Table
 from unirel.estimation.kernels.reading import code_levels
 
@@ -282,13 +283,13 @@ def test_missing_values_leave_other_integers_whole(columns):
 
 
 @pytest.mark.parametrize("make", [np.column_stack, lambda columns: pd.DataFrame(dict(zip("ab", columns, strict=True)))])
-def test_infinity_is_refused_unless_it_is_ignored(make):
+def test_infinity_is_refused_unless_it_is_left_out(make):
     data = make([[1.0, np.nan, 3.0], [1.0, np.inf, 3.0]])
     name = open_all(data, None, Y)[0].names[1]
-    assert Table.from_data(data, Y, kinds={name: "ignored"}).columns[0].n_missing == 1
-    for kinds in (None, "continuous", "discrete"):
+    assert Table.from_data(data, Y, discrete_features={1: None}).columns[0].n_missing == 1
+    for discrete in ("auto", False, True):
         with pytest.raises(ValueError, match=f"column '{name}' contains infinity"):
-            Table.from_data(data, Y, kinds=kinds)
+            Table.from_data(data, Y, discrete_features=discrete)
 
 
 def test_the_first_column_refused_is_named():
@@ -297,12 +298,6 @@ def test_the_first_column_refused_is_named():
         Table.from_data(data, Y)
     with pytest.raises(TypeError, match="column 'b' mixes values"):
         Table.from_data(data[["b", "c", "a"]], Y)
-
-
-def test_names_are_made_when_asked_for():
-    names = Names("x{}", range(10**9))
-    assert (len(names), names[7], names[-1]) == (10**9, "x7", "x999999999")
-    assert list(names[3:5]) == ["x3", "x4"]
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,12 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from unirel import BURSelector
-from unirel.data.weights import are_whole, repeat_rows, unit_of_weights
+from unirel.data.weights import add_sums, repeat_rows, sum_weights
 
 
 def repeat(weights, seed=0):
     weights = np.asarray(weights, np.float64)
-    unit = unit_of_weights(weights.sum(), len(weights), are_whole(weights))
-    return repeat_rows(weights, unit, np.random.default_rng(seed).random(len(weights)))
+    return repeat_rows(weights, add_sums([sum_weights(weights)]).unit, np.random.default_rng(seed).random(len(weights)))
 
 
 @given(st.lists(st.integers(0, 8), min_size=1, max_size=30).filter(any))
