@@ -164,7 +164,7 @@ def test_neighbours_need_a_dense_table():
     table = Table.from_data(sp.csr_array(np.eye(10)), target(10))
     for ask in ("values", "far", "unit"):
         with pytest.raises(
-            TypeError, match=r"X is sparse, .*pass X\.toarray\(\), or .*estimator='binned' or 'plugin'"
+            TypeError, match=r"X is sparse, .*pass X\.toarray\(\), or .*mi_estimator='binned' or 'plugin'"
         ) as caught:
             getattr(table, ask)
         assert "\n" not in str(caught.value)

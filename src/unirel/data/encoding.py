@@ -342,7 +342,7 @@ class DenseColumns:
         """Keep the numbers of a continuous column that is in no block."""
         self._wide.pop(column, None)
         if raw.values.dtype.kind in "iu":
-            refuse_rounding(label, raw.present.tolist(), raw.present.astype(np.float64))
+            refuse_rounding(label, raw.present.tolist, raw.present.astype(np.float64))
         values = np.where(raw.missing, np.nan, raw.values) if raw.n_missing else raw.values
         self._homes[column, 0] = -1
         self._alone[column] = values

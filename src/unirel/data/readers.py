@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, time, timedelta
 from decimal import Decimal
@@ -322,14 +322,15 @@ def _read(label: str, column: nw.Series[Any] | NDArray[Any]) -> Raw:
         raise _no_nesting(label, str(dtype))
     if str(getattr(column.to_native(), "dtype", "")).startswith("Sparse"):
         raise TypeError(f"{label} is sparse; convert it first, such as X[name].sparse.to_dense() or X.toarray()")
-    if isinstance(dtype, nw.Decimal | nw.Int128 | nw.UInt128):
-        column = column.cast(nw.Float64())
+    plain = column.cast(nw.Float64()) if isinstance(dtype, nw.Decimal | nw.Int128 | nw.UInt128) else column
     try:
-        values = column.to_numpy()
+        values = plain.to_numpy()
     except NotImplementedError:  # as for the unions of Arrow
         raise _no_nesting(label, str(getattr(column.to_native(), "type", dtype))) from None
-    # Small integers with missing values arrive as float32, but the column was none.
-    return _parse(label, values.astype(np.float64) if dtype.is_integer() and values.dtype.kind == "f" else values)
+    if dtype.is_integer() and values.dtype.kind == "f":
+        values = values.astype(np.float64)  # Small integers with missing values arrive as float32.
+        refuse_rounding(label, column.drop_nulls().to_list, values[~np.isnan(values)])
+    return _parse(label, values)
 
 
 def _parse(label: str, values: NDArray[Any]) -> Raw:
@@ -389,7 +390,7 @@ def _parse_objects(label: str, values: NDArray[Any]) -> Raw:
         if missing.any() or numeric.dtype.kind not in "iuf":
             numeric = np.full(values.size, np.nan)
             numeric[~missing] = present.astype(np.float64)
-            refuse_rounding(label, present.tolist(), numeric[~missing])
+            refuse_rounding(label, present.tolist, numeric[~missing])
     except OverflowError:
         raise ValueError(f"{label} overflows: it holds a number beyond the range of floats; rescale it") from None
     return _parse(label, numeric)
@@ -432,11 +433,11 @@ def _is_missing(value: Any) -> bool:
     return isinstance(value, float | np.floating) and bool(value != value)
 
 
-def refuse_rounding(label: str, whole: Any, floats: NDArray[np.float64]) -> None:
+def refuse_rounding(label: str, give_whole: Callable[[], list[Any]], floats: NDArray[np.float64]) -> None:
     """Refuse whole numbers so large that floats take different ones for the same: then ranks would be wrong."""
-    if len(floats) and np.abs(floats).max() > LARGEST_EXACT and len(np.unique(floats)) < len(set(whole)):
+    if len(floats) and np.abs(floats).max() > LARGEST_EXACT and len(np.unique(floats)) < len(set(give_whole())):
         about = f"{label} holds whole numbers beyond 2**53 that are equal when rounded to floats"
-        raise ValueError(f"{about}; subtract a constant first, or make it discrete")
+        raise ValueError(f"{about}; subtract a constant first, or convert it to texts")
 
 
 def _no_objects(label: str, types: set[type]) -> Exception:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from unirel.data.columns import CONTINUOUS, DISCRETE, UNKNOWN, Kinds
 from unirel.data.levels import FEATURE, NARROW_LEVELS, TARGET, count_levels
 from unirel.data.parts import Part
-from unirel.data.readers import LARGEST_EXACT, Positions, Source, no_infinity, open_source, refuse_rounding
+from unirel.data.readers import Positions, Source, no_infinity, open_source, refuse_rounding
 from unirel.data.table import have_other_indexes
 
 Values = NDArray[np.float64]
@@ -131,8 +131,8 @@ def number_blocks(source: Source, used: NDArray[np.bool_]) -> Iterable[tuple[Pos
             array = block.take(some).T
             rows = np.ascontiguousarray(array, np.float64)
             if array.dtype.kind in "iu" and array.dtype.itemsize == 8:
-                for row in np.flatnonzero(np.abs(rows).max(axis=1, initial=0) > LARGEST_EXACT).tolist():
-                    refuse_rounding(source.label(int(block.positions[some[row]])), array[row].tolist(), rows[row])
+                for position, whole, row in zip(block.positions[some].tolist(), array, rows, strict=True):
+                    refuse_rounding(source.label(position), whole.tolist, row)
             yield block.positions[some], rows, block.dtype
 
 

@@ -87,7 +87,7 @@ class SparseColumns:
         if self._values.dtype.kind in "iu" and self._values.max(initial=0) > LARGEST_EXACT:
             for column in np.flatnonzero(self.facts.kinds[:n_columns] == CONTINUOUS).tolist():
                 stored = self._values[self._starts[column] : self._starts[column + 1]]
-                refuse_rounding(source.label(column), stored.tolist(), stored.astype(np.float64))
+                refuse_rounding(source.label(column), stored.tolist, stored.astype(np.float64))
 
     def codes_of(self, columns: Positions) -> Codes:
         """Codes of discrete columns, one full row each: ask for few."""

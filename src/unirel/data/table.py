@@ -362,7 +362,7 @@ class Table:
             matrix = self._original._matrix
             return matrix._replace(values=self._move(np.arange(len(matrix.values)), matrix.values))
         if self.is_sparse:
-            remedy = "pass X.toarray(), or count with estimator='binned' or 'plugin'"
+            remedy = "pass X.toarray(), or count with mi_estimator='binned' or 'plugin'"
             raise TypeError(f"X is sparse, but neighbours are searched among all values; {remedy}")
         return scale_columns(self._dense, self.n_features, self._scale)
 

@@ -92,6 +92,8 @@ class Binned(Plugin):
             is_target = isinstance(column, str) and column == target
             position = self.table.target if is_target else self.table.positions(column)[0]
             found[position] = np.sort(np.asarray(edges, np.float64))
+            if np.isnan(found[position]).any():
+                raise ValueError(f"edges of column {column!r} hold NaN; pass numbers, or infinity")
         return found
 
 
