@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from tests.parts.test_equal import CUTS, dask_of, dataset_of, make_frame
+from tests.data.parts.test_equal import CUTS, dask_of, dataset_of, make_frame
 
 import unirel.data.chunks
 import unirel.data.scratch
@@ -97,7 +97,7 @@ def test_unique_relevance(n_rows, tmp_path):
     expected = unique_relevance(frame.drop(columns="y"), frame["y"], method="gaussian")
     for X in (dataset_of(frame, [10, 25], tmp_path), dask_of(frame, [0, 7, 30])):
         assert_allclose(unique_relevance(X, "y", method="gaussian"), expected, **NEAR)
-    with pytest.raises(TypeError, match="read in parts"):
+    with pytest.raises(ValueError, match="X is in parts"):
         unique_relevance(X, "y")
 
 
