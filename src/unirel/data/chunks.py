@@ -13,7 +13,7 @@ from unirel.data.columns import DISCRETE, DiscreteFeatures, TargetType, kinds_as
 from unirel.data.encoding import Columns, Facts, one_class, refuse_missing
 from unirel.data.levels import sorted_levels
 from unirel.data.parts import Kept, Part, Rows
-from unirel.data.plan import CodingPlan, find_facts, sketched_edges, target_codes, values_of_part
+from unirel.data.plan import CodingPlan, find_facts, sketched_edges, values_of_part
 from unirel.data.readers import Positions, Source
 from unirel.data.scan import Scan, Seen, Wanted, merge, scan_part
 from unirel.data.scratch import Coded, RowsOfPart
@@ -167,14 +167,14 @@ def take_some(part: Part, each: tuple[Any, list[Positions]], *, plan: CodingPlan
     by_class = _rows_by_class(part, state, plan, len(ordinals))
     rows = np.sort(np.concatenate([own[places] for own, places in zip(by_class, ordinals, strict=True)]))
     few = Part(take_rows(part.X, rows), take_rows(part.y, rows), None, part.label)
-    return values_of_part(few, plan, columns)
+    return values_of_part(few, plan, columns).T
 
 
 def _rows_by_class(part: Part, state: Any, plan: CodingPlan, n_classes: int) -> list[Positions]:
     """Rows of every class; all rows in one class if the target has none."""
-    codes, random_state = np.zeros(len(part.y), np.uint8), state[0]
-    if plan.kinds[-1] == DISCRETE and len(codes):
-        codes = target_codes(part, plan)
+    codes, random_state = np.zeros(len(part.y)), state[0]
+    if plan.kinds[-1] == DISCRETE:
+        codes = values_of_part(part, plan, np.array([len(plan.kinds) - 1]))[0]
     rows = np.arange(len(codes))
     if random_state is not None:
         bits = np.random.PCG64(0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from unirel.data.columns import CONTINUOUS, DISCRETE, UNKNOWN, Kinds
 from unirel.data.levels import FEATURE, NARROW_LEVELS, TARGET, count_levels
 from unirel.data.parts import Part
-from unirel.data.readers import Positions, Source, no_infinity, open_source, refuse_rounding
+from unirel.data.readers import Positions, Raw, Source, no_infinity, open_source, refuse_rounding
 from unirel.data.table import have_other_indexes
 
 Values = NDArray[np.float64]
@@ -28,31 +28,28 @@ _BLOCK = 2**22
 MOST_LEVELS = 2**20
 
 
+class Wanted(NamedTuple):
+    """What is asked of every part: names and kinds of the features and, last, of the target."""
+
+    names: tuple[str, ...]
+    kinds: Kinds
+    unit: float  # the weight that counts as a row where quantiles are sketched; 0 if there are no weights
+
+    def limit(self, column: int) -> int:
+        """Levels that a column of numbers may have to be discrete."""
+        rule = TARGET if column == len(self.names) - 1 else FEATURE
+        return MOST_LEVELS if self.kinds[column] == DISCRETE else rule.levels
+
+
 @dataclass
 class Seen:
-    """What some rows show of one column.
+    """What some rows show of one column."""
 
-    Attributes
-    ----------
-    family : str
-        number, boolean, text or category; empty if there is no value.
-    whole : bool
-        Whether all numbers came in a type of whole numbers.
-    n_missing : int
-        Missing values.
-    levels : dict or None
-        Values and how many rows have each, None if there are too many for a discrete column.
-    sketch : sketch or None
-        Of the numbers of a column that may be continuous.
-    lowest, highest : float
-        Least and largest number.
-    """
-
-    family: str = ""
-    whole: bool = True
+    family: str = ""  # number, boolean, text or category; empty if there is no value
+    whole: bool = True  # whether all numbers came in a type of whole numbers
     n_missing: int = 0
-    levels: dict[Any, int] | None = field(default_factory=dict)
-    sketch: Any = None
+    levels: dict[Any, int] | None = field(default_factory=dict)  # rows of each value; None if there are too many
+    sketch: Any = None  # of the numbers of a column that may be continuous
     lowest: float = np.inf
     highest: float = -np.inf
 
@@ -67,19 +64,6 @@ class Seen:
             self.sketch = kll_doubles_sketch.deserialize(self.sketch)
 
 
-class Wanted(NamedTuple):
-    """What is asked of every part: names and kinds of the features, of the target, and what a weight counts as."""
-
-    names: tuple[str, ...]
-    kinds: Kinds  # of the features and, last, of the target
-    unit: float  # the weight that counts as a row where quantiles are sketched; 0 if there are no weights
-
-    def limit(self, column: int) -> int:
-        """Levels that a column of numbers may have to be discrete."""
-        rule = TARGET if column == len(self.names) - 1 else FEATURE
-        return MOST_LEVELS if self.kinds[column] == DISCRETE else rule.levels
-
-
 @dataclass
 class Scan:
     """What is known after a look at some parts: how many rows each has, its levels of the target, and all columns."""
@@ -90,19 +74,14 @@ class Scan:
     other_indexes: bool = False  # whether pandas would match the rows of X and y otherwise
 
 
-def scan_part(part: Part, wanted: Wanted) -> Scan:
-    """Look at some rows."""
-    features, target = open_part(part, wanted)
-    columns = [Seen() for _ in wanted.names]
-    n_rows = features.shape[0]
-    repeats = None if part.weights is None else _repeats(np.asarray(part.weights, np.float64), wanted.unit)
-    if n_rows:
-        for source, start in ((features, 0), (target, len(wanted.names) - 1)):
-            for positions, rows, dtype in number_blocks(source, np.ones(source.shape[1], bool)):
-                _look_at_numbers(columns, start + positions, rows, dtype, wanted, repeats)
-            for position in source.others:
-                columns[start + position] = _look_at_one(source, position, start + position, wanted, repeats)
-    return Scan([n_rows], [columns[-1].levels], columns, have_other_indexes(part.X, part.y))
+class Block(NamedTuple):
+    """Columns of a part: numbers, a row for each column, NaN where they are missing, or one column of anything else."""
+
+    positions: Positions
+    rows: Values
+    family: str
+    whole: bool
+    raw: Raw | None = None
 
 
 def open_part(part: Part, wanted: Wanted) -> tuple[Source, Source]:
@@ -110,7 +89,7 @@ def open_part(part: Part, wanted: Wanted) -> tuple[Source, Source]:
     features, target = open_source(part.X, "X", "x{}"), open_source(part.y, "y", "y")
     names = wanted.names[:-1]
     if tuple(features.names) != names and len(features.names) != 0:
-        other = next((name for name in [*names, *features.names] if (name in names) != (name in features.names)), None)
+        other = next(iter(set(names) ^ set(features.names)), None)
         about = "has its columns in another order" if other is None else f"differs in column {other!r}"
         raise ValueError(f"the schema changes: {part.label} {about}; give all parts the same columns")
     if features.shape[0] != target.shape[0] or (part.weights is not None and len(part.weights) != target.shape[0]):
@@ -119,74 +98,78 @@ def open_part(part: Part, wanted: Wanted) -> tuple[Source, Source]:
     return features, target
 
 
-def number_blocks(source: Source, used: NDArray[np.bool_]) -> Iterable[tuple[Positions, Values, Any]]:
-    """Columns of plain types that are used: their positions, their numbers, a row for each, and their type.
-
-    Missing values are NaN. What has no plain type is read one by one.
-    """
-    for block in source.blocks:
-        places = np.flatnonzero(used[block.positions])
-        step = max(1, _BLOCK // max(1, source.shape[0]))
-        for some in (places[start : start + step] for start in range(0, len(places), step)):
-            array = block.take(some).T
-            rows = np.ascontiguousarray(array, np.float64)
-            if array.dtype.kind in "iu" and array.dtype.itemsize == 8:
-                for position, whole, row in zip(block.positions[some].tolist(), array, rows, strict=True):
-                    refuse_rounding(source.label(position), whole.tolist, row)
-            yield block.positions[some], rows, block.dtype
-
-
-def _look_at_numbers(
-    columns: list[Seen], positions: Positions, rows: Values, dtype: Any, wanted: Wanted, repeats: Positions | None
-) -> None:
-    """Look at columns of plain numbers together."""
-    limits = np.array([min(wanted.limit(position), NARROW_LEVELS) for position in positions.tolist()])
-    for limit in np.unique(limits).tolist():
-        chosen = np.flatnonzero(limits == limit)
-        known = count_levels(rows if len(chosen) == len(rows) else rows[chosen], limit)
-        for place, levels in zip(chosen.tolist(), known, strict=True):
-            column = int(positions[place])
-            seen = _seen_numbers(rows[place], levels, dtype.kind in "biu", column, wanted, repeats)
-            seen.family = "boolean" if dtype.kind == "b" else seen.family
-            columns[column] = seen
+def read_part(part: Part, wanted: Wanted, used: NDArray[np.bool_] | None = None) -> Iterator[Block]:
+    """Read the columns of a part that are used, all if it is not said which; plain numbers in blocks."""
+    start = 0
+    for source in open_part(part, wanted):
+        n_rows, n_columns = source.shape
+        is_used = np.ones(n_columns, bool) if used is None else used[start : start + n_columns]
+        for block in source.blocks if n_rows else ():
+            places = np.flatnonzero(is_used[block.positions])
+            step = max(1, _BLOCK // n_rows)
+            for some in (places[first : first + step] for first in range(0, len(places), step)):
+                array, positions = block.take(some).T, block.positions[some]
+                rows = np.ascontiguousarray(array, np.float64)
+                if array.dtype.kind in "iu" and array.dtype.itemsize == 8:
+                    for position, whole, row in zip(positions.tolist(), array, rows, strict=True):
+                        refuse_rounding(source.label(position), whole.tolist, row)
+                family = "boolean" if block.dtype.kind == "b" else "number"
+                yield Block(start + positions, rows, family, block.dtype.kind in "biu")
+        for position in source.others if n_rows else ():
+            if is_used[position]:
+                yield _read_one(source, position, start + position, wanted)
+        start += n_columns
 
 
-def _look_at_one(source: Source, position: int, column: int, wanted: Wanted, repeats: Positions | None) -> Seen:
-    """Look at a column of any type."""
+def _read_one(source: Source, position: int, column: int, wanted: Wanted) -> Block:
     raw = source.read(position)
     if wanted.kinds[column] == CONTINUOUS:
         raw = raw.as_numbers(source.label(position))
-    if raw.family in ("number", "boolean"):
-        row = np.where(raw.missing, np.nan, raw.values.astype(np.float64))
-        levels = count_levels(row[None], min(wanted.limit(column), NARROW_LEVELS))[0]
-        seen = _seen_numbers(row, levels, raw.values.dtype.kind in "biu", column, wanted, repeats)
-        seen.family = raw.family if seen.family else ""
-        return seen
-    levels = dict(Counter(raw.present.tolist()))
-    return Seen(raw.family if levels else "", False, raw.n_missing, levels if len(levels) <= MOST_LEVELS else None)
+    if raw.family not in ("number", "boolean"):
+        return Block(np.array([column]), np.empty((0, 0)), raw.family, False, raw)
+    row = np.where(raw.missing, np.nan, raw.values.astype(np.float64))
+    return Block(np.array([column]), row[None], raw.family, raw.values.dtype.kind in "biu")
 
 
-def _seen_numbers(
-    row: Values, levels: dict[Any, int] | None, whole: bool, column: int, wanted: Wanted, repeats: Positions | None
+def scan_part(part: Part, wanted: Wanted) -> Scan:
+    """Look at some rows."""
+    columns = [Seen() for _ in wanted.names]
+    repeats = None if part.weights is None else _repeats(np.asarray(part.weights, np.float64), wanted.unit)
+    for block in read_part(part, wanted):
+        if block.raw is not None:
+            levels = dict(Counter(block.raw.present.tolist()))
+            seen = Seen(block.family if levels else "", False, block.raw.n_missing, levels)
+            seen.levels = levels if len(levels) <= MOST_LEVELS else None
+            columns[int(block.positions[0])] = seen
+            continue
+        known = count_levels(block.rows, NARROW_LEVELS)
+        for column, row, levels_of_row in zip(block.positions.tolist(), block.rows, known, strict=True):
+            columns[column] = _look_at_numbers(row, levels_of_row, block, column, wanted, repeats)
+    return Scan([len(part.y)], [columns[-1].levels], columns, have_other_indexes(part.X, part.y))
+
+
+def _look_at_numbers(
+    row: Values, levels: dict[Any, int] | None, block: Block, column: int, wanted: Wanted, repeats: Positions | None
 ) -> Seen:
     """What a column of numbers shows; its levels if they are known to be few."""
     asked, limit = wanted.kinds[column], wanted.limit(column)
     gaps = np.isnan(row) if levels is None else np.zeros(0, bool)
     n_missing = int(np.count_nonzero(gaps)) if levels is None else len(row) - sum(levels.values())
+    if n_missing == len(row):
+        return Seen("", block.whole, n_missing)
     present = row[~gaps] if levels is None and n_missing else row
-    seen = Seen("number" if n_missing < len(row) else "", whole, n_missing, levels)
-    if n_missing < len(row):
-        known = present if levels is None else np.array(list(levels))
-        seen.lowest, seen.highest = float(known.min()), float(known.max())
-        if np.isinf([seen.lowest, seen.highest]).any():
-            raise no_infinity(f"column {wanted.names[column]!r}")
     if levels is None and limit == MOST_LEVELS:
         values, counts = np.unique(present, return_counts=True)
-        seen.levels = dict(zip(values.tolist(), counts.tolist(), strict=True)) if len(values) <= limit else None
-    if asked == CONTINUOUS or (asked == UNKNOWN and seen.levels is None):
+        levels = dict(zip(values.tolist(), counts.tolist(), strict=True))
+    known = present if levels is None else np.array(list(levels))
+    seen = Seen(block.family, block.whole, n_missing, levels, None, float(known.min()), float(known.max()))
+    if np.isinf([seen.lowest, seen.highest]).any():
+        raise no_infinity(f"column {wanted.names[column]!r}")
+    if asked == CONTINUOUS or (levels is not None and len(levels) > limit):
         seen.levels = None
+    if seen.levels is None and asked != DISCRETE:
         seen.sketch = new_sketch(present if repeats is None else np.repeat(row, repeats))
-    elif repeats is not None and seen.levels is not None and asked == UNKNOWN:
+    elif repeats is not None and asked == UNKNOWN:
         # The column may turn out to have more levels elsewhere; quantiles count weights, kinds count rows.
         seen.sketch = new_sketch(np.repeat(row, repeats))
     return seen
@@ -203,7 +186,7 @@ def new_sketch(values: Values) -> Any:
 
 def _repeats(weights: Values, unit: float) -> Positions:
     """How often each row counts in a sketch: its weight in units, rounded so that sums are right to one row."""
-    return np.diff(np.floor(np.cumsum(np.append(0.0, weights)) / unit + 0.5)).astype(np.intp)
+    return np.diff(np.floor(np.cumsum(np.append(0.0, weights / unit)) + 0.5)).astype(np.intp)
 
 
 def merge(scans: Sequence[Scan], wanted: Wanted) -> Scan:
@@ -233,17 +216,10 @@ def _merge_two(a: Seen, b: Seen, column: int, wanted: Wanted) -> Seen:
     sketch = None
     if numeric and (a.sketch is not None or b.sketch is not None or levels is None):
         sketch = new_sketch(np.empty(0))  # Neither may change: a cluster may need them again.
-        sketch.merge(_sketch_of(a))
-        sketch.merge(_sketch_of(b))
-    return Seen(
-        "".join(families),
-        a.whole and b.whole,
-        a.n_missing + b.n_missing,
-        levels,
-        sketch,
-        min(a.lowest, b.lowest),
-        max(a.highest, b.highest),
-    )
+        for seen in (a, b):
+            sketch.merge(_sketch_of(seen))
+    lowest, highest = min(a.lowest, b.lowest), max(a.highest, b.highest)
+    return Seen("".join(families), a.whole and b.whole, a.n_missing + b.n_missing, levels, sketch, lowest, highest)
 
 
 def _sketch_of(seen: Seen) -> Any:

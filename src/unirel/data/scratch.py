@@ -89,7 +89,7 @@ class Coded:
         """The codes of a part; `in_rows` makes its weights numbers of rows."""
         coded = cls.empty(plan.n_levels, len(part.y), part.weights is not None)
         widths, places = find_places(plan.n_levels)
-        for positions, codes in encode_part(part, plan) if len(part.y) else []:
+        for positions, codes in encode_part(part, plan):
             for width, matrix in enumerate(coded.matrices):
                 mine = widths[positions] == width
                 matrix[places[positions[mine]]] = codes[mine]
@@ -126,7 +126,7 @@ class RowsOfPart:
         """The values of a part, numbers or codes, in the first row of each column."""
         columns, n_rows = np.flatnonzero(heights), len(part.y)
         weights = None if part.weights is None else in_rows(np.asarray(part.weights, np.float64))
-        values = values_of_part(part, plan, columns).T if n_rows else np.zeros((len(columns), 0))
+        values = values_of_part(part, plan, columns)
         files = Scratch()
         rows = files.empty((int(heights.sum()), n_rows), np.float64)
         rows[(np.cumsum(heights) - heights)[columns]] = values
