@@ -66,24 +66,33 @@ class ArrowRows(LocalRows):
 
     def _batches(self, size: int) -> Iterator[tuple[Any, str]]:
         """Batches that are not empty, and what errors call where they come from."""
+        try:
+            fragments = list(self._dataset.get_fragments())
+        except ValueError:  # Arrow does not give those of a filtered dataset.
+            fragments = [self._dataset]
+        for fragment in fragments:
+            yield from self._batches_of(fragment, size)
+
+    def _batches_of(self, fragment: Any, size: int) -> Iterator[tuple[Any, str]]:
         import pyarrow as pa
 
         options = {"columns": self._used, "batch_size": size, "batch_readahead": 1, "fragment_readahead": 1}
-        for fragment in self._fragments():
-            label = f"'{getattr(fragment, 'path', 'a table in memory')}'"
-            try:
-                if fragment is not self._dataset:
-                    self._check_schema(fragment, label)
-                    options["schema"] = self._dataset.schema
-                yield from ((batch, label) for batch in fragment.to_batches(**options) if batch.num_rows)
-            except (pa.ArrowException, OSError) as error:
-                raise OSError(f"{label} cannot be read: {' '.join(str(error).split())[:160]}") from None
-
-    def _fragments(self) -> list[Any]:
+        label = f"'{getattr(fragment, 'path', 'a table in memory')}'"
         try:
-            return list(self._dataset.get_fragments())
-        except ValueError:  # Arrow does not give those of a filtered dataset.
-            return [self._dataset]
+            if hasattr(fragment, "physical_schema"):
+                self._check_schema(fragment, label)
+                options["schema"] = self._dataset.schema
+            yield from ((batch, label) for batch in fragment.to_batches(**options) if batch.num_rows)
+        except (pa.ArrowException, OSError) as error:
+            raise OSError(f"{label} cannot be read: {' '.join(str(error).split())[:160]}") from None
+
+    def read(self, fragment: Any) -> Part:
+        """A part of its own of a fragment."""
+        import pyarrow as pa
+
+        found = list(self._batches_of(fragment, _BATCH))
+        schema = pa.schema([self._dataset.schema.field(name) for name in self._used])
+        return self._part(pa.Table.from_batches([batch for batch, _ in found], schema), 0, f"'{fragment.path}'")
 
     def _check_schema(self, fragment: Any, label: str) -> None:
         found = {field.name: field.type for field in fragment.physical_schema}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from copy import deepcopy
 from functools import partial
 from time import monotonic
-from typing import Any
+from typing import Any, cast
 from uuid import uuid4
 
 import numpy as np
@@ -27,18 +27,15 @@ def connect(address: str) -> Any:
     return Client(address, timeout="10s")
 
 
-@contextmanager
-def _waiting() -> Iterator[None]:
+def _waiting() -> AbstractContextManager[Any]:
     """Wait for tasks: a task that does so gives its thread to others meanwhile, or all threads could be waiting."""
     from distributed import get_worker, worker_client
 
     try:
         get_worker()
     except ValueError:  # This is no task.
-        yield
-        return
-    with worker_client():
-        yield
+        return nullcontext()
+    return cast(AbstractContextManager[Any], worker_client())
 
 
 def _delayed(function: Function) -> Any:
@@ -182,13 +179,14 @@ class DaskRows(DaskParts, Rows):
         cls, dataset: Any, y: str, sample_weight: str | None = None, without: Collection[str] = ()
     ) -> DaskRows:
         """Row groups of the files of a dataset, which the workers read themselves."""
-        names = ArrowRows(dataset, y, sample_weight, without).names
-        read = _delayed(_read_group)
-        parts = []
-        for fragment in dataset.get_fragments():
-            groups = [group.id for group in fragment.row_groups] if hasattr(fragment, "row_groups") else [None]
-            parts += [read(fragment.path, group, names, sample_weight) for group in groups]
-        return cls(parts, names, sample_weight is not None)
+        rows = ArrowRows(dataset, y, sample_weight, without)
+        read = _delayed(rows.read)
+        fragments = [
+            group
+            for fragment in dataset.get_fragments()
+            for group in (fragment.split_by_row_group() if hasattr(fragment, "row_groups") else [fragment])
+        ]
+        return cls([read(fragment) for fragment in fragments], rows.names, rows.weighted)
 
 
 def _changed(part: Any, pieces: list[Any], *, put: Function, blocks: list[Any]) -> Any:
@@ -224,23 +222,3 @@ def _make_part(X: Any, y: Any, weights: Any, features: list[Any] | None, label: 
     weights = X[weights] if isinstance(weights, str) else weights
     y = X[y] if isinstance(y, str) else y
     return Part(X if features is None else X[features], y, None if weights is None else np.asarray(weights), label)
-
-
-def _read_group(path: str, group: int | None, names: tuple[str, ...], weights: str | None) -> Part:
-    """A row group of a Parquet file, or an Arrow file."""
-    import pyarrow as pa
-    from pyarrow import feather
-    from pyarrow import parquet as pq
-
-    label = f"'{path}'"
-    columns = [*names, *([] if weights is None else [weights])]
-    try:
-        table = feather.read_table(path) if group is None else pq.ParquetFile(path).read_row_group(group)
-        known = set(table.column_names)
-        absent = [name for name in columns if name not in known]
-        if absent:
-            raise ValueError(f"the schema changes: {label} has no column {absent[0]!r}; give all files the same")
-    except (pa.ArrowException, OSError) as error:
-        raise OSError(f"{label} cannot be read: {' '.join(str(error).split())[:160]}") from None
-    own = None if weights is None else table.column(weights).to_numpy()
-    return Part(table.select(list(names[:-1])), table.column(names[-1]), own, label)

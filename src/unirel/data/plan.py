@@ -61,30 +61,14 @@ def sketched_edges(seen: Seen, n_bins: int, binning: str) -> Values:
 
 @dataclass(frozen=True)
 class CodingPlan:
-    """How the rows of every part are coded.
-
-    Attributes
-    ----------
-    wanted : Wanted
-        What was asked for.
-    kinds : ndarray of int8
-        Kind of every column, the target last.
-    edges : list of ndarray or None
-        For columns of numbers: the code of a value is how many of these it reaches.
-    levels : list of list or None
-        For columns of texts: the code of a value is its place.
-    n_levels : ndarray of int64
-        Levels of every column, one of them for missing values if there are any.
-    gap : ndarray of int64
-        Code of a missing value.
-    """
+    """How the rows of every part are coded, an entry for each column, the target last."""
 
     wanted: Wanted
     kinds: Kinds
-    edges: list[Values | None]
-    levels: list[list[Any] | None]
-    n_levels: NDArray[np.int64]
-    gap: NDArray[np.int64]
+    edges: list[Values | None]  # of columns of numbers: the code of a value is how many of these it reaches
+    levels: list[list[Any] | None]  # of columns of texts: the code of a value is its place
+    n_levels: NDArray[np.int64]  # one of them for missing values if there are any
+    gap: NDArray[np.int64]  # code of a missing value
 
     @classmethod
     def of(cls, scan: Scan, facts: Facts, wanted: Wanted, cuts: dict[int, Values]) -> CodingPlan:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel.data.columns import CONTINUOUS, DISCRETE, UNKNOWN, Kinds
+from unirel.data.columns import CONTINUOUS, DISCRETE, IGNORED, UNKNOWN, Kinds
 from unirel.data.levels import FEATURE, NARROW_LEVELS, TARGET, count_levels
 from unirel.data.parts import Part
 from unirel.data.readers import Positions, Raw, Source, no_infinity, open_source, refuse_rounding
@@ -89,7 +89,8 @@ def open_part(part: Part, wanted: Wanted) -> tuple[Source, Source]:
     features, target = open_source(part.X, "X", "x{}"), open_source(part.y, "y", "y")
     names = wanted.names[:-1]
     if tuple(features.names) != names and len(features.names) != 0:
-        other = next(iter(set(names) ^ set(features.names)), None)
+        both = set(names) & set(features.names)
+        other = next((name for name in (*names, *features.names) if name not in both), None)
         about = "has its columns in another order" if other is None else f"differs in column {other!r}"
         raise ValueError(f"the schema changes: {part.label} {about}; give all parts the same columns")
     if features.shape[0] != target.shape[0] or (part.weights is not None and len(part.weights) != target.shape[0]):
@@ -98,12 +99,12 @@ def open_part(part: Part, wanted: Wanted) -> tuple[Source, Source]:
     return features, target
 
 
-def read_part(part: Part, wanted: Wanted, used: NDArray[np.bool_] | None = None) -> Iterator[Block]:
-    """Read the columns of a part that are used, all if it is not said which; plain numbers in blocks."""
+def read_part(part: Part, wanted: Wanted, used: NDArray[np.bool_]) -> Iterator[Block]:
+    """Read the columns of a part that are used, plain numbers in blocks."""
     start = 0
     for source in open_part(part, wanted):
         n_rows, n_columns = source.shape
-        is_used = np.ones(n_columns, bool) if used is None else used[start : start + n_columns]
+        is_used = used[start : start + n_columns]
         for block in source.blocks if n_rows else ():
             places = np.flatnonzero(is_used[block.positions])
             step = max(1, _BLOCK // n_rows)
@@ -135,7 +136,7 @@ def scan_part(part: Part, wanted: Wanted) -> Scan:
     """Look at some rows."""
     columns = [Seen() for _ in wanted.names]
     repeats = None if part.weights is None else _repeats(np.asarray(part.weights, np.float64), wanted.unit)
-    for block in read_part(part, wanted):
+    for block in read_part(part, wanted, wanted.kinds != IGNORED):
         if block.raw is not None:
             levels = dict(Counter(block.raw.present.tolist()))
             seen = Seen(block.family if levels else "", False, block.raw.n_missing, levels)
