@@ -175,6 +175,35 @@ def test_a_dask_array(tmp_path):
     assert not hasattr(found, "feature_names_in_")
 
 
+def test_indexes_that_differ_are_warned_of_as_in_memory():
+    import dask.dataframe as dd
+
+    frame = make_frame().drop(columns="weight")
+    ddf, other = (
+        dd.from_pandas(frame, npartitions=3),
+        dd.from_pandas(frame["y"].set_axis(frame.index + 1), npartitions=3),
+    )
+    message = "X and y have different indexes; their rows are matched by position"
+    with pytest.warns(UnirelWarning, match=message):
+        expected = relevance(frame.drop(columns="y"), frame["y"].set_axis(frame.index + 1), mi_estimator="binned")
+    with pytest.warns(UnirelWarning, match=message):
+        assert_array_equal(relevance(ddf.drop(columns="y"), other), expected)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UnirelWarning)
+        relevance(ddf, ddf["y"])
+
+
+def test_names_that_are_whole_numbers():
+    frame = make_frame().drop(columns="weight")
+    names = [4, 3, 2, 1, 0, 5, 6, "y"]
+    frame.columns = names
+    ddf = dask_of(frame, CUTS["seven"])
+    found = BURSelector("mim", 2, beta=0, include=[2], exclude=[4]).fit(ddf, "y")
+    assert found.order_[0] == 2
+    assert not found.support_[0]
+    assert list(found.transform(ddf).columns) == [name for name, chosen in zip(names, found.support_) if chosen]
+
+
 def test_transform_stays_lazy(tmp_path):
     import dask.dataframe as dd
 

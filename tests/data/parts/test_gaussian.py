@@ -5,10 +5,10 @@ import warnings
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from tests.data.parts.test_equal import CUTS, dask_of, dataset_of, make_frame
 
 import unirel.data.chunks
 import unirel.data.scratch
+from tests.data.parts.test_equal import CUTS, dask_of, dataset_of, make_frame
 from unirel import BURSelector, mutual_information, relevance, selection_path, unique_relevance
 from unirel.criteria import CRITERIA
 from unirel.errors import UnirelWarning
