@@ -323,9 +323,7 @@ def test_whole_numbers_that_floats_round_together_are_refused(columns, missing):
     close, far = [2**60 + i for i in range(30)], [2**60 + 1000 * i + 1 for i in range(30)]
     if missing:
         close[3] = far[3] = None
-    with pytest.raises(
-        ValueError, match=r"column 'a' holds whole numbers beyond 2\*\*53 .*; subtract a constant first"
-    ):
+    with pytest.raises(ValueError, match=r"column 'a' holds whole numbers beyond 2\*\*53 .*; subtract"):
         Table.from_data(columns({"a": close}), target(30))
     assert Table.from_data(columns({"a": far}), target(30)).columns[0].kind == "continuous"
 

@@ -6,14 +6,12 @@ from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from copy import deepcopy
 from functools import partial
-from time import monotonic
 from typing import Any, cast
-from uuid import uuid4
 
 import numpy as np
 
 from unirel.data.arrow import ArrowRows
-from unirel.data.parts import Add, Function, Kept, Part, Parts, Rows, ask, ask_all
+from unirel.data.parts import Add, Function, Kept, Part, Parts, Rows, ask
 from unirel.data.readers import numbered_names
 
 # Results that are added up by one task.
@@ -82,35 +80,7 @@ def _persist(tasks: list[Any]) -> DaskKept:
 
 
 class DaskKept(DaskParts, Kept):
-    """Parts that stay on workers."""
-
-    def __init__(self, parts: list[Any]) -> None:
-        from distributed import futures_of
-
-        super().__init__(parts)
-        self._futures = [future for part in parts for future in futures_of(part)]  # none without a cluster
-        self._groups: list[tuple[list[str], list[Any]]] = []
-        self._looked = 0.0
-
-    def add(self, function: Function, add: Add, n_jobs: int | None = None) -> Any:
-        """What a function finds in every part, added up on the cluster.
-
-        A task for each thread of a worker, however many parts it has: tasks cost more than small tables do.
-        """
-        if not self._futures:
-            return super().add(function, add)
-        import dask
-
-        with _waiting():
-            client, groups = self._futures[0].client, self._find_groups()
-            keys = [f"ask-parts-{uuid4()}" for _ in groups]
-            places = {key: workers for key, (workers, _) in zip(keys, groups, strict=True)}
-            # Elsewhere only if that worker is gone.
-            with dask.annotate(workers=places.get, allow_other_workers=True):
-                found = client.map(partial(ask_all, function=function, add=add), [own for _, own in groups], key=keys)
-            while len(found) > _WIDTH:
-                found = client.map(add, [found[at : at + _WIDTH] for at in range(0, len(found), _WIDTH)], pure=False)
-            return add(client.gather(found))
+    """Parts that stay on the workers that made them."""
 
     def exchange(self, take: Function, encode: Function, put: Function, blocks: Sequence[Any]) -> DaskKept:
         """Bring a block of all parts together on a worker, and what comes out back to where the parts are."""
@@ -121,25 +91,7 @@ class DaskKept(DaskParts, Kept):
 
     def close(self) -> None:
         """Let the workers forget what they keep."""
-        self._parts, self._futures, self._groups = [], [], []
-
-    def _find_groups(self) -> list[tuple[list[str], list[Any]]]:
-        """Parts in a group for each thread of the worker that has them, and that worker; alone if none has.
-
-        It is looked up again after a second only: the question takes as long as a short step.
-        """
-        if self._groups and all(workers for workers, _ in self._groups) and monotonic() < self._looked + 1.0:
-            return self._groups
-        client = self._futures[0].client
-        held: dict[tuple[str, ...], list[Any]] = {}
-        places, n_threads = client.who_has(self._futures), client.nthreads()
-        for future in self._futures:
-            held.setdefault(tuple(places[future.key])[:1], []).append(future)
-        self._groups, self._looked = [], monotonic()
-        for workers, own in held.items():
-            size = min(n_threads.get(workers[0], len(own)) if workers else len(own), len(own))
-            self._groups += [(list(workers), own[at::size]) for at in range(size)]
-        return self._groups
+        self._parts = []
 
 
 class DaskRows(DaskParts, Rows):

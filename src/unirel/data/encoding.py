@@ -67,26 +67,17 @@ class Facts:
     kinds: Kinds  # positions in `KINDS`
     n_values: NDArray[np.int64]  # missing ones aside; -1 where there are too many for a discrete column
     n_missing: NDArray[np.int64]
-    reasons: NDArray[np.int32]  # positions in `texts`, -1 where the kind follows from the numbers above
-    texts: list[str]
+    reasons: NDArray[Any]  # texts, None where the kind follows from the numbers above
 
     @classmethod
     def of(cls, n_columns: int) -> Facts:
         """Columns that are ignored, and nobody knows why."""
         counts = np.zeros((2, n_columns), np.int64)
-        kinds, reasons = np.full(n_columns, IGNORED, np.int8), np.full(n_columns, -1, np.int32)
-        return cls(kinds, counts[0], counts[1], reasons, [])
+        return cls(np.full(n_columns, IGNORED, np.int8), counts[0], counts[1], np.full(n_columns, None))
 
     def behind(self, start: int) -> Facts:
         """The columns from one on: the same arrays, so that what is written here is known there."""
-        arrays = (self.kinds[start:], self.n_values[start:], self.n_missing[start:], self.reasons[start:])
-        return Facts(*arrays, self.texts)
-
-    def explain(self, columns: Any, reason: str) -> None:
-        """Say why some columns have their kind."""
-        if reason not in self.texts[-1:]:
-            self.texts.append(reason)
-        self.reasons[columns] = len(self.texts) - 1
+        return Facts(self.kinds[start:], self.n_values[start:], self.n_missing[start:], self.reasons[start:])
 
 
 class Columns(Sequence[Column]):
@@ -114,7 +105,10 @@ class Columns(Sequence[Column]):
             return tuple(self[position] for position in range(*index.indices(len(self))))
         index = range(len(self))[index]
         kind, n_missing = KINDS[self.facts.kinds[index]], int(self.facts.n_missing[index])
-        return Column(self.names[index], kind, self._reason(index), int(self.n_levels[index]), n_missing)
+        reason = self.facts.reasons[index] or reason_of(
+            int(self.facts.n_values[index]), self.n_samples - n_missing, FEATURE
+        )
+        return Column(self.names[index], kind, reason, int(self.n_levels[index]), n_missing)
 
     def __eq__(self, other: object) -> bool:
         return tuple(self) == tuple(other) if isinstance(other, Columns | tuple) else NotImplemented
@@ -125,39 +119,20 @@ class Columns(Sequence[Column]):
     def __repr__(self) -> str:
         return repr(tuple(self))
 
-    def _reason(self, index: int) -> str:
-        if self.facts.reasons[index] >= 0:
-            return self.facts.texts[int(self.facts.reasons[index])]
-        n_values, n_present = int(self.facts.n_values[index]), self.n_samples - int(self.facts.n_missing[index])
-        return reason_of(n_values, n_present, FEATURE)
-
 
 class DenseColumns:
     """Columns of a table that are not sparse: codes of the discrete ones, numbers of the continuous ones.
 
     Nothing is kept of the input but the codes: numbers are taken from it again when they are asked for.
-
-    Attributes
-    ----------
-    facts : Facts
-        One entry for each column, filled in as they are read.
-    codes : ndarray of uint8 of shape (n_columns, n_samples)
-        Codes of discrete columns of up to 256 levels; other rows were never written.
-    largest : ndarray of float64
-        Largest absolute value of each continuous column, NaN if it has none.
-    numeric, single : ndarray of bool
-        Whether a column holds numbers, and whether they are in single precision.
-    since : dict
-        What the numbers of dates, times and durations are, where nobody has given their kind.
     """
 
     def __init__(self, facts: Facts, n_samples: int) -> None:
         n_columns = len(facts.kinds)
-        self.facts = facts
-        self.codes = np.empty((n_columns, n_samples), np.uint8)
-        self.largest = np.full(n_columns, np.nan)
-        self.numeric, self.single = np.zeros((2, n_columns), bool)
-        self.since: dict[int, str] = {}
+        self.facts = facts  # filled in as columns are read
+        self.codes = np.empty((n_columns, n_samples), np.uint8)  # of up to 256 levels; other rows are never written
+        self.largest = np.full(n_columns, np.nan)  # absolute value of each continuous column
+        self.numeric, self.single = np.zeros((2, n_columns), bool)  # numbers, and those in single precision
+        self.since: dict[int, str] = {}  # what the numbers of dates and times are, where nobody has given their kind
         self._wide: dict[int, Codes] = {}
         self._alone: dict[int, NDArray[Any]] = {}
         self._blocks: list[Numbers] = []
@@ -166,7 +141,7 @@ class DenseColumns:
 
     def read(self, source: Source, start: int, asked: Kinds) -> None:
         """Read features or conditions into the columns from `start` on; of those refused the first is named."""
-        self.facts.explain(start + np.flatnonzero(asked != UNKNOWN), "given by discrete_features")
+        self.facts.reasons[start + np.flatnonzero(asked != UNKNOWN)] = "given by discrete_features"
         refused: dict[int, Exception] = {}
         alone = [position for position in source.others if asked[position] != IGNORED]
         for block in source.blocks:
@@ -191,7 +166,7 @@ class DenseColumns:
         column, raw = len(self.facts.kinds) - 1, source.read(0)
         refuse_missing(raw.n_missing, raw.values.size)
         if asked != UNKNOWN:
-            self.facts.explain(column, "given by target_type")
+            self.facts.reasons[column] = "given by target_type"
         levels = self._describe(raw, "y", column, asked, TARGET)
         if len(levels) == 1:
             raise one_class(levels.tolist()[0])
@@ -263,7 +238,7 @@ class DenseColumns:
         if asked == CONTINUOUS:
             return self._note_numbers(rows, columns)
         if array.dtype.kind == "b" and asked == UNKNOWN:
-            self.facts.explain(columns, "true or false")
+            self.facts.reasons[columns] = "true or false"
         codes = np.empty(rows.shape, np.uint8)
         starts = np.arange(0, rows.size + 1, rows.shape[1])
         limit = FEATURE.levels if asked == UNKNOWN else NARROW_LEVELS
@@ -310,7 +285,7 @@ class DenseColumns:
         if raw.family == "number" and raw.values.dtype.itemsize <= 8 and rule is FEATURE:
             self._code_numbers(raw.values[:, np.newaxis], np.array([column]), asked)
             if raw.since and asked == UNKNOWN:
-                self.facts.explain(column, f"as {raw.since}")
+                self.facts.reasons[column] = f"as {raw.since}"
             if self.facts.kinds[column] == CONTINUOUS:
                 self._hold_numbers(raw, label, column)
             return raw.values[:0]
@@ -318,7 +293,7 @@ class DenseColumns:
         self.numeric[column], self.single[column] = raw.family == "number", raw.values.dtype == np.float32
         if asked == UNKNOWN:
             asked, reason = decide(raw.family, raw.present.size, len(levels), rule)
-            self.facts.explain(column, reason)
+            self.facts.reasons[column] = reason
         self.facts.kinds[column] = asked
         if asked == CONTINUOUS:
             self._hold_numbers(raw, label, column)

@@ -42,7 +42,7 @@ def find_facts(scan: Scan, wanted: Wanted) -> Facts:
         facts.kinds[column] = kind
         facts.n_values[column] = n_values
         facts.n_missing[column] = 0 if kind == IGNORED else seen.n_missing
-        facts.explain(column, reason)
+        facts.reasons[column] = reason
     return facts
 
 

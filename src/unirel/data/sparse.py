@@ -71,7 +71,7 @@ class SparseColumns:
         matrix = source.sparse
         self.n_samples, n_columns = source.shape
         self.facts = facts
-        self.facts.explain(np.flatnonzero(asked != UNKNOWN), "given by discrete_features")
+        self.facts.reasons[np.flatnonzero(asked != UNKNOWN)] = "given by discrete_features"
         self._starts: NDArray[np.int64] = matrix.indptr.astype(np.int64)
         self._rows: NDArray[np.integer[Any]] = matrix.indices
         self._values = _wide(matrix.data)
@@ -83,7 +83,7 @@ class SparseColumns:
             for start in range(0, len(columns), _STEP):
                 self._decide(columns[start : start + _STEP], kind)
         if matrix.dtype == bool:
-            self.facts.explain(np.flatnonzero(asked == UNKNOWN), "true or false")
+            self.facts.reasons[np.flatnonzero(asked == UNKNOWN)] = "true or false"
         if self._values.dtype.kind in "iu" and self._values.max(initial=0) > LARGEST_EXACT:
             for column in np.flatnonzero(self.facts.kinds[:n_columns] == CONTINUOUS).tolist():
                 stored = self._values[self._starts[column] : self._starts[column + 1]]

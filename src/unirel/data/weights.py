@@ -73,8 +73,13 @@ def check_weights(sample_weight: ArrayLike, n_samples: int) -> Weights:
 
 
 def in_rows(weights: Weights, row: float, largest: float, n_samples: int) -> Weights:
-    """Weights, given the one that counts as a row and the largest one, as numbers of rows on a grid."""
-    return on_grid(weights / row, largest / row, n_samples)
+    """Weights, given the one that counts as a row and the largest one, as numbers of rows.
+
+    They are rounded to multiples of a power of two so large that all of their sums are exact, in whichever order: parts
+    of the rows then add up to the same bits as all rows. Whole numbers stay as they are.
+    """
+    step = 2.0 ** (int(np.frexp(largest / row * n_samples)[1]) - 53)
+    return np.ascontiguousarray(weights / row if step == 0 else np.rint(weights / row / step) * step)
 
 
 def _in_few_digits(number: float) -> float:
@@ -92,13 +97,3 @@ def repeat_rows(weights: Weights, unit: float, chances: Weights) -> NDArray[np.i
     counts = weights / unit
     whole = np.floor(counts)
     return np.repeat(np.arange(len(counts)), (whole + (chances < counts - whole)).astype(np.intp))
-
-
-def on_grid(weights: Weights, largest: float, n_samples: int) -> Weights:
-    """Weights rounded to multiples of a power of two so large that all of their sums are exact, in whichever order.
-
-    Parts of the rows then add up to the same bits as all rows. The power depends on the largest weight and the number
-    of rows only; whole numbers stay as they are.
-    """
-    step = 2.0 ** (int(np.frexp(largest * n_samples)[1]) - 53)
-    return np.ascontiguousarray(weights if step == 0 else np.rint(weights / step) * step)

@@ -13,10 +13,7 @@ import pytest
 
 from unirel import BURSelector, selection_path
 from unirel.criteria.jmi import JMI
-from unirel.data.dask import DaskKept
-from unirel.data.scratch import Coded
 from unirel.estimation.binned import Binned
-from unirel.estimation.part_codes import weights_of
 from unirel.search.boost import Boost
 
 dask = pytest.importorskip("dask")
@@ -82,18 +79,6 @@ def test_normal_scores_on_workers(client, monkeypatch):
     for ours, theirs in zip(found, expected, strict=True):
         np.testing.assert_array_equal(ours.order, theirs.order)
         np.testing.assert_allclose(ours.scores, theirs.scores, rtol=0, atol=1e-12)
-
-
-def test_a_step_is_one_task_for_each_thread_of_a_worker(client):
-    parts = [dask.delayed(Coded.empty)(np.array([2]), n_rows, False) for n_rows in range(7)]
-    kept = DaskKept(list(dask.persist(*parts)))
-    distributed.wait(kept._futures)
-    groups = kept._find_groups()
-    assert len({tuple(workers) for workers, _ in groups}) == len(groups) <= len(client.nthreads())
-    assert sum(len(own) for _, own in groups) == 7
-    assert kept._find_groups() is groups
-    assert [len(own) for own in kept.map(weights_of)] == list(range(7))
-    assert kept.add(weights_of, np.concatenate).sum() == sum(range(7))
 
 
 class Deadly(JMI, name="deadly"):
