@@ -21,8 +21,7 @@ import pandas as pd
 from sklearn.feature_selection import mutual_info_classif
 
 import unirel
-from unirel.estimation.binned import Binned
-from unirel.estimation.knn import KNN
+from unirel import KNN, Binned
 
 rng = np.random.default_rng(0)
 N_ROWS, N_COLUMNS = 1000, 40
