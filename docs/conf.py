@@ -76,6 +76,7 @@ GROUPS = {
         "BURSelectorCV": "the same, weight and number of features chosen by cross-validation",
         "selection_path": "many criteria and weights from one set of estimates",
         "Criterion": "base class of a criterion of your own",
+        "UnirelWarning": "the class of all warnings",
     },
     "Estimators of information": {
         "KNN": 'nearest neighbours; "auto" of the measures',
@@ -112,6 +113,8 @@ GROUPS = {
         "plotting.BetaPathDisplay": "ranks along the weight of unique relevance",
         "plotting.AccuracyDisplay": "accuracy against the number of features",
         "plotting.RedundancyDisplay": "which features are needed, along the selection",
+        "plotting.SignificanceDisplay": "estimates, and which of them are significant",
+        "plotting.StabilityDisplay": "how often each feature is selected from subsamples",
     },
     "Compare": {
         "evaluation.compare": "selectors by the models trained on what they select",

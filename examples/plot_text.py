@@ -7,7 +7,7 @@ zero. A sparse matrix is read from its stored entries and never made dense.
 """
 
 # %%
-# Two thousand documents from four groups, made on the spot. Each has a few words of
+# Two thousand synthetic documents from four groups. Each has a few words of
 # its topic, some of which come in pairs, and many of 20,000 words that mean nothing.
 
 import matplotlib.pyplot as plt
