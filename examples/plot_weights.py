@@ -24,7 +24,7 @@ planted = datasets.make_planted(
 estimator = make_pipeline(StandardScaler(), LogisticRegression())
 chosen = BURSelectorCV(
     estimator,
-    BURSelector("mim"),
+    selector=BURSelector("mim"),
     betas=(0, 0.3, 0.6, 0.9),
     max_features=10,
     cv=5,
