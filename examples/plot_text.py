@@ -36,9 +36,9 @@ for number, own in enumerate(TOPICS.values()):
         if word in PAIRS:
             words.append(PAIRS[word])
             columns.append(present & (rng.random(2000) < 0.95))
-told = csr_array(np.column_stack(columns).astype(float))
+topical = csr_array(np.column_stack(columns).astype(float))
 filler = random_array((2000, 20_000), density=0.005, rng=rng) > 0
-X = hstack([told, filler.astype(float)], format="csr")
+X = hstack([topical, filler.astype(float)], format="csr")
 names = np.array([*words, *(f"word{number:05d}" for number in range(20_000))])
 print(f"{X.shape[0]:,} documents, {X.shape[1]:,} words, {X.nnz:,} entries")
 

@@ -49,6 +49,13 @@ def test_the_figures_of_quality_are_those_of_the_results():
         assert row in shown
 
 
+def test_the_front_page_of_the_docs_has_no_figures_of_its_own():
+    index = (ROOT / "docs" / "index.rst").read_text(encoding="utf-8")
+    assert "generated/quality.csv" in index
+    assert re.findall(r"\d\.\d", index) == []
+    assert {name for name in figures.speedups() if f"|{name}|" in index} == {*re.findall(r"\|(\w+)\|", index)}
+
+
 def test_the_figures_of_speed_are_those_of_the_results():
     begins = "| relevance of", "| the same, continuous", "| unique relevance", "| the same |", "| JMI"
     lines = [next(line for line in README.splitlines() if line.startswith(begin)) for begin in begins]
