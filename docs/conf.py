@@ -8,7 +8,7 @@ import unirel.plotting
 import unirel.report
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE))  # for figures.py, formulas.py, gallery.py and replayed.py
+sys.path[:0] = [str(HERE), str(HERE.parent)]  # for figures.py, formulas.py, gallery.py and replayed.py, and for paper
 
 import figures  # noqa: E402
 import replayed  # noqa: E402
@@ -119,9 +119,12 @@ GROUPS = {
     "Compare": {
         "evaluation.compare": "selectors by the models trained on what they select",
         "evaluation.Evaluation": "what a comparison returns",
+        "evaluation.paired_difference": "two selectors over the same splits, with an interval",
+        "evaluation.stability": "how much selections from several splits agree",
     },
     "Data": {
-        "datasets.load": "a dataset by its name",
+        "datasets.load": "a dataset of scikit-learn by its name",
+        "datasets.describe": "all that can be loaded",
         "datasets.make_planted": "a synthetic dataset whose answer is known",
     },
 }
