@@ -296,6 +296,7 @@ class TestKinds:
         assert len(caught) == 1
         assert kinds_of(table)[:2] == ["ignored", "ignored"]
         assert table.columns[0].reason == "40 of 40 texts are distinct, like an identifier"
+        assert table.n_levels.tolist() == [0, 0, 0, 2]
         assert not table.values[0].any()
         with pytest.warns(UnirelWarning, match="ignored 'code'"):
             assert Table.from_data(data, y, discrete_features={"id": True}).columns[0].n_levels == 40

@@ -170,10 +170,11 @@ class Table:
                 dense.read(source, start, kinds)
             start += source.shape[1]
         names = tuple(name for source in sources for name in source.names)
-        columns = Columns(names, facts, n_samples)
-        _warn_of_times(columns, {first + column: words for column, words in dense.since.items()})
-        check_inputs(columns, n_features, np.concatenate(asked))
+        inputs = Columns(names, facts, n_samples)  # of which the target is not known yet
+        _warn_of_times(inputs, {first + column: words for column, words in dense.since.items()})
+        check_inputs(inputs, n_features, np.concatenate(asked))
         classes = dense.read_target(sources[-1], of_target)
+        columns = Columns(names, facts, n_samples)
         table = cls(columns, n_features, classes, dense, sparse, sources[0].numbered)
         table._refuse_overflow()
         return table
