@@ -71,8 +71,8 @@ def table(rng):
 @pytest.mark.parametrize("estimator", ["knn", "binned"])
 def test_the_value_is_that_without_an_interval(table, estimator):
     for measure in (relevance, mutual_information):
-        estimate = measure(*table, estimator=estimator, interval=0.9)
-        assert_array_equal(estimate.value, measure(*table, estimator=estimator))
+        estimate = measure(*table, mi_estimator=estimator, confidence_level=0.9)
+        assert_array_equal(estimate.value, measure(*table, mi_estimator=estimator))
         assert (np.asarray(estimate.low) <= estimate.high).all()
         assert (np.asarray(estimate.low) >= 0).all()
     estimate = unique_relevance(*table, confidence_level=0.9)
@@ -102,10 +102,10 @@ def test_unique_relevance_beside_a_reference(table):
     assert estimate.low[0] < estimate.value[0] < estimate.high[0]
 
 
-@pytest.mark.parametrize("interval", [0, 1, 95, "wide"])
-def test_a_level_that_cannot_be_is_refused(table, interval):
+@pytest.mark.parametrize("level", [0, 1, 95, "wide"])
+def test_a_level_that_cannot_be_is_refused(table, level):
     for measure in (relevance, mutual_information, unique_relevance):
-        with pytest.raises(ValueError, match="interval="):
-            measure(*table, interval=interval)
-    with pytest.raises(ValueError, match="interval= goes with"):
+        with pytest.raises(ValueError, match="confidence_level="):
+            measure(*table, confidence_level=level)
+    with pytest.raises(ValueError, match="confidence_level= goes with"):
         unique_relevance(*table, method="classifier", confidence_level=0.95)

@@ -44,11 +44,11 @@ class Problem:
     def n_rows(self):
         return len(self.case.target)
 
-    def knn(self, **options):
-        table = Table.from_data(self.case.frame, self.case.target, scale=self.scale, **self.case.options)
-        assert table.values.dtype == self.dtype
-        shared = {"n_neighbors": self.n_neighbors, "metric": self.metric, "correction": self.correction}
-        return KNN(table, **(shared | options))
+    def knn(self, n_jobs=None):
+        table = Table.from_data(self.case.frame, self.case.target, **self.case.options)
+        knn = KNN(self.n_neighbors, self.metric, self.scale, self.correction).on(table, n_jobs=n_jobs)
+        assert knn.table.values.dtype == self.dtype
+        return knn
 
     @property
     def columns(self):

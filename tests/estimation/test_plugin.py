@@ -18,10 +18,11 @@ CORRECTIONS = [None, "miller-madow", "chance"]
 TOLERANCES = pytest.mark.parametrize(("correction", "atol"), [(None, 1e-10), ("chance", 1e-5)])
 
 
-def make_counted(codes, target, **options):
+def make_counted(codes, target, correction="chance", n_jobs=None):
     """The estimator of a table of discrete columns, and what the twin needs of the same."""
     table = Table.from_data(np.asarray(codes).T, target, discrete_features=True, target_type="discrete")
-    return Plugin(table, **options), [read(column, "discrete") for column in codes], [read(target, "discrete")]
+    information = Plugin(correction).on(table, n_jobs=n_jobs)
+    return information, [read(column, "discrete") for column in codes], [read(target, "discrete")]
 
 
 def draw_codes(rng, n_rows, n_levels):
@@ -233,7 +234,7 @@ def test_bins_equal_twin(n_bins, correction):
         rng.integers(0, 300, size=n_rows).astype(float),
     ]
     kinds = ["continuous", "continuous", "continuous", "discrete"]
-    table = Table.from_data(np.column_stack(raw), target, kinds=dict(enumerate(kinds)), target_kind="continuous")
+    table = Table.from_data(np.column_stack(raw), target, discrete_features=[3], target_type="continuous")
     information = Binned(n_bins=n_bins, correction=correction).on(table)
     n_bins = reference.bins_for(n_bins, [read(target, "continuous")])
     columns = [reference.binned(read(column, kind), n_bins) for column, kind in zip(raw, kinds, strict=True)]
