@@ -31,7 +31,7 @@ def _test(values: np.ndarray, labels: np.ndarray, n_permutations: int, **options
 def _against_relevance(sizes: tuple[int, int, int], n_informative: int, **options: object) -> Comparison:
     n_samples, n_features, n_permutations = sizes
     values, labels = _table(n_samples, n_features, n_informative)
-    estimator = {"estimator": options["estimator"]} if "estimator" in options else {}
+    estimator = {"mi_estimator": options["mi_estimator"]} if "mi_estimator" in options else {}
 
     def calls() -> np.ndarray:
         return [unirel.relevance(values, labels, n_jobs=1, **estimator) for _ in range(CALLS)][-1]
@@ -65,7 +65,7 @@ def _growth(sizes: list[tuple[int, ...]]) -> None:
     print(f"\n{'rows':>10}{'columns':>10}{'permutations':>15}{'all of them/s':>16}{'stopping early/s':>19}")
     for n_samples, n_features, n_permutations in sizes:
         table = _table(n_samples, n_features, n_features // 10)
-        seconds = [best_of(partial(_test, *table, n_permutations, stop_after=stop), 2)[0] for stop in (None, 20)]
+        seconds = [best_of(partial(_test, *table, n_permutations, max_exceedances=stop), 2)[0] for stop in (None, 20)]
         print(
             f"{n_samples:>10,}{n_features:>10,}{n_permutations:>15,}{seconds[0]:>16.3f}{seconds[1]:>19.3f}", flush=True
         )
@@ -84,7 +84,7 @@ def _conditional_alarms(correlation: float, group_size: int, adds: bool, n_table
     p_values = []
     for seed in range(n_tables):
         column, target, given = _followers(correlation, adds, seed)
-        options = {"group_size": group_size, "n_permutations": 39, "stop_after": 8, "random_state": seed}
+        options = {"group_size": group_size, "n_permutations": 39, "max_exceedances": 8, "random_state": seed}
         p_values.append(unirel.conditional_test(column, target, given.reshape(-1, 1), **options).p_value[0])
     return float(np.mean(np.array(p_values) <= 0.05))
 
@@ -112,8 +112,8 @@ def main(quick: bool = False) -> None:
             _against_relevance(sizes, few),
             _against_relevance(sizes, 0),
             _against_relevance(sizes, n_features),
-            _against_relevance(sizes, few, adjust="family"),
-            _against_relevance(sizes, few, adjust="family", estimator="binned"),
+            _against_relevance(sizes, few, adjust="fwer"),
+            _against_relevance(sizes, few, adjust="fwer", mi_estimator="binned"),
         ],
     )
     report("the same, against mutual_info_classif", [_against_sklearn(sizes, few)])

@@ -22,7 +22,7 @@ import unirel
 
 DECIMALS = [8, 4, 3, 2, 1, 0]
 N_SAMPLES, N_REPEATS = 2000, 60
-PLAIN = {"clip": False, "kinds": "continuous"}
+PLAIN = {"clip": False, "discrete_features": False}
 
 
 def estimates(rho, decimals, n_samples=N_SAMPLES, n_repeats=N_REPEATS):
@@ -33,7 +33,7 @@ def estimates(rho, decimals, n_samples=N_SAMPLES, n_repeats=N_REPEATS):
         y = rho * x + np.sqrt(1 - rho**2) * noise
         x = np.round(x, decimals)[:, None]
         number = unirel.relevance(
-            x, np.round(y, decimals), target_kind="continuous", **PLAIN
+            x, np.round(y, decimals), target_type="continuous", **PLAIN
         )
         label = unirel.relevance(x, y > 0, **PLAIN)
         values.append([number[0], label[0]])
@@ -114,7 +114,7 @@ seeds = [
     mutual_info_regression(x[:, None] / x.std(), y / y.std(), random_state=seed)[0]
     for seed in range(40)
 ]
-(ours,) = unirel.relevance(x[:, None], y, target_kind="continuous", **PLAIN)
+(ours,) = unirel.relevance(x[:, None], y, target_type="continuous", **PLAIN)
 print(f"unirel       {ours:.4f}")
 print(f"scikit-learn {np.mean(seeds):.4f} on average")
 print(f"             {min(seeds):.4f} to {max(seeds):.4f}")
@@ -135,7 +135,7 @@ for noise in noises:
     pairs = [(np.round(x, 2)[:, None], np.round(x + noise * e, 2)) for x, e in samples]
     found.append(
         [
-            unirel.relevance(*pair, target_kind="continuous", **PLAIN)[0]
+            unirel.relevance(*pair, target_type="continuous", **PLAIN)[0]
             for pair in pairs
         ]
     )

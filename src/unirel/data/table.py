@@ -464,7 +464,7 @@ class _Contents:
     def scaled(self) -> _Scaled:
         """All columns as rows of one matrix, see `Table`."""
         if self.sparse is not None:
-            remedy = "pass X.toarray(), or count with mi_estimator='binned' or 'plugin'"
+            remedy = "pass X.toarray(), or count with estimator='binned' or 'plugin'"
             raise TypeError(f"X is sparse, but neighbours are searched among all values; {remedy}")
         dense, kinds, has_gaps = self._dense, self._dense.facts.kinds, self._dense.facts.n_missing > 0
         values = np.zeros(dense.codes.shape, self._dtype)

@@ -330,7 +330,7 @@ class _Elsewhere:
     def __getattr__(self, name: str) -> NoReturn:
         raise ValueError(
             "X is in parts, on disk or on a cluster, but this needs all values in memory; "
-            "count with mi_estimator='binned' and unique_relevance='both', or pass a sample of the rows"
+            "count with estimator='binned' and unique_relevance='both', or pass a sample of the rows"
         )
 
 
