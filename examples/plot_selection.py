@@ -26,7 +26,7 @@ from unirel.plotting import (
 from unirel.report import Report
 
 X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-report = Report.from_data(X, y, criterion="jmi", beta=0.1, n_features_to_select=12)
+report = Report.from_data(X, y, selector=BURSelector("jmi", 12, beta=0.1))
 
 # %%
 # The score of each feature when it was selected, beside its relevance. JMI judges
