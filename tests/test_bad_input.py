@@ -320,7 +320,9 @@ def test_given_by_name_needs_names(labels):
 
 
 def test_counts_of_continuous_columns_name_the_remedy(measure, people, labels):
-    fails(lambda: measure(people, labels, mi_estimator="plugin"), "age", "bmi", "continuous", "bin", "mi_estimator='knn'")
+    fails(
+        lambda: measure(people, labels, mi_estimator="plugin"), "age", "bmi", "continuous", "bin", "mi_estimator='knn'"
+    )
 
 
 def test_counts_of_continuous_target_name_the_remedy(measure, people):

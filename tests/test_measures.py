@@ -181,7 +181,9 @@ def test_conditional_relevance_equals_twin(case, n_neighbors, metric, scale, cli
 def test_conditional_block_equals_twin(case, n_neighbors, metric, scale, clip, data):
     rng = np.random.default_rng(data.draw(st.integers(0, 1000)))
     styles = data.draw(st.lists(st.sampled_from(list(STYLES)), min_size=1, max_size=3))
-    known = pd.DataFrame({f"z{position}": STYLES[style](rng, len(case.target)) for position, style in enumerate(styles)})
+    known = pd.DataFrame(
+        {f"z{position}": STYLES[style](rng, len(case.target)) for position, style in enumerate(styles)}
+    )
     features, knn = case.features(scale), KNN(n_neighbors, metric, scale)
     options = {"n_neighbors": n_neighbors, "metric": metric, "clip": clip, "unit": unit_of(features, scale)}
     ours = mutual_information(
@@ -306,14 +308,12 @@ def test_encoded_differences_are_the_raw_ones(case, scale, single):
 # Larger tables, where fast paths cut the rows into strips
 
 
-@pytest.mark.parametrize("target_style", ["three", "tiny", "normal", "grid"])
-@pytest.mark.parametrize("seed", [0, 1])
-def test_relevance_of_larger_tables_equals_twin(target_style, seed):
-    case = make_case(np.random.default_rng(seed), 300, list(STYLES), target_style)
-    for n_neighbors in (1, 3, 8):
-        ours = relevance(case.frame, case.target, clip=False, mi_estimator=KNN(n_neighbors), **case.options)
-        twin = reference.relevance(case.features(), case.target_block(), clip=False, n_neighbors=n_neighbors)
-        assert_allclose(ours, twin, **CLOSE)
+@pytest.mark.parametrize(("target_style", "n_neighbors"), [("three", 1), ("tiny", 3), ("normal", 8), ("grid", 3)])
+def test_relevance_of_larger_tables_equals_twin(target_style, n_neighbors):
+    case = make_case(np.random.default_rng(0), 300, list(STYLES), target_style)
+    ours = relevance(case.frame, case.target, clip=False, mi_estimator=KNN(n_neighbors), **case.options)
+    twin = reference.relevance(case.features(), case.target_block(), clip=False, n_neighbors=n_neighbors)
+    assert_allclose(ours, twin, **CLOSE)
 
 
 PAIRS = [

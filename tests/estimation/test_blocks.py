@@ -71,7 +71,9 @@ def test_entropy_of_scores(name, rng):
 
 def test_what_is_sparse_is_refused(name, rng):
     X = csr_array(rng.integers(0, 2, size=(40, 3)))
-    with pytest.raises(ValueError, match=rf"mi_estimator='{name}' needs a dense table in memory, X is sparse") as caught:
+    with pytest.raises(
+        ValueError, match=rf"mi_estimator='{name}' needs a dense table in memory, X is sparse"
+    ) as caught:
         relevance(X, np.arange(40) % 2, mi_estimator=name)
     assert "mi_estimator='binned'" in str(caught.value)
 

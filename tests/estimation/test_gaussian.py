@@ -437,7 +437,10 @@ def test_more_columns_than_rows_is_the_same_formula(rng):
 @pytest.mark.parametrize("shrinkage", [-0.1, "much", None, np.nan, np.inf])
 def test_a_wrong_shrinkage_is_refused(rng, shrinkage):
     X = rng.normal(size=(40, 2))
-    for call in (partial(relevance, mi_estimator=Gaussian(shrinkage)), partial(unique_relevance, method=Gaussian(shrinkage))):
+    for call in (
+        partial(relevance, mi_estimator=Gaussian(shrinkage)),
+        partial(unique_relevance, method=Gaussian(shrinkage)),
+    ):
         with pytest.raises(ValueError, match=r"shrinkage=.* must be 'auto' or a number from 0 on"):
             call(X, X[:, 0])
 

@@ -113,7 +113,9 @@ def test_the_same_table_gives_the_same_value(rng):
 
 
 def test_three_rows_are_refused():
-    with pytest.raises(ValueError, match=r"mi_estimator='mine' needs at least 4 rows, X has 3; pass mi_estimator='knn'"):
+    with pytest.raises(
+        ValueError, match=r"mi_estimator='mine' needs at least 4 rows, X has 3; pass mi_estimator='knn'"
+    ):
         mutual_information([1.0, 2.5, 3.0], [0.5, 1.5, 1.0], mi_estimator="mine", target_type="continuous")
     value = mutual_information(
         [1.0, 2.5, 3.0, 7.0], [0.5, 1.5, 1.0, 2.0], mi_estimator="mine", target_type="continuous"
