@@ -184,6 +184,18 @@ def test_whole_weights_are_repeated_rows_where_levels_are_many(n_levels, rng):
             assert_allclose(*values, rtol=0, atol=1e-9)
 
 
+@pytest.mark.parametrize("strategy", ["quantile", "mdl"])
+def test_weights_move_with_the_target(strategy, rng):
+    table, weights, _ = weighted_tables(rng)
+    information, orders = (
+        Binned(strategy=strategy).on(table, sample_weight=weights),
+        rng.permuted([range(70)] * 3, axis=1),
+    )
+    moved = [Binned(strategy=strategy).on(table.moved([4], order), sample_weight=weights[order]) for order in orders]
+    expected = [one.relevance(range(4)) for one in moved]
+    assert_allclose(information.permuted(range(4), [], orders), expected, rtol=0, atol=1e-12)
+
+
 def test_equal_weights_change_nothing_and_parts_of_rows_count(table, rng):
     plain = Plugin().on(table).joint(range(4), [4])
     assert_array_equal(Plugin().on(table, sample_weight=np.ones(200)).joint(range(4), [4]), plain)

@@ -458,7 +458,7 @@ def check_weights(case):
     """Whole weights are repeated rows, and the unit of other weights does not matter."""
     rng = np.random.default_rng(case.option("seed", 0))
     weights = rng.integers(0, 4, case.n_rows)
-    weights[0] = 1
+    weights[[0, next(row for row in range(case.n_rows) if case.target[row] != case.target[0])]] = 1
     table, binned = Table.from_data(case.frame, case.target, **_reading(case)), _estimator(case, "binned")
     features = table.features
     repeated = binned.on(table.take(features, np.repeat(np.arange(case.n_rows), weights)))

@@ -86,6 +86,7 @@ class Information(BaseEstimator, ABC):  # type: ignore[misc]
 
     table: Table
     n_jobs: int | None
+    _weights: Values | None = None  # of every row, where they are taken
 
     def on(self, table: Table, sample_weight: ArrayLike | None = None, n_jobs: int | None = None) -> Self:
         """The same estimator for the columns of a table.
@@ -244,7 +245,8 @@ class Information(BaseEstimator, ABC):  # type: ignore[misc]
         """The same estimator of a table in which target and given stand in another order."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UnirelWarning)  # of this table everything has been said
-            return self.on(self.table.moved([*given, self.table.target], order), n_jobs=self.n_jobs)
+            weights = None if self._weights is None else self._weights[order]
+            return self.on(self.table.moved([*given, self.table.target], order), weights, self.n_jobs)
 
     def _ceiling(self, block: Block) -> float:
         """The entropy of a block that is a single discrete column beside constant ones; nothing bounds the rest."""
