@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from unirel.measures import relevance as relevance
     from unirel.measures import unique_relevance as unique_relevance
     from unirel.search.path import selection_path as selection_path
-    from unirel.selector_cv import BURSelectorCV as BURSelectorCV
     from unirel.selectors import BURSelector as BURSelector
+    from unirel.selectors import BURSelectorCV as BURSelectorCV
 
 # Where each public name lives. Type checkers read the block above; a test keeps the two equal.
 _HOME = {
@@ -39,7 +39,7 @@ _HOME = {
     "redundancy_analysis": "unirel.inference.redundancy",
     "selection_stability": "unirel.inference.stability",
     "BURSelector": "unirel.selectors",
-    "BURSelectorCV": "unirel.selector_cv",
+    "BURSelectorCV": "unirel.selectors",
     "Criterion": "unirel.criteria.base",
     "UnirelWarning": "unirel.errors",
     "datasets": "unirel",
