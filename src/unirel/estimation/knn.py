@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from unirel._runtime import Progress, map_tasks
 from unirel.errors import UnirelWarning, check_choice, check_whole_number
-from unirel.estimation.base import Block, Changes, Information, Values
+from unirel.estimation.base import Block, Changes, Columns, Information, Values
 from unirel.estimation.geometry import Geometry, Rows
 from unirel.estimation.kernels.line import differential_entropy
 from unirel.estimation.kernels.permutations import LANES
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 _FEW = 8
 # More rows than fit anywhere, fewer than compiled code can count.
 _MOST_ROWS = 10**15
+# Neighbours that unique relevance given a reference set is estimated with.
+REFERENCE_NEIGHBORS = 10
 Metric = Literal["auto", "chebyshev", "manhattan", "euclidean"]
 METRICS = ("auto", "chebyshev", "manhattan", "euclidean")
 Scale = Literal["standard", "rank"] | None
@@ -207,6 +209,22 @@ class KNN(Information):
             changes = Changes(counted, changes.change + changes.before - counted, changes.error)
         return _spread(changes, varying)
 
+    def for_reference(self) -> KNN:
+        """The neighbours that go with a small reference set, in the metric and scale of these."""
+        metric: Metric = "euclidean" if self.metric == "auto" else self.metric
+        return KNN(REFERENCE_NEIGHBORS, metric, self.scale, self.correction)
+
+    def given_reference(
+        self, members: Columns, others: Columns, rows: Rows | None = None, progress: Progress | None = None
+    ) -> Changes:
+        """Unique relevance of the members of a reference set given the others of it, then of other columns given it."""
+        within = self.without_each(members, rows)
+        if len(others) == 0:
+            return within._replace(change=-within.change)
+        added = self.with_each(members, others, rows, progress)
+        change, error = np.append(-within.change, added.change), np.append(within.error, added.error)
+        return Changes(within.before, change, error)
+
     def nested(self, order: Block) -> Values:
         """I(first columns; target) of the first column of `order`, the first two, ...: one pass, in one metric."""
         if not self.table.discrete[self.table.target]:
@@ -269,7 +287,7 @@ class KNN(Information):
     def _counts(self) -> Plugin:
         from unirel.estimation.plugin import Plugin
 
-        return Plugin(self.correction).on(self.table, n_jobs=self.n_jobs)
+        return Plugin(self.correction)._on(self.table, n_jobs=self.n_jobs)
 
     @cached_property
     def _ksg(self) -> KSG:

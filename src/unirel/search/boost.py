@@ -16,10 +16,10 @@ from unirel.data.table import Table
 from unirel.errors import UnirelWarning, check_choice, check_whole_number
 from unirel.estimation.base import Columns, Values
 from unirel.estimation.gaussian import Gaussian
-from unirel.estimation.knn import KNN
+from unirel.estimation.knn import KNN, REFERENCE_NEIGHBORS
 from unirel.predictors import ClassifierLoss
 from unirel.search.settings import SearchSettings
-from unirel.search.unique import REFERENCE_NEIGHBORS, find_unique, given_reference, reference_neighbors
+from unirel.search.unique import find_unique
 
 # Features of the unboosted run that the reference kind is conditional on.
 REFERENCE_SIZE = 20
@@ -102,7 +102,7 @@ class Sample:
         with warnings.catch_warnings():
             # That classes are smaller than a ball is not for the user to mend: the credit is lowered instead.
             warnings.simplefilter("ignore", UnirelWarning)
-            self._information = reference_neighbors(_neighbors(settings)).on(table, n_jobs=settings.n_jobs)
+            self._information = _neighbors(settings).for_reference().on(table, n_jobs=settings.n_jobs)
 
     def added(self, block: Columns, candidates: Columns) -> Values:
         """I(block and candidate; y) - I(block; y) of each candidate."""
@@ -118,7 +118,7 @@ class Sample:
 
     def given_reference(self, members: Columns, others: Columns) -> Values:
         """Unique relevance of the members of a reference set, then of other columns given it."""
-        return given_reference(self._information, self._positions[members], self._positions[others]).values
+        return self._information.given_reference(self._positions[members], self._positions[others]).change
 
 
 def _neighbors(settings: SearchSettings) -> KNN:

@@ -17,8 +17,6 @@ from unirel.predictors import ClassifierLoss
 
 Method = str | KNN | Gaussian | ClassifierLoss
 UNIQUE_METHODS = ("ksg", "reference", "classifier", "gaussian")
-# Neighbours that unique relevance given a reference set is estimated with, and the metric.
-REFERENCE_NEIGHBORS, _REFERENCE_METRIC = 10, "euclidean"
 
 
 class Unique(NamedTuple):
@@ -34,14 +32,8 @@ def find_method(method: Method) -> KNN | Gaussian | ClassifierLoss:
         return method
     check_choice("method", method, UNIQUE_METHODS)
     if method == "reference":
-        return reference_neighbors(KNN())
+        return KNN().for_reference()
     return KNN() if method == "ksg" else Gaussian() if method == "gaussian" else ClassifierLoss()
-
-
-def reference_neighbors(neighbors: KNN) -> KNN:
-    """The neighbours that go with a reference set, in the metric and scale of others."""
-    metric = _REFERENCE_METRIC if neighbors.metric == "auto" else neighbors.metric
-    return KNN(REFERENCE_NEIGHBORS, metric, neighbors.scale, neighbors.correction)  # type: ignore[arg-type]
 
 
 def find_unique(
@@ -69,8 +61,8 @@ def find_unique(
     if len(members) == 0:
         raise ValueError(f"reference={list(reference)!r} names no usable column; name at least one")
     others = np.setdiff1d(features, members)
-    unique = given_reference(information, members, others, rows, progress)
-    return _collect(table, np.concatenate([members, others]), *unique)
+    unique = information.given_reference(members, others, rows, progress)
+    return _collect(table, np.concatenate([members, others]), unique.change, unique.error)
 
 
 def _given_all_others(information: KNN, rows: Columns | None, progress: Progress | None) -> Unique:
@@ -79,21 +71,6 @@ def _given_all_others(information: KNN, rows: Columns | None, progress: Progress
     _warn_of_zeros(information, -changes.change)
     _warn_of_incredible_joint(information, changes.before)
     return _collect(information.table, features, -changes.change, changes.error)
-
-
-def given_reference(
-    information: KNN,
-    members: Columns,
-    others: Columns,
-    rows: Columns | None = None,
-    progress: Progress | None = None,
-) -> Unique:
-    """Of the members of the reference, then of other columns."""
-    within = information.without_each(members, rows)
-    if len(others) == 0:
-        return Unique(-within.change, within.error)
-    beside = information.with_each(members, others, rows, progress)
-    return Unique(np.concatenate([-within.change, beside.change]), np.concatenate([within.error, beside.error]))
 
 
 def unique_in_metric(information: Information) -> Values:
