@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 from sklearn.utils.class_weight import compute_sample_weight
-from test_greedy import planted
+from test_search import planted
 
 from unirel import BURSelector, selection_path
 from unirel.data.table import Table
