@@ -8,7 +8,6 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csc_array, issparse
 from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import DataConversionWarning
@@ -66,15 +65,12 @@ class BaseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         -------
         ndarray or sparse array of shape (n_samples, n_features)
         """
+        if hasattr(X, "tocsc"):
+            return super().inverse_transform(X)
         support = self.get_support()
-        array = check_array(X, dtype=None, accept_sparse="csc", ensure_all_finite=False, ensure_min_features=0)
+        array = check_array(X, dtype=None, ensure_all_finite=False, ensure_min_features=0)
         if array.shape[1] != support.sum():
             raise ValueError(f"X has {array.shape[1]} columns, but {support.sum()} features were selected")
-        if issparse(array):
-            sizes = np.zeros(support.size + 1, array.indptr.dtype)
-            sizes[1:][support] = np.diff(array.indptr)
-            shape = (array.shape[0], support.size)
-            return csc_array((array.data, array.indices, np.cumsum(sizes)), shape=shape)
         result = np.zeros((array.shape[0], support.size), dtype=array.dtype)
         result[:, support] = array
         return result
@@ -129,7 +125,7 @@ class BaseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         """Check shape and names the way scikit-learn does; what the columns hold is looked at when they are read."""
         if is_frame(X):
             return validate_data(self, X, reset=reset, skip_check_array=True)
-        if issparse(X):
+        if hasattr(X, "tocsc"):
             return validate_data(self, X, reset=reset, dtype=None, accept_sparse=True, ensure_all_finite=False)
         # In `fit` infinite values are refused by the name of their column; missing ones were fine if there were some.
         lenient = reset or get_tags(self).input_tags.allow_nan or any(column.n_missing for column in self.columns_)
