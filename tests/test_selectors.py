@@ -27,7 +27,7 @@ import unirel.search.folds
 import unirel.search.greedy
 import unirel.selector_cv
 from unirel import BURSelector, BURSelectorCV, UnirelWarning, relevance, selection_path
-from unirel.criteria.jmi import JMI
+from unirel.criteria import JMI
 
 CHECKED = [
     BURSelector(),

@@ -11,7 +11,7 @@ from unirel._version import __version__
 if TYPE_CHECKING:
     from unirel import datasets as datasets
     from unirel import evaluation as evaluation
-    from unirel.criteria.base import Criterion as Criterion
+    from unirel.criteria import Criterion as Criterion
     from unirel.errors import UnirelWarning as UnirelWarning
     from unirel.inference.redundancy import redundancy_analysis as redundancy_analysis
     from unirel.inference.stability import selection_stability as selection_stability
@@ -40,7 +40,7 @@ _HOME = {
     "selection_stability": "unirel.inference.stability",
     "BURSelector": "unirel.selectors",
     "BURSelectorCV": "unirel.selector_cv",
-    "Criterion": "unirel.criteria.base",
+    "Criterion": "unirel.criteria",
     "UnirelWarning": "unirel.errors",
     "datasets": "unirel",
     "evaluation": "unirel",

@@ -16,7 +16,7 @@ from sklearn.utils import check_array, get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from unirel._runtime import READING_SECONDS, end_of, until
-from unirel.criteria.base import Criterion
+from unirel.criteria import Criterion
 from unirel.data.parts.opening import column_names, open_table, take_parted, taken_names
 from unirel.data.reading import collected, is_frame, is_lazy, is_parted, take_columns, take_named
 from unirel.data.table import Table

@@ -16,7 +16,7 @@ from sklearn.base import clone
 
 from unirel._runtime import OutOfTime, end_of, until
 from unirel.classifiers.registry import Labels, Values
-from unirel.criteria.base import Criterion, make_criterion
+from unirel.criteria import Criterion, make_criterion
 from unirel.data.table import Table
 from unirel.evaluation.wrappers import Wrapper
 from unirel.options import DEFAULT_N_FEATURES, ReadingOptions, SelectorOptions, check_beta, options_of, part_of

@@ -11,7 +11,7 @@ from typing import Any, Literal, Unpack
 import numpy as np
 
 from unirel._runtime import Progress, progress_of
-from unirel.criteria.base import Criterion
+from unirel.criteria import Criterion
 from unirel.data.table import Table
 from unirel.errors import UnirelWarning
 from unirel.estimation.base import Columns, Information, Values

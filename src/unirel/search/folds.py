@@ -6,7 +6,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from unirel.criteria.base import Criterion
+from unirel.criteria import Criterion
 from unirel.data.reading import is_frame, take_rows
 from unirel.data.table import Table
 from unirel.errors import UnirelWarning

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unirel._runtime import OutOfTime, Progress, Stages, end_of, progress_of, until
-from unirel.criteria.base import Criterion, make_criterion
+from unirel.criteria import Criterion, make_criterion
 from unirel.data.table import Table
 from unirel.errors import UnirelWarning
 from unirel.estimation.base import Columns, Memo, Values, make_information
