@@ -16,8 +16,8 @@ CODE = """
 from unirel._runtime import COMPILING, progress_of
 progress_of({"progress": None, "verbose": %s}, "testing")
 import numpy as np
-from unirel.estimation.kernels.bins import width_edges
-width_edges(np.zeros((1, 2)), 2, np.zeros((1, 1)))
+from unirel.estimation.kernels.bins import find_bins
+find_bins(np.zeros((1, 2)), np.zeros((1, 1)), np.ones(1, int), np.zeros((1, 2), np.uint8))
 """
 
 

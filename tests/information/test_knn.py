@@ -12,9 +12,7 @@ from reference import unit_of
 from test_measures import DISCRETE, LABELS, METRICS, NUMBERS, SCALES, STYLES, Case, make_case
 
 from unirel.data.table import Table
-from unirel.estimation import ross
 from unirel.estimation.base import Changes
-from unirel.estimation.geometry import rare_of
 from unirel.estimation.knn import KNN
 
 pytestmark = pytest.mark.filterwarnings("ignore::unirel.errors.UnirelWarning")
@@ -491,21 +489,3 @@ def test_duplicated_column_has_no_unique_part_in_the_maximum_norm(target_style):
     assert changes.change[0] == 0
     assert changes.change[3] == 0
     assert changes.change[1] != 0
-
-
-@pytest.mark.parametrize("metric", ["chebyshev", "manhattan", "euclidean"])
-def test_nearly_constant_candidates_are_taken_by_their_entries(rng, monkeypatch, metric):
-    words = np.where(rng.random((300, 20)) < 0.04, rng.integers(1, 4, (300, 20)), 0)
-    X = np.column_stack([words, rng.normal(size=(300, 2))])
-    knn = KNN(Table.from_data(X, words[:, :5].any(axis=1)), metric=metric, n_neighbors=2)
-    block, candidates, rows = [0, 1, 2], np.arange(3, 22), np.arange(0, 300, 3)
-    seen = []
-    monkeypatch.setattr(ross, "rare_of", lambda *given: seen.append(len(given[0])) or rare_of(*given))
-    by_entries = knn.with_each(block, candidates, rows)
-    assert seen == [17]
-    monkeypatch.setattr(ross, "_RARE", -1.0)
-    walked = knn.with_each(block, candidates, rows)
-    assert len(seen) == 1
-    assert by_entries.before == pytest.approx(walked.before, abs=1e-12)
-    assert_allclose(by_entries.change, walked.change, rtol=0, atol=1e-12)
-    assert_allclose(by_entries.error, walked.error, rtol=0, atol=1e-12)

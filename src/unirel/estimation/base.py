@@ -113,11 +113,6 @@ class Information(ABC):
         """I(candidate; target | given) of every candidate."""
         return np.array([self.conditional([candidate], [self.table.target], given) for candidate in candidates])
 
-    @property
-    def orders_at_once(self) -> int:
-        """How many orders `permuted` looks at in about the time of one."""
-        return 1
-
     def permuted(self, candidates: Block, given: Block, orders: Columns) -> Values:
         """I(candidate; target | given) of every candidate, with the rows of target and given in some other orders.
 

@@ -13,9 +13,7 @@ from unirel._runtime import Progress, map_tasks
 from unirel.data.table import Table
 from unirel.errors import UnirelWarning
 from unirel.estimation.base import Block, Changes, Information, Values
-from unirel.estimation.geometry import Geometry, Rows
-from unirel.estimation.kernels.line import differential_entropy
-from unirel.estimation.kernels.permutations import LANES
+from unirel.estimation.geometry import Geometry, Rows, differential_entropy
 from unirel.estimation.ross import Ross
 from unirel.options import EstimationOptions, Metric
 
@@ -119,11 +117,6 @@ class KNN(Information):
             return super().conditional_relevance(candidates, given)
         before = np.array([self._before(int(candidate), given) for candidate in candidates])
         return np.where(self._geometry.varies[candidates], self.joint(candidates, given) - before, 0.0)
-
-    @property
-    def orders_at_once(self) -> int:
-        """Labels are compared many at a time."""
-        return LANES if self.table.discrete[self.table.target] else 1
 
     def permuted(self, candidates: Block, given: Block, orders: NDArray[np.intp]) -> Values:
         """I(candidate; target | given) with the rows of target and given in other orders; what stays is shared."""

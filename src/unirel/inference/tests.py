@@ -282,13 +282,11 @@ def _permute(
 ) -> bool:
     """Fill a tally, in rounds, each of columns that are not settled; whether that was not interrupted."""
     done, total = 0, len(columns) * tally.n_permutations
-    at_once = 1 if len(given) else information.orders_at_once
     most = max(1, _MOST_NUMBERS // information.table.n_samples)
     try:
         while len(active := tally.active):
             # A column that is settled within a round has been asked a little too often: rounds are short in proportion.
-            size = -(-max(tally.stop_after or 20, done // 8) // at_once) * at_once
-            size = min(size, most, tally.n_permutations - done)
+            size = min(max(tally.stop_after or 20, done // 8), most, tally.n_permutations - done)
             tally.add(active, information.permuted(columns[active], given, draw(size)))
             done += size
             if progress is not None:
