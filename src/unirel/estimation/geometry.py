@@ -163,10 +163,10 @@ def make_strips(fixed: Columns, labels: NDArray[np.int32], n_groups: int, n_neig
 
 def make_room(n_samples: int, n_neighbors: int, leaving: bool) -> Room:
     """Room for one thread."""
-    least, extra, *ordered = np.empty((5, n_samples))
-    order = Order(np.empty(n_samples, np.int32), *ordered, leaving)
+    least, extra, least_in_order, extra_in_order, floors = np.empty((5, n_samples))
+    order = Order(np.empty(n_samples, np.int32), least_in_order, extra_in_order, floors, leaving)
     starts, lanes = np.empty(2 * N_BUCKETS + 1, np.int64), np.empty((NEAREST + n_neighbors + 1, LANES))
-    return Room(least, extra, least.view(np.int64), order, order.floors.view(np.int64), starts, lanes)
+    return Room(least, extra, least.view(np.int64), order, floors.view(np.int64), starts, lanes)
 
 
 def side_by_side(columns: Columns) -> Columns:
