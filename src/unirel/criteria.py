@@ -9,6 +9,8 @@ from typing import ClassVar, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from unirel.errors import check_choice
+
 Values = NDArray[np.float64]
 Columns = NDArray[np.intp]
 Fold = Literal["sum", "mean", "min", "latest"]
@@ -250,8 +252,7 @@ class BetaGamma(Criterion, name="betagamma"):
     """
 
     def __init__(self, redundancy: float = 1.0, conditional: float = 1.0, fold: Fold = "mean") -> None:
-        if fold not in ("sum", "mean"):
-            raise ValueError(f"fold={fold!r} is not one of 'sum', 'mean'")
+        check_choice("fold", fold, ("sum", "mean"))
         self.redundancy, self.conditional, self.fold = redundancy, conditional, fold
 
     def term(self, source: Estimates, candidates: Columns, selected: Columns) -> Values:
@@ -338,7 +339,6 @@ def make_criterion(criterion: str | Criterion) -> Criterion:
     """A criterion by its name, in capitals or not, or as it is."""
     if isinstance(criterion, Criterion):
         return criterion
-    found = _CRITERIA.get(criterion.lower()) if isinstance(criterion, str) else None
-    if found is None:
-        raise ValueError(f"criterion={criterion!r} is not one of {', '.join(map(repr, CRITERIA))}")
-    return found()
+    name = criterion.lower() if isinstance(criterion, str) else criterion
+    check_choice("criterion", name, CRITERIA)
+    return _CRITERIA[name]()

@@ -13,7 +13,7 @@ from sklearn.datasets import load_iris
 import unirel
 import unirel.search.greedy
 import unirel.search.path
-from unirel import UnirelWarning, selection_path
+from unirel import BURSelector, UnirelWarning, selection_path
 from unirel.criteria import JMI
 from unirel.search.path import DEFAULT_BETAS
 from unirel.search.unique import UniqueFinder
@@ -40,7 +40,9 @@ def one(data, **options):
 
 
 def test_criteria_and_betas_in_the_order_asked_for(data):
-    path = selection_path(*data, criteria=["jmim", "mim", JMI()], betas=[0.5, 0], n_features_to_select=2)
+    path = selection_path(
+        *data, criteria=["jmim", "mim", JMI()], betas=[0.5, 0], selector=BURSelector(n_features_to_select=2)
+    )
     assert path.criteria == ["jmim", "mim", "jmi"]
     assert path.betas == [0.5, 0]
     assert [(s.criterion, s.beta) for s in path] == [(c, b) for c in path.criteria for b in path.betas]
@@ -56,7 +58,9 @@ def test_defaults():
 
 
 def test_array_of_betas(data):
-    path = selection_path(*data, criteria="mim", betas=np.array([0.0, 0.25]), n_features_to_select=2)
+    path = selection_path(
+        *data, criteria="mim", betas=np.array([0.0, 0.25]), selector=BURSelector(n_features_to_select=2)
+    )
     assert path.betas == [0, 0.25]
 
 
@@ -81,7 +85,10 @@ def test_number_of_features(data, wanted, n_selected):
 
 def test_all_features_in_all_criteria(data):
     for selection in selection_path(
-        *data, criteria=["mim", "mrmr", "jmi", "jmim", "cmim", "gsa"], betas=[0, 0.5, 1], n_features_to_select=8
+        *data,
+        criteria=["mim", "mrmr", "jmi", "jmim", "cmim", "gsa"],
+        betas=[0, 0.5, 1],
+        selector=BURSelector(n_features_to_select=8),
     ):
         assert sorted(selection.order.tolist()) == list(range(8))
 
@@ -212,7 +219,7 @@ def test_enough_time(data):
 
 def test_time_is_one_budget_for_the_whole_path(data):
     start = time.monotonic()
-    path = selection_path(*data, max_seconds=1e-9, n_features_to_select=8)
+    path = selection_path(*data, selector=BURSelector(max_seconds=1e-09, n_features_to_select=8))
     assert time.monotonic() - start < 5
     assert not any(selection.complete for selection in path)
     assert len(path) == 55
@@ -317,7 +324,10 @@ def test_unique_relevance_is_computed_once_for_all_criteria(data, monkeypatch):
     find = UniqueFinder.find
     monkeypatch.setattr(UniqueFinder, "find", lambda *a, **k: calls.append(a) or find(*a, **k))
     selection_path(
-        *data, criteria=["mim", "jmi", "jmim"], betas=[0, 0.1, 0.5], n_features_to_select=2, unique_relevance="ksg"
+        *data,
+        criteria=["mim", "jmi", "jmim"],
+        betas=[0, 0.1, 0.5],
+        selector=BURSelector(n_features_to_select=2, unique_relevance="ksg"),
     )
     assert len(calls) == 1
 
@@ -358,7 +368,9 @@ def test_an_interrupt_while_unique_relevance_is_found_keeps_what_there_is(data, 
 
     monkeypatch.setattr("unirel.search.greedy.find_boost", interrupted)
     try:
-        path = selection_path(*data, criteria="jmi", betas=[0, 0.1], n_features_to_select=3, unique_relevance=kind)
+        path = selection_path(
+            *data, criteria="jmi", betas=[0, 0.1], selector=BURSelector(n_features_to_select=3, unique_relevance=kind)
+        )
     except KeyboardInterrupt:
         pytest.fail("the selection with beta=0 was there, and is lost")
     assert len(path.order("jmi", 0)) == 3
@@ -394,7 +406,7 @@ def test_warnings_point_at_the_call(data):
     X = np.column_stack([data[0]] * 5)[:40]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        selection_path(X, np.arange(40) % 2, criteria="mim", betas=0.1, unique_relevance="ksg")
+        selection_path(X, np.arange(40) % 2, criteria="mim", betas=0.1, selector=BURSelector(unique_relevance="ksg"))
     assert {record.filename for record in caught} <= {
         __file__,
         unirel.search.path.__file__,
@@ -410,7 +422,7 @@ def test_defaults_take_all_features_of_a_small_table(data):
 
 def test_a_misspelt_option_is_named(data):
     with pytest.raises(TypeError, match="n_neighbours=; did you mean n_neighbors="):
-        selection_path(*data, n_neighbours=3)
+        selection_path(*data, selector=BURSelector(n_neighbours=3))
 
 
 # Candidates
@@ -419,8 +431,10 @@ def test_a_misspelt_option_is_named(data):
 def test_only_the_most_relevant_columns_are_searched(rng):
     X = rng.normal(size=(60, 30))
     y = X[:, 3] + X[:, 20] > 0
-    relevance = unirel.relevance(X, y, estimator="binned")
-    path = selection_path(X, y, criteria=["jmi", "jmim"], betas=[0, 0.3], max_candidates=5, n_features_to_select=5)
+    relevance = unirel.relevance(X, y, mi_estimator="binned")
+    path = selection_path(
+        X, y, criteria=["jmi", "jmim"], betas=[0, 0.3], selector=BURSelector(max_candidates=5, n_features_to_select=5)
+    )
     best = set(np.argsort(-relevance, kind="stable")[:5].tolist())
     for selection in path:
         assert set(selection.order.tolist()) == best
@@ -430,7 +444,9 @@ def test_forced_columns_need_not_be_relevant(rng):
     X = rng.normal(size=(60, 30))
     y = X[:, 3] > 0
     least = int(np.argmin(unirel.relevance(X, y, clip=False)))
-    path = selection_path(X, y, criteria="jmi", betas=0.3, max_candidates=3, include=[least], n_features_to_select=3)
+    path = selection_path(
+        X, y, criteria="jmi", betas=0.3, selector=BURSelector(max_candidates=3, include=[least], n_features_to_select=3)
+    )
     assert path.order("jmi", 0.3)[0] == least
 
 
@@ -438,7 +454,7 @@ def test_many_columns_and_few_rows_are_cut_unless_more_are_wanted(rng):
     X = rng.normal(size=(20, 400))
     y = np.arange(20) % 2
     options = {"criteria": "mim", "betas": 0, "estimator": "binned"}
-    relevant = np.argsort(-unirel.relevance(X, y, estimator="binned"), kind="stable")
+    relevant = np.argsort(-unirel.relevance(X, y, mi_estimator="binned"), kind="stable")
     asked = {"n_features_to_select": 310, **options}
     assert len(selection_path(X, y, **asked).order("mim", 0)) == 310
     assert set(selection_path(X, y, n_features_to_select="auto", **options).order("mim", 0)) <= set(relevant[:300])
@@ -449,7 +465,7 @@ def test_of_many_thousand_columns_the_most_relevant_are_searched(rng, monkeypatc
     X = rng.normal(size=(50, 30))
     y = np.arange(50) % 2
     options = {"criteria": "jmi", "betas": 0, "estimator": "binned", "n_features_to_select": 7}
-    relevant = np.argsort(-unirel.relevance(X, y, estimator="binned"), kind="stable")
+    relevant = np.argsort(-unirel.relevance(X, y, mi_estimator="binned"), kind="stable")
     assert set(selection_path(X, y, **options).order("jmi", 0)) == set(relevant[:7])
     assert set(selection_path(X, y, max_candidates=None, **options).order("jmi", 0)) != set(relevant[:7])
 

@@ -81,7 +81,7 @@ def test_interval_covers_the_index_of_many_subsamples(rng):
 
 def test_frequency_and_rank_are_those_of_single_fits(table):
     X, y = table
-    result = selection_stability(BURSelector("jmi", 3, beta=0), X, y, n_subsamples=6, random_state=3)
+    result = selection_stability(X, y, selector=BURSelector("jmi", 3, beta=0), n_subsamples=6, random_state=3)
     orders = []
     for number in range(6):
         rows = draw_rows(200, y.astype(int), 0.5, (3, number))
@@ -106,7 +106,7 @@ def test_rows_are_drawn_without_replacement_and_by_class():
 def test_exact_copies_are_exchangeable(rng, kind):
     X, y = make_table(rng, 200)
     frame = kind(X) if kind is np.asarray else pd.DataFrame(X, columns=list("abcdefgh"))
-    result = selection_stability(BURSelector("jmim", 2, beta=0), frame, y, n_subsamples=10)
+    result = selection_stability(frame, y, selector=BURSelector("jmim", 2, beta=0), n_subsamples=10)
     assert result.exchangeable == ((1, 5, 1.0, 0.0),)
     assert result.frequency[[1, 5]].tolist() == [1, 0]  # of equal columns the left one wins
 
@@ -115,7 +115,7 @@ def test_near_copies_are_exchangeable(rng):
     x = rng.standard_normal(300)
     near = x[:, None] + 0.5 * rng.standard_normal((300, 2))
     X = np.column_stack([rng.standard_normal((300, 4)), near])
-    result = selection_stability(BURSelector("mim", 1, beta=0), X, x > 0, n_subsamples=30)
+    result = selection_stability(X, x > 0, selector=BURSelector("mim", 1, beta=0), n_subsamples=30)
     (pair,) = result.exchangeable
     assert pair[:2] == (4, 5)
     assert pair.either == 1
@@ -181,7 +181,7 @@ def test_a_journal_goes_on_where_it_was_stopped(table, tmp_path, monkeypatch):
     assert_array_equal(again.selected, whole.selected)
     assert_array_equal(again.mean_rank, whole.mean_rank)
     with pytest.raises(ValueError, match="other settings"):
-        selection_stability(QUICK, table[0] + 1, ~table[1], n_subsamples=9, journal=tmp_path / "j")
+        selection_stability(table[0] + 1, ~table[1], selector=QUICK, n_subsamples=9, journal=tmp_path / "j")
 
 
 def test_what_comes_out(table):

@@ -60,7 +60,7 @@ def case(request, rng):
     target = target if request.param == "continuous" else (target > 0).astype(float)
     kinds = [*KINDS, request.param]
     table = Table.from_data(np.column_stack(columns), target, kinds=dict(enumerate(KINDS)), target_kind=request.param)
-    return KDE(table), list(zip(kinds, [*columns, target], strict=True))
+    return KDE().on(table), list(zip(kinds, [*columns, target], strict=True))
 
 
 @pytest.mark.parametrize(("a", "b"), [([0], [3]), ([1], [3]), ([0, 2], [3]), ([0], [2, 3]), ([0, 1], [2, 3])])
@@ -80,7 +80,7 @@ def test_a_close_relation_has_a_narrow_bandwidth(rng):
 def test_parts_of_the_rows_add_up(rng):
     """Few rows at a time give what all rows at once give."""
     table = Table.from_data(rng.normal(size=(50, 2)), rng.normal(size=50))
-    information = KDE(table)
+    information = KDE().on(table)
     sides = information.side([0, 1]), information.side([2])
     pieces = [_sums(sides, rows, 0.5) for rows in np.array_split(np.arange(50), 7)]
     np.testing.assert_array_equal(np.concatenate(pieces, axis=2), _sums(sides, np.arange(50), 0.5))
@@ -94,7 +94,7 @@ def test_normal_columns(rho):
     values = []
     for seed in range(4):
         x, noise = np.random.default_rng(seed).normal(size=(2, 1000))
-        values.append(mutual_information(x, rho * x + math.sqrt(1 - rho**2) * noise, estimator="kde", clip=False))
+        values.append(mutual_information(x, rho * x + math.sqrt(1 - rho**2) * noise, clip=False, mi_estimator="kde"))
     assert np.mean(values) == pytest.approx(-0.5 * math.log(1 - rho**2), abs=0.03)
 
 
@@ -104,7 +104,7 @@ def test_probability_of_a_class():
     for seed in range(4):
         rng = np.random.default_rng(seed)
         p = rng.random(1000)
-        values.append(mutual_information(p, rng.random(1000) < p, estimator="kde", clip=False))
+        values.append(mutual_information(p, rng.random(1000) < p, clip=False, mi_estimator="kde"))
     assert np.mean(values) == pytest.approx(math.log(2) - 0.5, abs=0.03)
 
 
@@ -113,7 +113,7 @@ def test_rows_without_company_are_left_out(rng):
     x, y = rng.normal(size=(2, 40))
     labels = np.repeat(["one", "other"], 20).astype(object)
     labels[3] = "alone"
-    value = mutual_information(np.column_stack([labels, x]), y, estimator="kde", clip=False)
+    value = mutual_information(np.column_stack([labels, x]), y, clip=False, mi_estimator="kde")
     assert math.isfinite(value)
     assert abs(value) < 1
     every = [str(number) for number in range(40)]
@@ -125,7 +125,7 @@ def test_rows_without_company_are_left_out(rng):
 def test_threads_and_monotone_transforms_change_nothing(rng):
     x, y = rng.normal(size=(2, 700))
     y += x
-    value = mutual_information(x, y, estimator="kde", n_jobs=1)
+    value = mutual_information(x, y, n_jobs=1, mi_estimator="kde")
     assert value > 0.2
-    assert mutual_information(x, y, estimator="kde", n_jobs=2) == value
-    assert mutual_information(np.exp(x), y**3, estimator="kde") == value
+    assert mutual_information(x, y, n_jobs=2, mi_estimator="kde") == value
+    assert mutual_information(np.exp(x), y**3, mi_estimator="kde") == value

@@ -81,7 +81,7 @@ def case(request, rng):
         target = np.digitize(target, np.quantile(target, np.linspace(0, 1, n_classes + 1)[1:-1])).astype(float)
     table = Table.from_data(np.column_stack(columns), target, kinds=dict(enumerate(KINDS)), target_kind=kind)
     plain = [encode_plainly(column, kind) for column, kind in zip(columns, KINDS, strict=True)]
-    return Gaussian(table), [*plain, encode_plainly(target, kind, most=99)]
+    return Gaussian().on(table), [*plain, encode_plainly(target, kind, most=99)]
 
 
 def test_relevance_equals_twin(case):
@@ -156,9 +156,9 @@ def test_copies_and_constants_add_nothing(case):
     table = information.table
     values = information.conditional_relevance([0, 3, 5], [5, 3, 0, 1])
     assert_allclose(values, 0, rtol=0, atol=1e-12)
-    constant = Table.from_data(np.column_stack([np.ones(60), np.arange(60)]), np.arange(60.0), kinds="continuous")
-    assert Gaussian(constant).relevance([0])[0] == 0
-    assert Gaussian(constant).joint([0], [1])[0] == Gaussian(constant).mutual_information([1], [2])
+    constant = Table.from_data(np.column_stack([np.ones(60), np.arange(60)]), np.arange(60.0), discrete_features=False)
+    assert Gaussian().on(constant).relevance([0])[0] == 0
+    assert Gaussian().on(constant).joint([0], [1])[0] == Gaussian().on(constant).mutual_information([1], [2])
     assert_allclose(information.joint([0, 1], [0, 1]), information.mutual_information([0, 1], [table.target]), **CLOSE)
 
 
@@ -166,7 +166,7 @@ def test_a_copy_of_the_target_has_a_finite_value_by_whichever_way(rng):
     for target in (rng.normal(size=80), np.arange(80) % 4):
         X = np.column_stack([rng.normal(size=80), target, rng.normal(size=80)])
         table = Table.from_data(X, target, kinds={1: "discrete" if target.dtype == int else "continuous"})
-        information = Gaussian(table)
+        information = Gaussian().on(table)
         single = information.mutual_information([0, 1, 2], [3])
         assert np.isfinite(single)
         assert_allclose(information.joint([0, 1, 2], [0, 1, 2]), single, **CLOSE)
@@ -188,8 +188,8 @@ def test_copies_make_each_other_superfluous(rng):
 def test_columns_without_any_value(rng):
     X = np.column_stack([rng.normal(size=30), np.full(30, np.nan), rng.integers(3, size=30)])
     for y, kind in ((rng.normal(size=30), "continuous"), (np.arange(30) % 2, "discrete")):
-        table = Table.from_data(X, y, kinds={1: "continuous", 2: "discrete"}, target_kind=kind)
-        information = Gaussian(table)
+        table = Table.from_data(X, y, discrete_features={1: False, 2: True}, target_type=kind)
+        information = Gaussian().on(table)
         assert information.relevance(range(3))[1] == 0
         assert information.conditional([1], [3], [0]) == 0
         assert information.without_each(range(3)).change[1] == 0
@@ -200,10 +200,10 @@ def test_columns_without_any_value(rng):
 def test_tables_of_two_and_three_rows():
     for n_rows in (2, 3):
         X, y = np.arange(n_rows)[:, None] * [1.0, -1.0], np.arange(n_rows) % 2
-        table = Table.from_data(X, y, kinds="continuous", target_kind="discrete")
-        assert np.isfinite(Gaussian(table).relevance([0, 1])).all()
-        assert np.isfinite(Gaussian(table).without_each([0, 1]).change).all()
-        assert np.isfinite(Gaussian(table).by_chance([0, 1], 2)).all()
+        table = Table.from_data(X, y, discrete_features=False, target_type="discrete")
+        assert np.isfinite(Gaussian().on(table).relevance([0, 1])).all()
+        assert np.isfinite(Gaussian().on(table).without_each([0, 1]).change).all()
+        assert np.isfinite(Gaussian().on(table).by_chance([0, 1], 2)).all()
 
 
 # Values in closed form
@@ -216,7 +216,7 @@ def test_bivariate_normal(rng, correlation):
     y = correlation * x + np.sqrt(1 - correlation**2) * noise
     expected = -0.5 * np.log(1 - correlation**2)
     for transform in (lambda v: v, norm.cdf, np.exp, lambda v: v**3):
-        value = mutual_information(transform(x), y, estimator="gaussian", kinds="continuous", clip=False)
+        value = mutual_information(transform(x), y, clip=False, mi_estimator="gaussian", discrete_features=False)
         assert value == pytest.approx(expected, abs=5 / np.sqrt(n_rows))
 
 
@@ -225,9 +225,9 @@ def test_joint_and_conditional_of_a_linear_design(rng):
     X = rng.normal(size=(n_rows, 4))
     y = X @ [1.0, 1.0, 0.5, 0.0] + rng.normal(size=n_rows)
     near = 5 / np.sqrt(n_rows)
-    whole = mutual_information(X, y, estimator="gaussian")
+    whole = mutual_information(X, y, mi_estimator="gaussian")
     assert whole == pytest.approx(0.5 * np.log(3.25), abs=near)
-    given = conditional_relevance(X, y, [0, 2], estimator="gaussian")
+    given = conditional_relevance(X, y, [0, 2], mi_estimator="gaussian")
     assert_allclose(given, [0, 0.5 * np.log(2), 0, 0], rtol=0, atol=near)
 
 
@@ -239,7 +239,7 @@ def test_classes_that_overlap():
     rng = np.random.default_rng(3)
     labels = np.arange(40_000) % 2
     x = rng.normal(size=40_000) + 1.0 * labels
-    value = relevance(x, labels, estimator="gaussian")[0]
+    value = relevance(x, labels, mi_estimator="gaussian")[0]
     assert value == pytest.approx(0.5 * np.log(1.25), abs=0.01)
 
 
@@ -249,7 +249,7 @@ def test_the_error_falls_with_the_root_of_the_rows():
         found = []
         for seed in range(20):
             x, noise = np.random.default_rng(seed).normal(size=(2, n_rows))
-            found.append(relevance(x, x + noise, estimator="gaussian")[0] - 0.5 * np.log(2))
+            found.append(relevance(x, x + noise, mi_estimator="gaussian")[0] - 0.5 * np.log(2))
         errors[n_rows] = np.sqrt(np.mean(np.square(found)))
     assert errors[40_000] < errors[400] / 5
 
@@ -286,25 +286,25 @@ def test_values_that_differ_in_their_last_digits_are_told_apart(rng, spread):
     """Positions are sorted in the place of the last digits."""
     values = 1 + spread * rng.permutation(3000) - spread * 1500
     values[:5] = values[5]
-    table = Table.from_data(np.column_stack([values, -values]), rng.normal(size=3000), kinds="continuous")
+    table = Table.from_data(np.column_stack([values, -values]), rng.normal(size=3000), discrete_features=False)
     scores = norm.ppf(rankdata(values) / 3001)
     scores -= scores.mean()
     expected = scores / np.sqrt(scores @ scores)
-    encoded = Gaussian(table)._encoded.rows
+    encoded = Gaussian().on(table)._encoded.rows
     assert_allclose(encoded[:2], [expected, -expected], rtol=0, atol=1e-14)
 
 
 def test_minus_zero_is_zero(rng):
     values = np.append(rng.normal(size=20), [0.0, -0.0, 0.0, 5e-324])
-    table = Table.from_data(values, rng.normal(size=24), kinds="continuous")
-    scores = Gaussian(table)._encoded.rows[0]
+    table = Table.from_data(values, rng.normal(size=24), discrete_features=False)
+    scores = Gaussian().on(table)._encoded.rows[0]
     assert scores[20] == scores[21] == scores[22] < scores[23]
 
 
 @pytest.mark.parametrize("n_jobs", [2, -1])
 def test_number_of_jobs_changes_no_bit(rng, n_jobs):
     X, y = rng.normal(size=(3000, 120)), rng.normal(size=3000)
-    ours = [Gaussian(Table.from_data(X, y), n_jobs=jobs)._encoded.rows for jobs in (1, n_jobs)]
+    ours = [Gaussian().on(Table.from_data(X, y), n_jobs=jobs)._encoded.rows for jobs in (1, n_jobs)]
     assert_array_equal(*ours)
 
 
@@ -322,7 +322,7 @@ def test_noise_has_mean_zero(target, n_levels, n_given):
     if target != "continuous":
         y = np.digitize(y, [0.5] if target == "two classes" else [-1.2, -0.5, 0, 0.7, 1.5])
     kinds = {k: "discrete" if n_levels and k < 200 else "continuous" for k in range(200 + n_given)}
-    information = Gaussian(Table.from_data(np.column_stack([X, given]), y, kinds=kinds))
+    information = Gaussian().on(Table.from_data(np.column_stack([X, given]), y, kinds=kinds))
     values = information.conditional_relevance(range(200), range(200, 200 + n_given))
     assert abs(values.mean()) < 3 * values.std() / np.sqrt(200)
     assert values.min() < 0 < values.max()
@@ -334,14 +334,16 @@ def test_a_random_category_of_many_levels_is_not_ahead():
     y = signal.sum(axis=1) + 4 * rng.normal(size=2000)
     X = np.column_stack([signal, rng.integers(900, size=2000)])
     for target in (y, y > 0):
-        selector = BURSelector("cmim", estimator="gaussian", kinds={4: "discrete"}, beta=0, n_features_to_select=5)
+        selector = BURSelector(
+            "cmim", beta=0, n_features_to_select=5, mi_estimator="gaussian", discrete_features={4: True}
+        )
         assert selector.fit(X, target).selection_.order[-1] == 4
 
 
 def test_nothing_is_told_where_no_degree_of_freedom_is_left(rng):
     X, y = rng.normal(size=(20, 30)), rng.normal(size=20)
-    assert mutual_information(X, y, estimator="gaussian") == 0
-    assert_array_equal(unique_relevance(X, y, method="gaussian", shrinkage=0), np.zeros(30))
+    assert mutual_information(X, y, mi_estimator="gaussian") == 0
+    assert_array_equal(unique_relevance(X, y, method=Gaussian(0)), np.zeros(30))
     assert np.abs(unique_relevance(X, y, method="gaussian")).max() < 0.3
 
 
@@ -352,7 +354,7 @@ def test_a_ridge_is_noise_of_its_own(rng):
     """All estimates with a ridge are those of one covariance, to which it was added; the chain rule stays exact."""
     X = rng.normal(size=(300, 4)) @ rng.normal(size=(4, 4))
     table = Table.from_data(X, X[:, 0] + rng.normal(size=300))
-    information = Gaussian(table, shrinkage=0.3)
+    information = Gaussian(shrinkage=0.3).on(table)
     covariance = information._encoded.rows @ information._encoded.rows.T + 0.3 * np.diag([1, 1, 1, 1, 0])
 
     def left(known, other):
@@ -378,7 +380,7 @@ def test_a_ridge_is_noise_of_its_own(rng):
 
 
 def test_what_is_symmetric_stays_so_with_a_ridge(case):
-    information = Gaussian(case[0].table, shrinkage=0.2)
+    information = Gaussian(shrinkage=0.2).on(case[0].table)
     for given in ([], [4], [7], [4, 7]):
         one, other = information.conditional([0], [5], given), information.conditional([5], [0], given)
         assert one == pytest.approx(other, abs=2e-3)  # Degrees of freedom are shared out by which side is fitted.
@@ -394,16 +396,18 @@ def test_what_is_symmetric_stays_so_with_a_ridge(case):
 def test_the_ridge_of_ledoit_and_wolf(rng):
     X = rng.normal(size=(90, 5)) @ rng.normal(size=(5, 60)) + rng.normal(size=(90, 60))
     table = Table.from_data(X, X[:, 0])
-    rows = Gaussian(table)._encoded.rows[:-1]
+    rows = Gaussian().on(table)._encoded.rows[:-1]
     share = ledoit_wolf_shrinkage(rows.T * np.sqrt(90), assume_centered=True)
     assert 0.01 < share < 1 / 3
-    automatic, given = (Gaussian(table, shrinkage=one).without_each(range(60)) for one in ("auto", share / (1 - share)))
+    automatic, given = (
+        Gaussian(shrinkage=one).on(table).without_each(range(60)) for one in ("auto", share / (1 - share))
+    )
     assert_allclose(automatic.change, given.change, rtol=0, atol=1e-10)
 
 
 def test_no_ridge_where_there_are_three_rows_for_each_column(rng):
     X, y, _ = linear_design(rng, 90, 30)
-    plain, automatic = (unique_relevance(X, y, method="gaussian", shrinkage=one) for one in (0, "auto"))
+    plain, automatic = (unique_relevance(X, y, method=Gaussian().on(one)) for one in (0, "auto"))
     assert_array_equal(automatic, plain)
     fewer = unique_relevance(X[1:], y[1:], method="gaussian")
     assert np.abs(fewer).max() < 0.8 * np.abs(plain).max()
@@ -475,7 +479,7 @@ def test_it_is_blind_to_an_exclusive_or(rng):
     a, b = rng.normal(size=(2, 4000))
     X, y = np.column_stack([a, b]), (a > 0) ^ (b > 0)
     assert_allclose(unique_relevance(X, y, method="gaussian"), 0, rtol=0, atol=0.003)
-    assert mutual_information(X, y, estimator="gaussian") < 0.003
+    assert mutual_information(X, y, mi_estimator="gaussian") < 0.003
 
 
 def test_clip_errors_and_intervals_of_unique_relevance(rng):
@@ -486,7 +490,7 @@ def test_clip_errors_and_intervals_of_unique_relevance(rng):
     values, error = unique_relevance(X, y, method="gaussian", return_std=True)
     assert_array_equal(values, raw)
     assert np.isnan(error).all()
-    found = unique_relevance(X, y, method="gaussian", interval=0.9)
+    found = unique_relevance(X, y, method="gaussian", confidence_level=0.9)
     assert (found.low <= raw).all()
     assert (raw <= found.high).all()
     ignored = unique_relevance(X, y, method="gaussian", kinds={3: "ignored"})
@@ -504,8 +508,8 @@ def test_whole_weights_are_repeated_rows(rng, kind):
     weights, kinds = rng.integers(0, 4, size=N_ROWS), dict(enumerate(KINDS))
     rows = np.repeat(np.arange(N_ROWS), weights)
     X = np.column_stack(columns)
-    weighted = Gaussian(Table.from_data(X, target, kinds=kinds, target_kind=kind), sample_weight=weights)
-    repeated = Gaussian(Table.from_data(X[rows], target[rows], kinds=kinds, target_kind=kind))
+    weighted = Gaussian().on(Table.from_data(X, target, kinds=kinds, target_kind=kind), sample_weight=weights)
+    repeated = Gaussian().on(Table.from_data(X[rows], target[rows], kinds=kinds, target_kind=kind))
     assert_allclose(weighted.relevance(range(7)), repeated.relevance(range(7)), **CLOSE)
     assert_allclose(weighted.joint([0, 3, 6], [1, 5]), repeated.joint([0, 3, 6], [1, 5]), **CLOSE)
     ours, expected = weighted.without_each(range(7)), repeated.without_each(range(7))
@@ -516,7 +520,7 @@ def test_whole_weights_are_repeated_rows(rng, kind):
 def test_the_unit_of_weights_does_not_matter(rng):
     X, weights = rng.normal(size=(200, 3)), rng.random(200)
     table = Table.from_data(X, X[:, 0] + rng.normal(size=200))
-    ours = [Gaussian(table, sample_weight=weights * unit).relevance(range(3)) for unit in (1, 1e-3, 1e6)]
+    ours = [Gaussian().on(table, sample_weight=weights * unit).relevance(range(3)) for unit in (1, 1e-3, 1e6)]
     assert_allclose(ours[1:], [ours[0]] * 2, rtol=0, atol=1e-6)
 
 
@@ -542,7 +546,7 @@ def test_every_criterion_takes_it(rng, criterion, kind):
 
 def test_a_boosted_selection_takes_it(rng):
     X, y, truth = linear_design(rng, 400, 20)
-    order = BURSelector(estimator="gaussian", n_features_to_select=4).fit(X, y).selection_.order
+    order = BURSelector(n_features_to_select=4, mi_estimator="gaussian").fit(X, y).selection_.order
     assert (truth[list(order)] > 0).sum() >= 3
 
 
@@ -550,7 +554,7 @@ def test_weights_of_a_selection(rng):
     X, y, _ = linear_design(rng, 300, 10)
     weights = rng.integers(0, 3, size=300)
     rows = np.repeat(np.arange(300), weights)
-    selector = BURSelector("gsa", estimator="gaussian", beta=0, n_features_to_select=5)
+    selector = BURSelector("gsa", beta=0, n_features_to_select=5, mi_estimator="gaussian")
     weighted = selector.fit(X, y, sample_weight=weights).selection_.order
     assert_array_equal(weighted, selector.fit(X[rows], y[rows]).selection_.order)
 
@@ -566,14 +570,14 @@ def test_other_orders_of_the_rows_equal_moved_tables(case, rng, given):
 def test_intervals_come_from_halves_of_the_rows_also_for_categories(rng):
     X = rng.integers(3, size=(400, 1))
     y = np.where(rng.random(400) < 0.5, X[:, 0], rng.integers(3, size=400))
-    found = mutual_information(X, y, estimator="gaussian", kinds="discrete", interval=0.9)
+    found = mutual_information(X, y, mi_estimator="gaussian", discrete_features=True, confidence_level=0.9)
     assert found.low < found.value < found.high
     assert found.value - found.low == pytest.approx(found.high - found.value, rel=1e-6)
 
 
 def test_entropy(rng):
     X = np.column_stack([1000 * rng.normal(size=60), np.arange(60) % 3])
-    information = Gaussian(Table.from_data(X, X[:, 1], kinds={1: "discrete"}))
+    information = Gaussian().on(Table.from_data(X, X[:, 1], discrete_features={1: True}))
     assert information.entropy(0) == pytest.approx(0.5 * np.log(2 * np.pi * np.e), abs=1e-12)
     assert information.entropy(1) == pytest.approx(np.log(3), abs=1e-12)
 
@@ -615,7 +619,7 @@ def sparse_case(request, rng):
     options = {"kinds": kinds, "target_kind": kind, "conditional_on": rng.normal(size=(len(y), 2))}
     tables = [Table.from_data(X, target, **options) for X in (as_entries(dense), dense)]
     assert [table.is_sparse for table in tables] == [True, False]
-    return [Gaussian(table, sample_weight=weights) for table in tables]
+    return [Gaussian().on(table, sample_weight=weights) for table in tables]
 
 
 def test_sparse_equals_dense(sparse_case):
@@ -658,7 +662,7 @@ def test_sparse_columns_are_never_made_dense(rng):
     X = sp.random(n_rows, n_columns, density=0.005, format="csc", random_state=0)
     y = np.asarray(X[:, :3].sum(axis=1)).ravel() + 0.1 * rng.normal(size=n_rows)
     tracemalloc.start()
-    selector = BURSelector("cmim", 3, estimator="gaussian", beta=0, kinds="continuous").fit(X, y)
+    selector = BURSelector("cmim", 3, beta=0, mi_estimator="gaussian", discrete_features=False).fit(X, y)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert set(selector.order_) == {0, 1, 2}

@@ -223,7 +223,7 @@ def test_many_levels_that_are_asked_for(n_levels, missing):
     values = np.random.default_rng(0).permutation(np.repeat(np.arange(n_levels) * 0.5, 2))
     if missing:
         values[values == 1] = np.nan
-    table = Table.from_data(np.column_stack([values, values > 3]), target(len(values)), kinds="discrete")
+    table = Table.from_data(np.column_stack([values, values > 3]), target(len(values)), discrete_features=True)
     expected = np.unique(values, return_inverse=True, equal_nan=True)[1]
     np.testing.assert_array_equal(table.codes(0), expected)
     assert table.columns[0].n_levels == n_levels

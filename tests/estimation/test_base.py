@@ -39,7 +39,7 @@ def numbers(rng):
 
 @pytest.fixture
 def information(numbers):
-    return Gaussian(Table.from_data(*numbers))
+    return Gaussian().on(Table.from_data(*numbers))
 
 
 def partial_information(numbers, a, b, given):
@@ -121,7 +121,7 @@ def test_two_methods_are_required():
 
 def test_bounded_only_cuts(rng):
     labels = np.arange(60) % 3
-    information = Gaussian(Table.from_data(np.column_stack([rng.normal(size=(60, 2)), labels]), labels))
+    information = Gaussian().on(Table.from_data(np.column_stack([rng.normal(size=(60, 2)), labels]), labels))
     target, ceiling = [information.table.target], np.log(3)
     assert information.bounded(-1.0, [0], target) == 0
     assert information.bounded(0.5, [0], target) == 0.5

@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("dask.dataframe")
 pytest.importorskip("datasketches")
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[3] / "docs"
 
 
 @pytest.mark.parametrize(

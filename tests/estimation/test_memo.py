@@ -22,7 +22,7 @@ def codes(rng):
 
 @pytest.fixture
 def table(codes):
-    return Table.from_data(np.array(codes[:-1]).T, codes[-1], kinds="discrete", target_kind="discrete")
+    return Table.from_data(np.array(codes[:-1]).T, codes[-1], discrete_features=True, target_type="discrete")
 
 
 class Counted(Plugin):
@@ -62,7 +62,7 @@ def test_values_equal_twin(codes, table):
         reference.plugin_entropy([*block, *target]),
         reference.joint_plugin(block[:1], block[1:], target),
     ]
-    ours = np.concatenate(ask_everything(Memo(Plugin(table)), np.array([x]), np.array([s, t])))
+    ours = np.concatenate(ask_everything(Memo(Plugin().on(table)), np.array([x]), np.array([s, t])))
     assert_allclose(ours, expected, rtol=0, atol=1e-5)
 
 
@@ -86,7 +86,7 @@ def test_what_a_candidate_shares_with_a_column_and_the_target_comes_from_one_pas
     given, pairs = information.pairwise_given_target(candidates, 4), information.pairwise(candidates, 4)
     joint, entropy = information.joint(candidates, [4]), information.joint_entropy(candidates, [4])
     assert len(information.passes) == 1
-    fresh = Plugin(table)
+    fresh = Plugin().on(table)
     assert_array_equal(pairs, fresh.pairwise(candidates, 4))
     assert_array_equal(joint, fresh.joint(candidates, [4]))
     assert_array_equal(entropy, fresh.joint_entropy(candidates, [4]))
@@ -95,14 +95,14 @@ def test_what_a_candidate_shares_with_a_column_and_the_target_comes_from_one_pas
 
 
 def test_unknown_relevance_is_not_a_number(table):
-    memo = Memo(Plugin(table))
+    memo = Memo(Plugin().on(table))
     assert np.isnan(memo.known_relevance(np.arange(3))).all()
     memo.relevance(np.array([1]))
     assert_array_equal(np.isnan(memo.known_relevance(np.arange(3))), [True, False, True])
 
 
 def test_sums_over_pairs(table):
-    memo, selected = Memo(Plugin(table)), np.array([4, 0, 3])
+    memo, selected = Memo(Plugin().on(table)), np.array([4, 0, 3])
     pairs = [(4, 0), (4, 3), (0, 3)]
     expected = sum(memo.joint(np.array([1, 2]), np.array(pair)) for pair in pairs)
     assert_allclose(memo.joint_of_pairs(np.array([1, 2]), selected), expected, rtol=0, atol=1e-12)
@@ -110,7 +110,7 @@ def test_sums_over_pairs(table):
 
 
 def test_estimates_are_clipped(table):
-    memo = Memo(Plugin(table, correction="miller-madow"))
+    memo = Memo(Plugin(correction="miller-madow").on(table))
     values = memo.pairwise_given_target(np.arange(5), 4)
     entropies = [reference.plugin_entropy([read(table.codes(k), "discrete")]) for k in range(5)]
     assert (values >= 0).all()
@@ -124,7 +124,7 @@ def test_within_classes_is_the_conditional_estimate(rng):
     labels = np.arange(150) % 3
     X = rng.normal(size=(150, 3)) + labels[:, None]
     X[:, 2] += X[:, 0]
-    information = KNN(Table.from_data(X, labels, target_kind="discrete"))
+    information = KNN().on(Table.from_data(X, labels, target_type="discrete"))
     target = information.table.target
     expected = [information.conditional([k], [2], [target]) for k in (0, 1)]
     assert_allclose(information.pairwise_given_target([0, 1], 2), expected, rtol=0, atol=1e-9)
@@ -134,10 +134,10 @@ def test_within_classes_is_the_conditional_estimate(rng):
 def test_small_classes_tell_what_they_can(rng):
     labels = np.r_[np.zeros(40, int), np.ones(3, int), 2]
     X = np.column_stack([rng.normal(size=(44, 2)), np.arange(44) % 3])
-    table = Table.from_data(X, labels, kinds={2: "discrete"}, target_kind="discrete")
+    table = Table.from_data(X, labels, discrete_features={2: True}, target_type="discrete")
     columns = [read(X[:, k], "discrete" if k == 2 else "continuous") for k in range(3)]
     expected = [reference.given_classes(columns[k], columns[0], read(labels, "discrete")) for k in (1, 2)]
-    assert_allclose(KNN(table).pairwise_given_target([1, 2], 0), expected, rtol=0, atol=1e-9)
+    assert_allclose(KNN().on(table).pairwise_given_target([1, 2], 0), expected, rtol=0, atol=1e-9)
 
 
 # Weights
@@ -178,7 +178,7 @@ def test_whole_weights_are_repeated_rows_where_levels_are_many(n_levels, rng):
     weights = rng.integers(0, 4, size=900)
     options = {"kinds": "discrete", "target_kind": "discrete"}
     tables = [Table.from_data(own[:-1].T, own[-1], **options) for own in (codes, np.repeat(codes, weights, axis=1))]
-    ours, expected = Plugin(tables[0], sample_weight=weights), Plugin(tables[1])
+    ours, expected = Plugin().on(tables[0], sample_weight=weights), Plugin().on(tables[1])
     for selected in ([0], [2, 0]):
         for values in zip(
             *(ask_everything(Memo(one), np.arange(4), np.array(selected)) for one in (ours, expected)), strict=True
@@ -187,11 +187,11 @@ def test_whole_weights_are_repeated_rows_where_levels_are_many(n_levels, rng):
 
 
 def test_equal_weights_change_nothing_and_parts_of_rows_count(table, rng):
-    plain = Plugin(table).joint(range(4), [4])
-    assert_array_equal(Plugin(table, sample_weight=np.ones(200)).joint(range(4), [4]), plain)
-    assert_allclose(Plugin(table, sample_weight=np.full(200, 0.3)).joint(range(4), [4]), plain, rtol=0, atol=1e-7)
+    plain = Plugin().on(table).joint(range(4), [4])
+    assert_array_equal(Plugin().on(table, sample_weight=np.ones(200)).joint(range(4), [4]), plain)
+    assert_allclose(Plugin().on(table, sample_weight=np.full(200, 0.3)).joint(range(4), [4]), plain, rtol=0, atol=1e-7)
     weights = rng.random(200)
-    table_of = [Plugin(table, sample_weight=weights, correction=None).pairwise([0], 1)[0]]
+    table_of = [Plugin(correction=None).on(table, sample_weight=weights).pairwise([0], 1)[0]]
     share = np.zeros((2, 3))
     np.add.at(share, (table.codes(0), table.codes(1)), weights / weights.sum())
     ratio = share / (share.sum(axis=1, keepdims=True) * share.sum(axis=0))
@@ -209,13 +209,13 @@ def test_equal_weights_change_nothing_and_parts_of_rows_count(table, rng):
 )
 def test_what_cannot_be_a_weight_is_refused(weights, message, table):
     with pytest.raises(ValueError, match=message):
-        Plugin(table, sample_weight=weights)
+        Plugin().on(table, sample_weight=weights)
 
 
 def test_weights_by_the_name_of_an_estimator(table):
     options = complete(EstimationOptions, {"estimator": "binned"}, "test")
     weights = np.arange(200) % 3
-    expected = Binned(table, sample_weight=weights).relevance([0, 1])
+    expected = Binned().on(table, sample_weight=weights).relevance([0, 1])
     assert_array_equal(make_information(table, options, weights).relevance([0, 1]), expected)
     options = complete(EstimationOptions, {"estimator": "knn"}, "test")
     with pytest.raises(
@@ -228,8 +228,8 @@ def test_weights_by_the_name_of_an_estimator(table):
 def test_what_several_tell_has_the_same_bits_in_any_order(seed):
     """A path may have asked in another order than a selector does."""
     X = np.random.default_rng(seed).normal(size=(35, 6))
-    table = Table.from_data(X, X[:, 0] + X[:, 1], target_kind="continuous")
-    one, other = Memo(Binned(table)), Memo(Binned(table))
+    table = Table.from_data(X, X[:, 0] + X[:, 1], target_type="continuous")
+    one, other = Memo(Binned().on(table)), Memo(Binned().on(table))
     candidates = np.array([3, 4, 5])
     for ask in ("joint", "joint_entropy"):
         first = getattr(one, ask)(candidates, np.array([0, 1, 2]))

@@ -129,7 +129,7 @@ def make_table(rng, dtype=np.float64, missing=0.2):
     X[:, 1] = np.round(X[:, 1])
     X[rng.random(400) < missing, 2] = np.nan
     X[:, 3] = 7
-    return Table.from_data(X, labels, kinds="continuous", target_kind="discrete"), X, labels
+    return Table.from_data(X, labels, discrete_features=False, target_type="discrete"), X, labels
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -160,12 +160,12 @@ def test_threads_change_nothing(binning, n_jobs, rng, monkeypatch):
 def test_description_length_needs_labels(rng):
     table = Table.from_data(rng.normal(size=(60, 2)), rng.normal(size=60))
     with pytest.raises(ValueError, match=r"binning='mdl' needs class labels as target; pass binning='frequency'"):
-        Binned(table, binning="mdl")
+        Binned(strategy="mdl").on(table)
 
 
 def test_missing_values_only(rng):
     X = np.column_stack([np.full(50, np.nan), rng.normal(size=50)])
-    table = Table.from_data(X, np.arange(50) % 2, kinds="continuous")
+    table = Table.from_data(X, np.arange(50) % 2, discrete_features=False)
     for binning in ("frequency", "width", "mdl"):
         information = Binned(table, binning=binning)
         assert len(set(information.levels(0).tolist())) == 1
@@ -175,6 +175,6 @@ def test_missing_values_only(rng):
 @pytest.mark.parametrize(("n_rows", "n_bins"), [(20, 3), (200, 4), (2_000, 7), (200_000, 20)])
 def test_numbers_are_cut_by_the_number_of_rows_and_class_labels_ask_for_eight(n_rows, n_bins):
     X, y = np.arange(2.0 * n_rows).reshape(n_rows, 2), np.arange(n_rows, dtype=float)
-    assert Binned(Table.from_data(X, y, target_kind="continuous")).n_bins == n_bins
-    assert Binned(Table.from_data(X, np.arange(n_rows) % 3, target_kind="discrete")).n_bins == 8
-    assert Binned(Table.from_data(X, y, target_kind="continuous"), n_bins=5).n_bins == 5
+    assert Binned().on(Table.from_data(X, y, target_type="continuous")).n_bins == n_bins
+    assert Binned().on(Table.from_data(X, np.arange(n_rows) % 3, target_type="discrete")).n_bins == 8
+    assert Binned(n_bins=5).on(Table.from_data(X, y, target_type="continuous")).n_bins == 5

@@ -94,7 +94,7 @@ class TestReading:
 
     @pytest.mark.parametrize("values", [[1.0, None, 3.0, float("nan"), 2.5], [1, None, 3, None, 2]])
     def test_missing_numbers(self, frame, values):
-        table = Table.from_data(frame({"a": values}), [0, 1, 0, 1, 0], kinds="continuous")
+        table = Table.from_data(frame({"a": values}), [0, 1, 0, 1, 0], discrete_features=False)
         assert table.columns[0].n_missing == 2
         assert table.has_missing.tolist() == [True, False]
         np.testing.assert_array_equal(table.values[0, [1, 3]], 4 * table.far)
@@ -233,9 +233,9 @@ class TestKinds:
         assert (table.classes is None) == (kind == "continuous")
 
     def test_target_kind(self, X, rng):
-        assert Table.from_data(X, np.arange(40) % 4, target_kind="continuous").classes is None
-        assert Table.from_data(X, rng.normal(size=40), target_kind="discrete").classes.size == 40
-        assert Table.from_data(X, np.arange(40) % 2 == 0, target_kind="continuous").columns[-1].kind == "continuous"
+        assert Table.from_data(X, np.arange(40) % 4, target_type="continuous").classes is None
+        assert Table.from_data(X, rng.normal(size=40), target_type="discrete").classes.size == 40
+        assert Table.from_data(X, np.arange(40) % 2 == 0, target_type="continuous").columns[-1].kind == "continuous"
 
     def test_continuous_target_is_scaled(self, X):
         target = np.arange(40) * 3.0 + 100
@@ -247,10 +247,10 @@ class TestKinds:
         assert table.columns[0] == Column("x0", "discrete", "given by kinds", 40, 0)
         assert table.features.tolist() == [0, 1]
         assert not table.values[2].any()
-        assert kinds_of(Table.from_data(y, y, kinds="continuous")) == ["continuous", "discrete"]
+        assert kinds_of(Table.from_data(y, y, discrete_features=False)) == ["continuous", "discrete"]
 
     def test_names_win_over_positions(self, X, y):
-        table = Table.from_data(pd.DataFrame(X, columns=[1, 0, 7]), y, kinds={0: "discrete", 2: "discrete"})
+        table = Table.from_data(pd.DataFrame(X, columns=[1, 0, 7]), y, discrete_features={0: True, 2: True})
         assert kinds_of(table)[:3] == ["continuous", "discrete", "discrete"]
 
     def test_kinds_of_conditions(self, X, y):
@@ -270,7 +270,7 @@ class TestKinds:
         assert table.columns[0].reason == "40 of 40 texts are distinct, like an identifier"
         assert not table.values[0].any()
         with pytest.warns(UnirelWarning, match="ignored 'code'"):
-            assert Table.from_data(data, y, kinds={"id": "discrete"}).columns[0].n_levels == 40
+            assert Table.from_data(data, y, discrete_features={"id": True}).columns[0].n_levels == 40
 
     @pytest.mark.parametrize("texts", [list("abcdab"), list("abcdef"), [f"{i % 20}" for i in range(60)]])
     def test_no_identifier(self, texts):
@@ -343,7 +343,7 @@ class TestEncoding:
         assert Table.from_data(y, y, scale=None).unit == 1.0
 
     def test_constant_column(self):
-        table = Table.from_data([0.1] * 9, np.arange(9) % 2, kinds="continuous")
+        table = Table.from_data([0.1] * 9, np.arange(9) % 2, discrete_features=False)
         assert not table.values[0].any()
         assert Table.from_data([0.1] * 9, np.arange(9) % 2).columns[0].n_levels == 1
 
@@ -374,7 +374,7 @@ class TestEncoding:
 
     def test_many_float32_levels(self, rng):
         target = rng.permutation(5000)
-        table = Table.from_data(rng.normal(size=5000).astype(np.float32), target, target_kind="discrete")
+        table = Table.from_data(rng.normal(size=5000).astype(np.float32), target, target_type="discrete")
         np.testing.assert_array_equal(table.codes(table.target), target)
 
 
@@ -605,7 +605,7 @@ class TestRefusing:
 
     def test_text_target_as_numbers(self):
         with pytest.raises(ValueError, match="target_kind='continuous', but 'y' holds no numbers"):
-            Table.from_data(GOOD, list("ababab"), target_kind="continuous")
+            Table.from_data(GOOD, list("ababab"), target_type="continuous")
 
     @pytest.mark.parametrize("largest", [1e-160, 1e-200, 1e-320])
     def test_unscaled_underflow(self, largest):

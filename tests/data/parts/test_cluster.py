@@ -110,12 +110,12 @@ class Deadly(JMI, name="deadly"):
 def test_a_worker_that_is_killed_in_the_middle_changes_nothing(client, estimator):
     client.wait_for_workers(2)
     ddf = dd.from_pandas(make_frame(), npartitions=6)
-    expected = BURSelector("jmi", 6, beta=0, estimator=estimator).fit(ddf, "y")
+    expected = BURSelector("jmi", 6, beta=0, mi_estimator=estimator).fit(ddf, "y")
     again = {"binning": expected.edges_, "estimator": estimator}
     before = set(client.run(os.getpid).values())
     found = BURSelector(Deadly(min(before)), 6, beta=0, **again).fit(ddf, "y")
     np.testing.assert_array_equal(found.order_, expected.order_)
-    np.testing.assert_array_equal(found.scores_, expected.scores_)
+    np.testing.assert_array_equal(found.selection_scores_, expected.selection_scores_)
     client.wait_for_workers(2)
     assert min(before) not in set(client.run(os.getpid).values())
 

@@ -10,10 +10,11 @@ import reference
 from numpy.testing import assert_allclose, assert_array_equal
 
 import unirel
-from unirel import UnirelWarning, redundancy_analysis
+from unirel import BURSelector, UnirelWarning, redundancy_analysis
 from unirel.data.table import Table
 from unirel.estimation.knn import KNN
 from unirel.estimation.plugin import Plugin
+from unirel.predictors import ClassifierLoss
 
 METRICS = ["chebyshev", "manhattan", "euclidean"]
 ROUNDING = 1e-12
@@ -169,13 +170,20 @@ def test_few_categorical_features_have_one_kind_of_estimate(n_features, rng):
     kinds = ["discrete"] * n_features
     metric = "manhattan" if n_features > 2 else "chebyshev"
     order = list(range(n_features))
-    automatic = redundancy_analysis(X, y, order=order, kinds="discrete")
+    automatic = redundancy_analysis(
+        X,
+        y,
+        order=order,
+        selector=BURSelector("gsa", beta=0.1, unique_relevance="reference", mi_estimator="knn", discrete_features=True),
+    )
     assert_allclose(automatic.curve, check_against_twin(X, y, kinds, order, metric, 0.0).curve, rtol=0, atol=1e-12)
 
 
 def test_order_is_found_like_a_selection(rng):
     X, y, _ = make_table(rng, 80, 6, False)
-    result = redundancy_analysis(X, y, criterion="jmi", beta=0.2, max_features=4)
+    result = redundancy_analysis(
+        X, y, max_features=4, selector=BURSelector("jmi", beta=0.2, unique_relevance="reference", mi_estimator="knn")
+    )
     published = {"estimator": "knn", "unique_relevance": "reference"}
     path = unirel.selection_path(X, y, criteria="jmi", betas=0.2, n_features_to_select=4, **published)
     assert_array_equal(result.order, path.order("jmi", 0.2))
@@ -223,7 +231,7 @@ def test_nested_and_subsets_equal_single_estimates(metric, n_jobs, rng):
     table = Table.from_data(np.delete(X, 1, axis=1), y, kinds=dict(enumerate(np.delete(kinds, 1))))
     discrete = Table.from_data(X, y, kinds=dict(enumerate(kinds)))
     for some, first in ((table, 0), (discrete, 4)):  # a single discrete column alone would be counted
-        information = KNN(some, metric=metric, n_jobs=n_jobs)
+        information = KNN(metric=metric).on(some, n_jobs=n_jobs)
         order = np.roll(some.features, -first)
 
         def single(block, information=information, target=some.target):
@@ -242,8 +250,8 @@ def test_nested_and_subsets_equal_single_estimates(metric, n_jobs, rng):
 
 def test_derived_nested_and_subsets(rng):
     """What an estimator without a quicker way does."""
-    table = Table.from_data(rng.integers(0, 3, size=(50, 4)), rng.integers(0, 2, size=50), kinds="discrete")
-    information = Plugin(table)
+    table = Table.from_data(rng.integers(0, 3, size=(50, 4)), rng.integers(0, 2, size=50), discrete_features=True)
+    information = Plugin().on(table)
     target = [table.target]
     expected = [information.mutual_information(range(size), target) for size in (1, 2, 3, 4)]
     assert_allclose(information.nested([0, 1, 2, 3]), expected)
@@ -380,6 +388,8 @@ def test_the_classifier_of_the_boost_can_be_chosen(rng, monkeypatch):
         return np.linspace(0, 1, table.n_features)
 
     monkeypatch.setattr("unirel.classifiers.losses.losses_without_each", losses_without_each)
-    result = redundancy_analysis(X, y, unique_relevance="classifier", classifier="knn", cv=3)
+    result = redundancy_analysis(
+        X, y, selector=BURSelector("gsa", beta=0.1, unique_relevance=ClassifierLoss("knn", cv=3), mi_estimator="knn")
+    )
     assert asked == [("knn", 3)]
     assert result.settings["classifier"] == "knn"

@@ -8,7 +8,7 @@ import reference
 from numpy.testing import assert_allclose, assert_array_equal
 from test_measures import make_case
 
-from unirel import selection_path, unique_relevance
+from unirel import BURSelector, selection_path, unique_relevance
 from unirel.criteria import Criterion, make_criterion
 from unirel.data.table import Table
 from unirel.estimation.base import Memo, make_information
@@ -142,7 +142,9 @@ def test_order_with_a_stepwise_term_equals_twin(styles, target, kind, share):
     gaussian = None
     if kind == "both" and target == "normal":
         reading = {name: value for name, value in case.options.items() if name in ("kinds", "target_kind")}
-        gaussian = Gaussian(Table.from_data(case.frame, case.target, **reading), shrinkage=0.05).conditional_relevance
+        gaussian = (
+            Gaussian(shrinkage=0.05).on(Table.from_data(case.frame, case.target, **reading)).conditional_relevance
+        )
     assert_equals_twin(case, info, path, boost_of, share=share, gaussian=gaussian)
 
 
@@ -479,7 +481,9 @@ def informative(selection, origin):
 @pytest.mark.parametrize("seed", range(4))
 def test_no_copies_among_the_first_five_coins(seed, criterion):
     X, y, origin = planted(seed, coins=True)
-    (selection,) = selection_path(X, y, criteria=criterion, betas=0, n_features_to_select=5, estimator="knn")
+    (selection,) = selection_path(
+        X, y, criteria=criterion, betas=0, selector=BURSelector(n_features_to_select=5, mi_estimator="knn")
+    )
     assert sorted(informative(selection, origin)) == [0, 1, 2, 3, 4]
 
 
@@ -488,13 +492,15 @@ def test_no_copies_among_the_first_five_coins(seed, criterion):
 @pytest.mark.parametrize("seed", range(3))
 def test_no_copies_among_the_first_five_numbers(seed, criterion):
     X, y, origin = planted(seed)
-    (selection,) = selection_path(X, y, criteria=criterion, betas=0, n_features_to_select=5, estimator="knn")
+    (selection,) = selection_path(
+        X, y, criteria=criterion, betas=0, selector=BURSelector(n_features_to_select=5, mi_estimator="knn")
+    )
     assert sorted(informative(selection, origin)) == [0, 1, 2, 3, 4]
 
 
 def test_relevance_alone_takes_the_copies():
     X, y, origin = planted(0)
-    (selection,) = selection_path(X, y, criteria="mim", betas=0, n_features_to_select=4)
+    (selection,) = selection_path(X, y, criteria="mim", betas=0, selector=BURSelector(n_features_to_select=4))
     first, second = origin[selection.order[:4:2]]
     assert origin[selection.order].tolist() == [first, first, second, second]
 

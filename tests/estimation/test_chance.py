@@ -137,8 +137,8 @@ def test_the_mean_of_noise_is_nothing(n_rows, target):
         columns = rng.integers(0, n_levels, size=(n_rows, 200))
         if n_levels == n_rows:
             columns = np.argsort(rng.random((n_rows, 200)), axis=0)
-        table = Table.from_data(columns, y, kinds="discrete", target_kind=kind)
-        values = Binned(table).relevance(range(200))
+        table = Table.from_data(columns, y, discrete_features=True, target_type=kind)
+        values = Binned().on(table).relevance(range(200))
         assert abs(values.mean()) <= 3 * values.std(ddof=1) / 200**0.5 + 1e-12
         if n_levels == n_rows:
             assert np.abs(values).max() < 1e-12
@@ -150,9 +150,9 @@ def test_more_levels_are_no_advantage(weighted):
     rng = np.random.default_rng(1)
     y, weights = np.arange(800) % 3, rng.exponential(size=800) if weighted else None
     for n_levels in (2, 8, 60):
-        table = Table.from_data(rng.integers(0, n_levels, size=(800, 200)), y, kinds="discrete")
-        plain = Plugin(table, sample_weight=weights, correction=None).relevance(range(200)).mean()
-        values = Plugin(table, sample_weight=weights).relevance(range(200))
+        table = Table.from_data(rng.integers(0, n_levels, size=(800, 200)), y, discrete_features=True)
+        plain = Plugin(correction=None).on(table, sample_weight=weights).relevance(range(200)).mean()
+        values = Plugin().on(table, sample_weight=weights).relevance(range(200))
         off = (0.25 if n_levels == 60 else 0.03) * plain if weighted else 0.0
         assert -off < values.mean() + 3 * values.std(ddof=1) / 200**0.5
         assert values.mean() < 3 * values.std(ddof=1) / 200**0.5
@@ -162,7 +162,7 @@ def test_weights_of_any_scale_are_the_same():
     rng = np.random.default_rng(2)
     X, y, weights = rng.integers(0, 9, size=(300, 4)), np.arange(300) % 3, rng.random(300)
     values = [
-        Binned(Table.from_data(X, y, kinds="discrete"), sample_weight=weights * scale).joint(range(3), [3])
+        Binned().on(Table.from_data(X, y, discrete_features=True), sample_weight=weights * scale).joint(range(3), [3])
         for scale in (1.0, 1e-3 / weights.sum(), 1e5, 1e200)
     ]
     for other in values[1:]:
@@ -188,9 +188,9 @@ def test_a_name_in_every_row_tells_nothing():
 def test_values_are_shown_from_0_on_and_compared_as_they_are():
     rng = np.random.default_rng(4)
     X, y = rng.integers(0, 60, size=(200, 12)), np.arange(200) % 2
-    raw = unirel.relevance(X, y, kinds="discrete", clip=False)
+    raw = unirel.relevance(X, y, clip=False, discrete_features=True)
     assert (raw < 0).sum() > 2
-    selector = unirel.BURSelector("mim", 12, beta=0.0, kinds="discrete").fit(X, y)
+    selector = unirel.BURSelector("mim", 12, beta=0.0, discrete_features=True).fit(X, y)
     assert_allclose(selector.relevance_, np.maximum(raw, 0), rtol=0, atol=1e-12)
     assert selector.order_.tolist() == np.argsort(-raw).tolist()
 
@@ -198,10 +198,12 @@ def test_values_are_shown_from_0_on_and_compared_as_they_are():
 def test_copies_share_everything_however_few_rows_there_are():
     rng = np.random.default_rng(5)
     x = rng.integers(0, 12, size=40)
-    table = Table.from_data(np.column_stack([x, (x + 5) % 12, rng.integers(0, 12, size=40)]), x % 2, kinds="discrete")
+    table = Table.from_data(
+        np.column_stack([x, (x + 5) % 12, rng.integers(0, 12, size=40)]), x % 2, discrete_features=True
+    )
     from unirel.inference.relations import shared_with
 
-    shared = shared_with(Plugin(table), np.array([1, 2]), 0)
+    shared = shared_with(Plugin().on(table), np.array([1, 2]), 0)
     assert shared[0] == pytest.approx(1)
     assert shared[1] < 0.9
 
@@ -234,7 +236,7 @@ def test_signals_come_before_random_categories(n_rows, criterion):
         names = frame.columns[selector.order_]
         n_signals = sum(name.startswith("signal") for name in names)
         assert n_signals == 6 if n_rows > 300 else n_signals >= 5
-        plain = unirel.BURSelector(criterion, 4, beta=0.0, correction=None).fit(frame, y)
+        plain = unirel.BURSelector(criterion, 4, beta=0.0, mi_estimator=Binned(correction=None)).fit(frame, y)
         assert any(name.startswith("random") for name in frame.columns[plain.order_])
 
 
@@ -265,7 +267,7 @@ def test_no_random_column_comes_first_on_real_tables(data_home):
             frame["RANDOM_zip"] = rng.integers(0, 900, size=5000).astype(str)
             frame["RANDOM_city"] = rng.integers(0, 150, size=5000).astype(str)
             frame["RANDOM_num"] = rng.normal(size=5000)
-            order = unirel.BURSelector(n_features_to_select=10, target_kind=kind).fit(frame, y).order_
+            order = unirel.BURSelector(n_features_to_select=10, target_type=kind).fit(frame, y).order_
             found += [place for place, column in enumerate(order, 1) if frame.columns[column].startswith("RANDOM")]
     assert all(place > 6 for place in found)
     assert len(found) <= 1

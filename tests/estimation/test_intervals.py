@@ -46,7 +46,7 @@ def test_ends_are_the_values_that_the_estimate_does_not_contradict(rng):
     x = rng.integers(0, 3, 300)
     y = np.where(rng.random(300) < 0.4, x, rng.integers(0, 3, 300))
     centre, slope, floor = moments_of_counts(x, y, np.zeros(300, int))
-    estimate = mutual_information(x, y, estimator="plugin", clip=False, interval=0.95)
+    estimate = mutual_information(x, y, clip=False, mi_estimator="plugin", confidence_level=0.95)
     for end in (estimate.low, estimate.high):
         assert_allclose(abs(centre - end) / np.sqrt(slope * end + floor), 1.96, atol=1e-4)
 
@@ -75,7 +75,7 @@ def test_the_value_is_that_without_an_interval(table, estimator):
         assert_array_equal(estimate.value, measure(*table, estimator=estimator))
         assert (np.asarray(estimate.low) <= estimate.high).all()
         assert (np.asarray(estimate.low) >= 0).all()
-    estimate = unique_relevance(*table, interval=0.9)
+    estimate = unique_relevance(*table, confidence_level=0.9)
     assert_array_equal(estimate.value, unique_relevance(*table))
     assert (estimate.low <= estimate.high).all()
 
@@ -83,21 +83,21 @@ def test_the_value_is_that_without_an_interval(table, estimator):
 def test_a_conditional_value_has_one_too(table):
     X, y = table
     for estimator in ("knn", "binned"):
-        estimate = mutual_information(X[:, 0], y, conditional_on=X[:, 3], estimator=estimator, interval=0.95)
-        assert estimate.value == mutual_information(X[:, 0], y, conditional_on=X[:, 3], estimator=estimator)
+        estimate = mutual_information(X[:, 0], y, conditional_on=X[:, 3], mi_estimator=estimator, confidence_level=0.95)
+        assert estimate.value == mutual_information(X[:, 0], y, conditional_on=X[:, 3], mi_estimator=estimator)
         assert estimate.low < estimate.high
 
 
 def test_a_higher_level_is_wider_and_repetition_and_threads_change_nothing(table):
     narrow, wide, again = (
-        relevance(*table, interval=level, n_jobs=n_jobs) for level, n_jobs in ((0.5, 1), (0.99, 1), (0.5, 2))
+        relevance(*table, n_jobs=n_jobs, confidence_level=level) for level, n_jobs in ((0.5, 1), (0.99, 1), (0.5, 2))
     )
     assert_array_equal(narrow.low, again.low)
     assert (wide.high - wide.low >= narrow.high - narrow.low).all()
 
 
 def test_unique_relevance_beside_a_reference(table):
-    estimate = unique_relevance(*table, method="reference", reference=[1, 0], interval=0.95)
+    estimate = unique_relevance(*table, reference=[1, 0], method="reference", confidence_level=0.95)
     assert_array_equal(estimate.value, unique_relevance(*table, method="reference", reference=[1, 0]))
     assert estimate.low[0] < estimate.value[0] < estimate.high[0]
 
@@ -108,4 +108,4 @@ def test_a_level_that_cannot_be_is_refused(table, interval):
         with pytest.raises(ValueError, match="interval="):
             measure(*table, interval=interval)
     with pytest.raises(ValueError, match="interval= goes with"):
-        unique_relevance(*table, method="classifier", interval=0.95)
+        unique_relevance(*table, method="classifier", confidence_level=0.95)

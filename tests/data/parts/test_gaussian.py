@@ -5,10 +5,10 @@ import warnings
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from tests.parts.test_equal import CUTS, dask_of, dataset_of, make_frame
 
 import unirel.data.parts.cluster
 import unirel.data.parts.rows
-from tests.parts.test_equal import CUTS, dask_of, dataset_of, make_frame
 from unirel import BURSelector, mutual_information, relevance, selection_path, unique_relevance
 from unirel.criteria import CRITERIA
 from unirel.errors import UnirelWarning
@@ -65,7 +65,7 @@ def test_the_default_boost(tmp_path):
     for X in (dataset_of(frame, CUTS["uneven"], tmp_path), dask_of(frame, CUTS["seven"])):
         found = BURSelector(**options).fit(X, "y")
         assert_array_equal(found.order_, expected.order_)
-        assert_allclose(found.scores_, expected.scores_, **NEAR)
+        assert_allclose(found.selection_scores_, expected.selection_scores_, **NEAR)
 
 
 @pytest.mark.parametrize("target", ["two classes", "continuous"])
@@ -76,8 +76,8 @@ def test_measures(target, tmp_path):
         for clip in (True, False):
             options = {"estimator": "gaussian", "clip": clip}
             assert_allclose(relevance(X, "y", **options), relevance(features, frame["y"], **options), **NEAR)
-        whole = mutual_information(features, frame["y"], estimator="gaussian")
-        assert mutual_information(X, "y", estimator="gaussian") == pytest.approx(whole, abs=1e-12)
+        whole = mutual_information(features, frame["y"], mi_estimator="gaussian")
+        assert mutual_information(X, "y", mi_estimator="gaussian") == pytest.approx(whole, abs=1e-12)
 
 
 @pytest.mark.parametrize("n_rows", [420, 40])
@@ -95,5 +95,5 @@ def test_sums_come_in_the_order_of_the_parts():
     """Two runs are equal in every bit, however the cluster shares out its work."""
     ddf = dask_of(make_frame().drop(columns="weight"), CUTS["seven"])
     options = {"estimator": "gaussian", "beta": 0, "n_features_to_select": 5}
-    first, second = (BURSelector("jmi", **options).fit(ddf, "y").scores_ for _ in range(2))
+    first, second = (BURSelector("jmi", **options).fit(ddf, "y").selection_scores_ for _ in range(2))
     assert_array_equal(first, second)

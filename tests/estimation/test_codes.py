@@ -16,7 +16,7 @@ def make_table(rng, n_rows, n_levels):
     for own, n in zip(codes, n_levels, strict=True):
         own[:n] = np.arange(n)[:n_rows]
     target = np.arange(n_rows) % 2
-    return Table.from_data(codes.T, target, kinds="discrete", target_kind="discrete"), codes
+    return Table.from_data(codes.T, target, discrete_features=True, target_type="discrete"), codes
 
 
 def make_rest(rng, n_rows, n_fixed, n_other):

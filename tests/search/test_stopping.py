@@ -63,15 +63,15 @@ def test_weights_that_depend_on_the_target_do_not_make_noise_a_feature():
 def test_weights_of_a_sparse_table_move_too(rng):
     X = rng.integers(0, 3, size=(200, 5)).astype(float)
     y, weights = rng.integers(0, 2, 200), rng.integers(1, 5, 200).astype(float)
-    dense, sparse = (Table.from_data(data, y, kinds="discrete") for data in (X, csr_array(X)))
+    dense, sparse = (Table.from_data(data, y, discrete_features=True) for data in (X, csr_array(X)))
     order = rng.permutation(200)
     moved = Joint(2, None, lambda: y[order].astype(np.uint32))
     nothing = Joint(1, None, lambda: np.zeros(200, np.uint32))
     found = [
-        Plugin(table, sample_weight=weights).given_codes(np.arange(5), nothing, moved, weights[order])
+        Plugin().on(table, sample_weight=weights).given_codes(np.arange(5), nothing, moved, weights[order])
         for table in (dense, sparse)
     ]
-    anew = Plugin(Table.from_data(X, y[order], kinds="discrete"), sample_weight=weights[order])
+    anew = Plugin().on(Table.from_data(X, y[order], discrete_features=True), sample_weight=weights[order])
     assert_allclose(found, [anew.relevance(range(5))] * 2, rtol=0, atol=1e-12)
 
 
@@ -177,12 +177,16 @@ def test_missing_values_and_levels():
     y = (level == 1) | (number > 0.5)
     number[rng.random(400) < 0.2] = np.nan
     X = np.column_stack([number, rng.standard_normal((400, 4)), level])
-    assert sorted(selection_path(X, y, criteria="jmi", betas=0, n_features_to_select="auto").order("jmi", 0)) == [0, 5]
+    assert sorted(
+        selection_path(X, y, criteria="jmi", betas=0, selector=BURSelector(n_features_to_select="auto")).order("jmi", 0)
+    ) == [0, 5]
 
 
 def test_forced_features_are_taken_as_they_are():
     X, y = proxies(0, 300, True)
-    path = selection_path(X, y, criteria="jmi", betas=0, n_features_to_select="auto", include=[5], exclude=[0])
+    path = selection_path(
+        X, y, criteria="jmi", betas=0, selector=BURSelector(n_features_to_select="auto", include=[5], exclude=[0])
+    )
     assert path.order("jmi", 0)[0] == 5
     assert 0 not in path.order("jmi", 0)
 

@@ -20,7 +20,7 @@ TOLERANCES = pytest.mark.parametrize(("correction", "atol"), [(None, 1e-10), ("c
 
 def make_counted(codes, target, **options):
     """The estimator of a table of discrete columns, and what the twin needs of the same."""
-    table = Table.from_data(np.asarray(codes).T, target, kinds="discrete", target_kind="discrete")
+    table = Table.from_data(np.asarray(codes).T, target, discrete_features=True, target_type="discrete")
     return Plugin(table, **options), [read(column, "discrete") for column in codes], [read(target, "discrete")]
 
 
@@ -155,7 +155,7 @@ def test_two_bytes_of_levels(n_levels):
 
 def test_no_candidate_gives_no_value():
     codes = draw_codes(np.random.default_rng(0), 50, [2, 3])
-    for information in (make_counted(codes, codes[0])[0], Binned(Table.from_data(np.array(codes).T, codes[0]))):
+    for information in (make_counted(codes, codes[0])[0], Binned().on(Table.from_data(np.array(codes).T, codes[0]))):
         assert information.relevance([]).shape == (0,)
         assert information.pairwise([], 0).shape == (0,)
         assert information.joint([], [0]).shape == (0,)
@@ -234,7 +234,7 @@ def test_bins_equal_twin(n_bins, correction):
     ]
     kinds = ["continuous", "continuous", "continuous", "discrete"]
     table = Table.from_data(np.column_stack(raw), target, kinds=dict(enumerate(kinds)), target_kind="continuous")
-    information = Binned(table, n_bins=n_bins, correction=correction)
+    information = Binned(n_bins=n_bins, correction=correction).on(table)
     n_bins = reference.bins_for(n_bins, [read(target, "continuous")])
     columns = [reference.binned(read(column, kind), n_bins) for column, kind in zip(raw, kinds, strict=True)]
     target = [reference.binned(read(target, "continuous"), n_bins)]
@@ -245,11 +245,11 @@ def test_bins_of_one_tied_value():
     """All values but one are equal: two bins are in use, however many there are."""
     values = np.r_[np.zeros(39), 1.0]
     table = Table.from_data(
-        np.column_stack([values, np.arange(40) % 2]), np.arange(40) % 2, kinds={0: "continuous", 1: "discrete"}
+        np.column_stack([values, np.arange(40) % 2]), np.arange(40) % 2, discrete_features={0: False, 1: True}
     )
     for n_bins in (2, 3, 10):
         columns = [reference.binned(read(values, "continuous"), n_bins)]
-        assert Binned(table, n_bins=n_bins).entropy(0) == pytest.approx(reference.plugin_entropy(columns), abs=1e-12)
+        assert Binned(n_bins=n_bins).on(table).entropy(0) == pytest.approx(reference.plugin_entropy(columns), abs=1e-12)
 
 
 # Changes of a block, which the base class derives

@@ -13,6 +13,8 @@ from scipy.stats import chi2, chi2_contingency, false_discovery_control, kstest
 import unirel
 from unirel.data.table import Table
 from unirel.estimation.base import Information, make_information
+from unirel.estimation.binned import Binned
+from unirel.estimation.knn import KNN
 from unirel.inference.tests import Tally, _neighborhoods, _part
 from unirel.options import EstimationOptions, complete
 
@@ -195,11 +197,11 @@ def test_early_stopping_changes_no_p_value_below_its_reach(rng):
 
 def test_thick_tables_have_the_chi_square_of_g(rng):
     x, y = rng.integers(3, size=200), rng.integers(2, size=200)
-    test = unirel.relevance_test(x, y, kinds="discrete")
+    test = unirel.relevance_test(x, y, discrete_features=True)
     table = np.histogram2d(x, y, (3, 2))[0]
     g, _, freedom, expected = chi2_contingency(table, correction=False, lambda_="log-likelihood")
     assert expected.min() >= 5
-    assert np.isclose(g, 2 * 200 * unirel.relevance(x, y, kinds="discrete", correction=None)[0])
+    assert np.isclose(g, 2 * 200 * unirel.relevance(x, y, mi_estimator=KNN(correction=None), discrete_features=True)[0])
     rows, columns = (200 * (1 / table.sum(axis=axis)).sum() - 1 for axis in (1, 0))
     assert np.isclose(test.p_value[0], chi2.sf(g / (1 + rows * columns / (6 * 200 * freedom)), freedom))
     assert test.n_permutations.tolist() == [0]
@@ -215,14 +217,14 @@ def test_the_correction_of_the_bias_does_not_change_g(rng, correction):
 
 def test_thin_tables_are_permuted(rng):
     x, y = rng.integers(12, size=60), rng.integers(3, size=60)
-    test = unirel.relevance_test(x, y, kinds="discrete", n_permutations=50, stop_after=None)
+    test = unirel.relevance_test(x, y, n_permutations=50, stop_after=None, discrete_features=True)
     assert test.n_permutations.tolist() == [50]
 
 
 def test_levels_that_do_not_occur_are_not_counted(rng):
     """Bins of equal width may be empty."""
     x, y = np.r_[rng.random(100), 9 + rng.random(100)], rng.integers(2, size=200)
-    test = unirel.relevance_test(x, y, estimator="binned", binning="width")
+    test = unirel.relevance_test(x, y, mi_estimator=Binned(strategy="uniform"))
     table = np.histogram2d(x > 5, y, (2, 2))[0]
     g = chi2_contingency(table, correction=False, lambda_="log-likelihood")[0]
     rows, columns = (200 * (1 / table.sum(axis=axis)).sum() - 1 for axis in (1, 0))
@@ -234,7 +236,7 @@ def test_bins_that_look_at_the_target_look_at_the_permuted_one(rng):
     found = []
     for _ in range(20):
         X, y = rng.standard_normal((60, 4)), rng.integers(2, size=60)
-        test = unirel.relevance_test(X, y, estimator="binned", binning="mdl", n_permutations=39, stop_after=5)
+        test = unirel.relevance_test(X, y, n_permutations=39, stop_after=5, mi_estimator=Binned(strategy="mdl"))
         assert (test.n_permutations > 0).all()
         found += (test.p_value <= 0.05).tolist()
     assert np.mean(found) < 0.15
@@ -248,8 +250,8 @@ def test_a_sparse_table_is_tested_like_a_dense_one(rng):
         thin = unirel.relevance_test(sparse.csr_matrix(X), y, n_permutations=30, **options)
         assert np.array_equal(dense.p_value, thin.p_value)
         assert np.array_equal(dense.adjusted, thin.adjusted)
-    dense = unirel.conditional_test(X, y, [2], n_permutations=30, estimator="binned")
-    thin = unirel.conditional_test(sparse.csr_matrix(X), y, [2], n_permutations=30, estimator="binned")
+    dense = unirel.conditional_test(X, y, [2], n_permutations=30, mi_estimator="binned")
+    thin = unirel.conditional_test(sparse.csr_matrix(X), y, [2], n_permutations=30, mi_estimator="binned")
     assert np.array_equal(dense.p_value, thin.p_value, equal_nan=True)
 
 
@@ -258,7 +260,7 @@ def test_a_sparse_table_is_tested_like_a_dense_one(rng):
 
 def test_rows_are_shuffled_among_those_with_the_same_levels(rng):
     X = np.column_stack([rng.integers(3, size=50), rng.integers(2, size=50), rng.standard_normal(50)])
-    table = Table.from_data(X, np.arange(50) % 2, kinds={0: "discrete", 1: "discrete"})
+    table = Table.from_data(X, np.arange(50) % 2, discrete_features={0: True, 1: True})
     groups = _neighborhoods(table, np.array([0, 1]), 4)
     levels = X[:, 0] * 2 + X[:, 1]
     assert all((groups[a] == groups[b]) == (levels[a] == levels[b]) for a in range(50) for b in range(50))
@@ -288,7 +290,7 @@ def test_neighborhoods_are_small_and_narrow(n_rows, n_columns, size, seed):
 
 def test_rows_of_wide_groups_stay_where_they_are():
     z = np.r_[np.arange(30) / 100, 5.0, 7.0, 9.0].reshape(-1, 1)
-    groups = _neighborhoods(Table.from_data(z, np.arange(33) % 2, kinds="continuous"), np.array([0]), 3)
+    groups = _neighborhoods(Table.from_data(z, np.arange(33) % 2, discrete_features=False), np.array([0]), 3)
     counts = np.bincount(groups)
     assert (counts[groups[:30]] == 3).all()
     assert (counts[groups[30:]] == 1).all()
@@ -332,7 +334,7 @@ def test_given_columns_and_a_given_frame_are_the_same(rng):
 def test_what_has_no_equal_rows_cannot_be_given(rng):
     X = np.column_stack([rng.standard_normal((20, 2)), np.arange(20)])
     with pytest.raises(ValueError, match="given has different levels in every row"):
-        unirel.conditional_test(X, [0, 1] * 10, [2], kinds={2: "discrete"})
+        unirel.conditional_test(X, [0, 1] * 10, [2], discrete_features={2: True})
 
 
 # The result, and how it is made
@@ -442,7 +444,7 @@ def test_a_group_needs_two_rows():
 
 @pytest.mark.slow
 def test_the_page_about_certainty_runs():
-    page = Path(__file__).parents[1] / "docs" / "how_sure.rst"
+    page = Path(__file__).parents[2] / "docs" / "how_sure.rst"
     result = doctest.testfile(str(page), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)
     assert result.attempted > 20
     assert result.failed == 0
@@ -521,7 +523,7 @@ def test_chi_square_values_of_noise_are_uniform(rng, n_levels):
     """In tables of 8 rows to a cell, which are the thinnest that are not permuted, at usual levels."""
     n_samples = 2 * n_levels * 8
     X, y = rng.integers(n_levels, size=(n_samples, 1500)), np.arange(n_samples) % 2
-    test = unirel.relevance_test(X, y, kinds="discrete", target_kind="discrete", n_permutations=1)
+    test = unirel.relevance_test(X, y, n_permutations=1, discrete_features=True, target_type="discrete")
     p_values = test.p_value[test.n_permutations == 0]
     assert len(p_values) > 500
     for level in (0.01, 0.05, 0.1, 0.2):
@@ -574,7 +576,7 @@ def test_false_discoveries_are_controlled_with_correlated_columns(estimator):
     shares, found = [], []
     for seed in range(100):
         X, y = planted(np.random.default_rng(seed))
-        test = unirel.relevance_test(X, y, estimator=estimator, n_permutations=300, random_state=seed)
+        test = unirel.relevance_test(X, y, n_permutations=300, random_state=seed, mi_estimator=estimator)
         called = test.significant(0.1)
         shares.append(called[10:].sum() / max(1, called.sum()))
         found.append(called[:10].mean())

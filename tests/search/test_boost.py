@@ -8,7 +8,9 @@ from sklearn.linear_model import LogisticRegression
 
 from unirel import BURSelector, unique_relevance
 from unirel.data.table import Table
+from unirel.estimation.knn import KNN
 from unirel.options import SearchOptions, complete
+from unirel.predictors import ClassifierLoss
 from unirel.search.unique import REFERENCE_SIZE, Boost, Sample, Stepwise, needs_reference
 from unirel.search.unique import find_boost as find_boost_with_options
 
@@ -95,7 +97,7 @@ def test_reference_kind(data, table):
 
 def test_reference_kind_has_its_own_number_of_neighbours(data, table):
     boost = find_boost(table, "reference", [2, 0], n_neighbors=3, metric="manhattan")
-    expected = unique_relevance(*data, method="reference", reference=[2, 0], n_neighbors=10, metric="manhattan")
+    expected = unique_relevance(*data, reference=[2, 0], method=KNN(n_neighbors=10, metric="manhattan"))
     assert_array_equal(boost.values[:6], expected)
 
 
@@ -105,7 +107,7 @@ def test_reference_size_of_the_design():
 
 def test_ksg_kind_is_clipped(data, table):
     boost = find_boost(table, "ksg", None, n_neighbors=4, metric="euclidean")
-    expected = unique_relevance(*data, n_neighbors=4, metric="euclidean", clip=False)
+    expected = unique_relevance(*data, clip=False, method=KNN(n_neighbors=4, metric="euclidean"))
     assert not boost.rescale
     assert expected.min() < 0
     assert_array_equal(boost.values[:6], np.maximum(expected, 0))
@@ -138,7 +140,7 @@ def test_a_classifier_is_trained_without_the_candidates_only(data):
     selector = BURSelector("mim", 2, beta=0.5, max_candidates=3, **given).fit(*data)
     assert fits == [5] * 3 * 3  # folds, and candidates, each of them beside all others
     asked = np.sort(np.argsort(-selector.relevance_, kind="stable")[:3])
-    whole = unique_relevance(*data, method="classifier", classifier=LogisticRegression(), cv=3)
+    whole = unique_relevance(*data, method=ClassifierLoss(LogisticRegression(), cv=3))
     found = selector.unique_relevance_
     assert np.flatnonzero(~np.isnan(found)).tolist() == asked.tolist()
     assert_allclose(found[asked], reference.stretched(whole[asked]), **CLOSE)
@@ -223,7 +225,9 @@ def test_the_cause_is_the_term_without_which_another_would_enter(rng):
     X = rng.normal(size=(150, 12))
     X[:, 6:] = X[:, :6] + 0.3 * rng.normal(size=(150, 6))
     y = X[:, :4].sum(axis=1) > 0
-    path = selection_path(X, y, criteria="jmi", betas=[0, 0.5], n_features_to_select=8, include=[11])
+    path = selection_path(
+        X, y, criteria="jmi", betas=[0, 0.5], selector=BURSelector(n_features_to_select=8, include=[11])
+    )
     plain, boosted = path.selection("jmi", 0), path.selection("jmi", 0.5)
     assert plain.causes == (Cause.INCLUDED, *[Cause.CRITERION] * 7)
     assert boosted.causes[0] is Cause.INCLUDED
@@ -231,7 +235,9 @@ def test_the_cause_is_the_term_without_which_another_would_enter(rng):
     for place, cause in enumerate(boosted.causes[1:], start=1):
         # With the same features before it, the plain criterion takes it if and only if that is said.
         before = boosted.order[:place].tolist()
-        again = selection_path(X, y, criteria="jmi", betas=0, n_features_to_select=place + 1, include=before)
+        again = selection_path(
+            X, y, criteria="jmi", betas=0, selector=BURSelector(n_features_to_select=place + 1, include=before)
+        )
         assert (again.order("jmi", 0)[-1] == boosted.order[place]) == (cause is Cause.CRITERION)
 
 
@@ -243,7 +249,9 @@ def test_a_kind_of_boost_is_the_cause_only_where_it_is_used(rng, kind, possible)
 
     X = rng.normal(size=(120, 8))
     X[:, 4:] = X[:, :4] + 0.2 * rng.normal(size=(120, 4))
-    path = selection_path(X, X[:, :3].sum(axis=1) > 0, criteria="jmi", betas=0.8, unique_relevance=kind)
+    path = selection_path(
+        X, X[:, :3].sum(axis=1) > 0, criteria="jmi", betas=0.8, selector=BURSelector(unique_relevance=kind)
+    )
     causes = set(path.selections[0].causes)
     assert causes <= {"criterion", possible}
     assert possible in causes

@@ -15,6 +15,8 @@ from sklearn.ensemble import RandomForestClassifier
 from test_measures import LABELS, NUMBERS, STYLES, make_case
 
 from unirel import UnirelWarning, mutual_information, relevance, unique_relevance
+from unirel.estimation.knn import KNN
+from unirel.predictors import ClassifierLoss
 
 pytestmark = pytest.mark.filterwarnings("ignore::unirel.errors.UnirelWarning")
 
@@ -271,7 +273,7 @@ def copies_and_lone(rng, n_rows=600):
 def test_copies_have_none_and_a_lone_feature_has(rng, metric, kind):
     X, signal = copies_and_lone(rng)
     y = signal > 0 if kind == "discrete" else signal
-    values, error = unique_relevance(X, y, metric=metric, clip=False, return_std=True)
+    values, error = unique_relevance(X, y, clip=False, return_std=True, method=KNN(metric=metric))
     alone = relevance(X, y)
     assert alone[2] < 0.5 * alone[0]
     if metric == "chebyshev" or kind == "continuous":
@@ -292,7 +294,7 @@ def test_copies_have_none_within_a_reference(rng, members):
 @pytest.mark.parametrize("classifier", ["logistic", "knn", "svm", "rf"])
 def test_copies_have_none_for_a_classifier(rng, classifier):
     X, signal = copies_and_lone(rng, 300)
-    values = unique_relevance(X, signal > 0, method="classifier", classifier=classifier)
+    values = unique_relevance(X, signal > 0, method=ClassifierLoss(classifier))
     assert values[2] == 1.0
     assert np.all(values[:2] < 0.25)
 
@@ -301,7 +303,7 @@ def test_copies_have_none_for_a_classifier(rng, classifier):
 @pytest.mark.parametrize("with_noise", [False, True])
 def test_exclusive_or_of_signs_needs_both(rng, metric, with_noise):
     X = rng.uniform(-1, 1, size=(800, 2 + with_noise))
-    values = unique_relevance(X, X[:, 0] * X[:, 1] > 0, metric=metric, clip=False)
+    values = unique_relevance(X, X[:, 0] * X[:, 1] > 0, clip=False, method=KNN(metric=metric))
     assert np.all(values[:2] > 0.2)
     assert np.all(values[2:] < 0.05)
 
@@ -310,7 +312,7 @@ def test_exclusive_or_of_signs_needs_both(rng, metric, with_noise):
 @pytest.mark.parametrize("with_noise", [False, True])
 def test_exclusive_or_of_bits_needs_both(rng, metric, with_noise):
     X = rng.integers(0, 2, size=(800, 2 + with_noise))
-    values = unique_relevance(X, X[:, 0] ^ X[:, 1], metric=metric, clip=False)
+    values = unique_relevance(X, X[:, 0] ^ X[:, 1], clip=False, method=KNN(metric=metric))
     assert_allclose(values[:2], np.log(2), atol=0.05)
     assert np.all(np.abs(values[2:]) < 0.05)
 
@@ -332,16 +334,16 @@ def breast_cancer():
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_many_features_of_unscaled_data_have_some(breast_cancer, metric):
-    assert np.sum(unique_relevance(*breast_cancer, metric=metric) > 0) > 10
+    assert np.sum(unique_relevance(*breast_cancer, method=KNN(metric=metric)) > 0) > 10
 
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_a_thousand_times_any_column_gives_the_same(breast_cancer, metric):
     X, y = breast_cancer
-    values = unique_relevance(X, y, metric=metric, clip=False)
+    values = unique_relevance(X, y, clip=False, method=KNN(metric=metric))
     for column in range(0, 30, 1 if metric == "chebyshev" else 7):
         factors = np.where(np.arange(30) == column, 1000.0, 1.0)
-        assert_allclose(unique_relevance(X * factors, y, metric=metric, clip=False), values, **SAME)
+        assert_allclose(unique_relevance(X * factors, y, clip=False, method=KNN(metric=metric)), values, **SAME)
 
 
 # Beside a reference set
@@ -432,7 +434,7 @@ def test_normalising_equal_values_gives_zeros(rng):
 def test_classifier_can_be_an_estimator_that_has_no_truth_value_before_it_is_fitted(rng):
     X, signal = copies_and_lone(rng, 60)
     forest = RandomForestClassifier(n_estimators=3, random_state=0)  # its len() raises
-    values = unique_relevance(X, signal > 0, method="classifier", classifier=forest)
+    values = unique_relevance(X, signal > 0, method=ClassifierLoss(forest))
     assert np.isfinite(values).all()
 
 
@@ -458,7 +460,7 @@ def test_standard_errors_come_on_request(options):
 def test_neighbours_by_default(rng):
     X, signal = with_signal(rng)
     y = signal > 0
-    assert_array_equal(unique_relevance(X, y), unique_relevance(X, y, n_neighbors=3))
+    assert_array_equal(unique_relevance(X, y), unique_relevance(X, y, method=KNN(n_neighbors=3)))
     beside = {"method": "reference", "reference": [0, 1, 2]}
     expected = unique_relevance(X, y, n_neighbors=10, metric="euclidean", **beside)
     assert_array_equal(unique_relevance(X, y, **beside), expected)
@@ -513,9 +515,9 @@ def test_all_zero_warning_names_a_remedy_that_helps(rng):
     X, y = rng.integers(0, 3, size=(100, 40)), np.arange(100) % 2
     X[:, 0] = np.where(rng.random(100) < 0.8, y, X[:, 0])
     with pytest.warns(UnirelWarning, match="0 for all 40 features.*metric='euclidean'"):
-        values = unique_relevance(X, y, metric="chebyshev")
+        values = unique_relevance(X, y, method=KNN(metric="chebyshev"))
     assert_array_equal(values, 0.0)
-    assert unique_relevance(X, y, metric="euclidean").max() > 0
+    assert unique_relevance(X, y, method=KNN(metric="euclidean")).max() > 0
 
 
 def test_incredible_joint_warning_names_a_remedy_that_helps(rng):

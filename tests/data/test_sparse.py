@@ -141,7 +141,7 @@ def test_counts_equal_dense_counts(dense, n_rest, kind, by_entries, data):
 @settings(max_examples=50, deadline=None)
 @given(hnp.arrays(float, (50, 3), elements=st.sampled_from([0.0, 0.0, 0.0, -1.5, 2.0, np.nan])), st.integers(2, 9))
 def test_bins_with_ties(dense, n_bins):
-    table = Table.from_data(sp.csc_array(dense), target(50), kinds="continuous")
+    table = Table.from_data(sp.csc_array(dense), target(50), discrete_features=False)
     np.testing.assert_array_equal(
         full(table.sparse_numbers(range(3)).in_bins(n_bins), 50), [bins_of(row, n_bins) for row in dense.T]
     )
