@@ -38,7 +38,8 @@ def noise(seed, n_rows, n_columns):
 
 
 def length(X, y, criteria="jmim", **options):
-    path = selection_path(X, y, criteria=criteria, betas=0, n_features_to_select="auto", **options)
+    selector = BURSelector(n_features_to_select="auto")
+    path = selection_path(X, y, criteria=criteria, betas=0, selector=selector, **options)
     return [len(selection) for selection in path]
 
 
@@ -143,8 +144,8 @@ def test_no_criterion_takes_copies_or_noise(criterion, estimator):
     X = rng.standard_normal((300, 12))
     y = X[:, 4] + X[:, 7] > 0
     X = np.column_stack([X, X[:, [4, 7]]])
-    options = {"criteria": criterion, "n_features_to_select": "auto", "estimator": estimator}
-    for selection in selection_path(X, y, betas=[0, 0.3], unique_relevance="reference", **options):
+    selector = BURSelector(n_features_to_select="auto", mi_estimator=estimator, unique_relevance="reference")
+    for selection in selection_path(X, y, criteria=criterion, betas=[0, 0.3], selector=selector):
         assert sorted(selection.order.tolist()) == [4, 7], (criterion, selection.beta)
         assert selection.reason == "no other feature is seen to tell anything beside the 2 selected features"
 

@@ -109,6 +109,10 @@ class Information(BaseEstimator, ABC):  # type: ignore[misc]
         if sample_weight is not None and not self.takes_weights:
             remedy = f"mi_estimator={self.name!r} has none; pass mi_estimator='binned'"
             raise ValueError(f"sample_weight needs counts, {remedy}")
+        return self.bind(table, sample_weight, n_jobs)
+
+    def bind(self, table: Table, sample_weight: ArrayLike | None = None, n_jobs: int | None = None) -> Self:
+        """Do as `on` does for a caller who asks only about columns that the estimator can use."""
         bound = type(self)(**self.get_params(deep=False))
         bound.table, bound.n_jobs, bound._known_ceilings = table, n_jobs, {}
         bound._prepare(sample_weight)
@@ -238,7 +242,7 @@ class Information(BaseEstimator, ABC):  # type: ignore[misc]
     def _moved(self, order: Columns) -> Self:
         """The same estimator of a table in which the target stands in another order."""
         with quietly():  # of this table everything has been said
-            return self.on(self.table.moved([self.table.target], order), n_jobs=self.n_jobs)
+            return self.bind(self.table.moved([self.table.target], order), n_jobs=self.n_jobs)
 
     def _ceiling(self, block: Block) -> float:
         """The entropy of a block that is a single discrete column beside constant ones; nothing bounds the rest."""
