@@ -146,7 +146,7 @@ def _in_threads(function: Callable[[Task], Result], tasks: Sequence[Task], n_thr
                 finished.put((place, None, error))
 
     for _ in range(n_threads):
-        Thread(target=work, daemon=True).start()
+        Thread(target=copy_context().run, args=(work,), daemon=True).start()
     results: dict[int, Result] = {}
     try:
         for place in range(len(tasks)):

@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from reference import unit_of
 from test_measures import DISCRETE, LABELS, METRICS, NUMBERS, SCALES, STYLES, Case, make_case
 
+from unirel import UnirelWarning, mutual_information, relevance
 from unirel.data.table import Table
 from unirel.estimation.base import Changes
 from unirel.estimation.knn import KNN
@@ -489,3 +490,25 @@ def test_duplicated_column_has_no_unique_part_in_the_maximum_norm(target_style):
     assert changes.change[0] == 0
     assert changes.change[3] == 0
     assert changes.change[1] != 0
+
+
+@pytest.mark.parametrize("metric", ["chebyshev", "manhattan"])
+def test_a_block_of_levels_with_a_metric_of_its_own_is_not_counted(rng, metric):
+    """Its value is that of neighbours, and so is its interval, which was that of counts."""
+    X = rng.integers(0, 3, (200, 2))
+    y = X.sum(axis=1) + rng.integers(0, 2, 200) > 2
+    knn = KNN(metric=metric).on(Table.from_data(X, y, discrete_features=True))
+    assert knn.counts([0, 2])
+    assert not knn.counts([0, 1, 2])
+    assert KNN().on(knn.table).counts([0, 1, 2])
+    found = mutual_information(X, y, mi_estimator=KNN(metric=metric), discrete_features=True, confidence_level=0.95)
+    counted = mutual_information(X, y, discrete_features=True, confidence_level=0.95)
+    assert found.value != counted.value
+    assert (found.low, found.high) != (counted.low, counted.high)
+
+
+def test_more_neighbours_than_rows_are_named(rng):
+    X, y = rng.standard_normal((8, 2)), rng.standard_normal(8)
+    with pytest.warns(UnirelWarning, match="n_neighbors=8 is more than the 7 other rows; 7 are used"):
+        most = relevance(X, y, mi_estimator=KNN(8))
+    assert_array_equal(most, relevance(X, y, mi_estimator=KNN(7)))
