@@ -170,9 +170,9 @@ def conditional_test(
     scores, with squares and products, lets expect of the target. Rows stay where they are if their group is more than
     twice as wide as that of the median row.
 
-    With discrete columns given the test is exact. With numbers given it is as good as the rows of a group are alike:
-    of 300 tables of 300 rows in which a column adds nothing to three strong conditions (of which it and the target are
-    the sum, with half as much noise), 5 % were rejected at the level of 5 %.
+    With discrete columns given the test is exact. With numbers given it is as good as the rows of a group are alike: of
+    300 tables of 300 rows, in which column and target are the sum of three given numbers and half as much noise, tests
+    at 0.05 rejected 4 % (two classes) and 5 % (a number as target).
 
     References
     ----------

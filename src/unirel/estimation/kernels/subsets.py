@@ -71,25 +71,6 @@ def _choose_points(nearest_possible: Floats, reach: float, begin: int, end: int,
     return n_own, n_points
 
 
-@inner
-def _choose_near_first(
-    base: Floats, whole: Floats, begin: int, end: int, nearest: Floats, tolerance: float, points: Integers
-) -> tuple[int, int]:
-    """Write the points that can be within reach in some subset, the own class first; how many of it, and of all.
-
-    No subset is farther than the whole block, so no ball is larger than that of the whole block; and no subset is
-    nearer than what all of them share. The slack keeps what rounding could have pushed out of reach.
-    """
-    reach = limits_of(kth_smallest(whole[begin:end], nearest), tolerance)[1] * (1.0 + 1e-9)
-    n_own, n_points = _choose_points(base, reach, begin, end, points)
-    # Near points first: the search for the k-th neighbour then rarely finds a nearer one later.
-    own = points[:n_own].copy()
-    order = np.argsort(whole[own])
-    for slot in range(n_own):
-        points[slot] = own[order[slot]]
-    return n_own, n_points
-
-
 @kernel
 def add_subset_terms(
     always: Floats, columns: Floats, classes: Classes, ball: Ball, subsets: Integers, floor: float, sums: Floats
@@ -118,11 +99,13 @@ def add_subset_terms(
         base[:] = 0.0
         base[row] = np.inf
         _add_columns(always, row, ball, whole, base)
-        # The whole block says how far any subset can reach: only those points are looked at below.
         for point in range(n_samples):
             whole[point] = base[point]
         _add_columns(columns, row, ball, costs[0], whole)
-        n_own, n_points = _choose_near_first(base, whole, begin, end, nearest, ball.tolerance, points)
+        # No subset is farther than the whole block, so no ball is larger than that of the whole block; and no subset is
+        # nearer than what all of them share. The slack keeps what rounding could have pushed out of reach.
+        reach = limits_of(kth_smallest(whole[begin:end], nearest), ball.tolerance)[1] * (1.0 + 1e-9)
+        n_own, n_points = _choose_points(base, reach, begin, end, points)
         for chosen in range(n_points):
             point = points[chosen]
             # Costs of the chosen points side by side, so that the loops below read memory in order.
