@@ -16,7 +16,7 @@ from unirel.estimation.kernels._jit import _Listener
 
 CODE = """
 from unirel._runtime import COMPILING, progress_of
-progress_of({"progress": None, "verbose": %s}, "testing")
+progress_of(%s, "testing")
 import numpy as np
 from unirel.estimation.kernels.bins import find_bins
 find_bins(np.zeros((1, 2)), np.zeros((1, 1)), np.ones(1, int), np.zeros((1, 2), np.uint8))

@@ -112,7 +112,7 @@ class Information(BaseEstimator, ABC):  # type: ignore[misc]
         return self.bind(table, sample_weight, n_jobs)
 
     def bind(self, table: Table, sample_weight: ArrayLike | None = None, n_jobs: int | None = None) -> Self:
-        """Do as `on` does for a caller who asks only about columns that the estimator can use."""
+        """The same without a check, for those who will ask about columns of the right kind only."""
         bound = type(self)(**self.get_params(deep=False))
         bound.table, bound.n_jobs, bound._known_ceilings = table, n_jobs, {}
         bound._prepare(sample_weight)
