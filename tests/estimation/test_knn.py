@@ -11,10 +11,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from reference import unit_of
 from test_measures import DISCRETE, LABELS, METRICS, NUMBERS, SCALES, STYLES, Case, make_case
 
+from unirel import UnirelWarning, mutual_information, relevance
 from unirel.data.table import Table
-from unirel.estimation import ross
 from unirel.estimation.base import Changes
-from unirel.estimation.geometry import rare_of
 from unirel.estimation.knn import KNN
 
 pytestmark = pytest.mark.filterwarnings("ignore::unirel.errors.UnirelWarning")
@@ -493,19 +492,23 @@ def test_duplicated_column_has_no_unique_part_in_the_maximum_norm(target_style):
     assert changes.change[1] != 0
 
 
-@pytest.mark.parametrize("metric", ["chebyshev", "manhattan", "euclidean"])
-def test_nearly_constant_candidates_are_taken_by_their_entries(rng, monkeypatch, metric):
-    words = np.where(rng.random((300, 20)) < 0.04, rng.integers(1, 4, (300, 20)), 0)
-    X = np.column_stack([words, rng.normal(size=(300, 2))])
-    knn = KNN(metric=metric, n_neighbors=2).on(Table.from_data(X, words[:, :5].any(axis=1)))
-    block, candidates, rows = [0, 1, 2], np.arange(3, 22), np.arange(0, 300, 3)
-    seen = []
-    monkeypatch.setattr(ross, "rare_of", lambda *given: seen.append(len(given[0])) or rare_of(*given))
-    by_entries = knn.with_each(block, candidates, rows)
-    assert seen == [17]
-    monkeypatch.setattr(ross, "_RARE", -1.0)
-    walked = knn.with_each(block, candidates, rows)
-    assert len(seen) == 1
-    assert by_entries.before == pytest.approx(walked.before, abs=1e-12)
-    assert_allclose(by_entries.change, walked.change, rtol=0, atol=1e-12)
-    assert_allclose(by_entries.error, walked.error, rtol=0, atol=1e-12)
+@pytest.mark.parametrize("metric", ["chebyshev", "manhattan"])
+def test_a_block_of_levels_with_a_metric_of_its_own_is_not_counted(rng, metric):
+    """Its value is that of neighbours, and so is its interval, which was that of counts."""
+    X = rng.integers(0, 3, (200, 2))
+    y = X.sum(axis=1) + rng.integers(0, 2, 200) > 2
+    knn = KNN(metric=metric).on(Table.from_data(X, y, discrete_features=True))
+    assert knn.counts([0, 2])
+    assert not knn.counts([0, 1, 2])
+    assert KNN().on(knn.table).counts([0, 1, 2])
+    found = mutual_information(X, y, mi_estimator=KNN(metric=metric), discrete_features=True, confidence_level=0.95)
+    counted = mutual_information(X, y, discrete_features=True, confidence_level=0.95)
+    assert found.value != counted.value
+    assert (found.low, found.high) != (counted.low, counted.high)
+
+
+def test_more_neighbours_than_rows_are_named(rng):
+    X, y = rng.standard_normal((8, 2)), rng.standard_normal(8)
+    with pytest.warns(UnirelWarning, match="n_neighbors=8 is more than the 7 other rows; 7 are used"):
+        most = relevance(X, y, mi_estimator=KNN(8))
+    assert_array_equal(most, relevance(X, y, mi_estimator=KNN(7)))
