@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from copy import copy
 from functools import cached_property
@@ -30,7 +29,7 @@ from unirel.data.readers import Positions, Source, is_frame, open_all
 from unirel.data.scaling import Scale, Scaled, find_overflow, scale_columns
 from unirel.data.sparse import SparseBlock, SparseColumns, SparseNumbers
 from unirel.data.weights import Sums
-from unirel.errors import UnirelWarning, check_choice
+from unirel.errors import check_choice, warn
 
 
 class Table:
@@ -426,7 +425,7 @@ def check_inputs(columns: Columns, n_features: int, asked: Kinds) -> None:
     if left_out:
         listed = ", ".join(f"{column.name!r} ({column.reason})" for column in left_out)
         remedy = f"to use a column all the same, pass discrete_features={{{left_out[0].name!r}: True}}"
-        warnings.warn(f"ignored {listed}; {remedy}", UnirelWarning, stacklevel=4)
+        warn(f"ignored {listed}; {remedy}", stacklevel=4)
     if ignored[:n_features].all():
         raise ValueError(f"no feature is left: all {n_features} columns of X are ignored; make one of them discrete")
 
@@ -436,7 +435,7 @@ def _warn_of_times(columns: Columns, since: Mapping[int, str]) -> None:
     if since:
         listed = ", ".join(f"{columns[position].name!r} as {words}" for position, words in since.items())
         remedy = f"to leave a column out, pass exclude=[{columns[min(since)].name!r}]"
-        warnings.warn(f"read {listed}; {remedy}", UnirelWarning, stacklevel=4)
+        warn(f"read {listed}; {remedy}", stacklevel=4)
 
 
 def have_other_indexes(X: Any, y: Any) -> bool:
@@ -450,4 +449,4 @@ def have_other_indexes(X: Any, y: Any) -> bool:
 def warn_of_indexes() -> None:
     """Say that rows are matched by position, where pandas would match them otherwise."""
     about = "X and y have different indexes; their rows are matched by position"
-    warnings.warn(f"{about}. If that is not meant, pass y.loc[X.index]", UnirelWarning, stacklevel=3)
+    warn(f"{about}. If that is not meant, pass y.loc[X.index]", stacklevel=3)

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from unirel import BURSelector, selection_path
-from unirel.criteria.jmi import JMI
+from unirel.criteria import JMI
 from unirel.estimation.binned import Binned
 from unirel.search.boost import Boost
 
@@ -146,7 +146,7 @@ import time
 import dask.dataframe as dd
 from distributed import Client, LocalCluster
 from unirel import BURSelector
-from unirel.criteria.jmi import JMI
+from unirel.criteria import JMI
 from tests.data.parts.test_cluster import make_frame
 
 class Slow(JMI, name="slow"):
