@@ -527,7 +527,7 @@ class TestAsking:
         data = frame({"id": names, "few": np.arange(40) % 4, "a": X[:, 0]})
         with pytest.warns(UnirelWarning, match="ignored 'id'"):
             table = Table.from_data(data, y)
-        part = table.like(data[:6], y[:6])
+        part = Table.from_data(data[:6], y[:6], **table.decided_types(data))
         assert kinds_of(part) == kinds_of(table) == ["ignored", "discrete", "continuous", "discrete"]
 
 

@@ -25,7 +25,8 @@ from unirel.data.levels import (
     narrowest,
     reason_of,
 )
-from unirel.data.readers import LARGEST_EXACT, Numbers, Positions, Raw, Source, as_slice, refuse_rounding
+from unirel.data.readers import Numbers, Positions, Source, as_slice
+from unirel.data.values import LARGEST_EXACT, Raw, refuse_rounding
 
 # Columns are taken from the input this many values at a time, or more if the table is large, ...
 _SECTION = 2**19

@@ -134,13 +134,6 @@ class Table:
         asked = kinds_asked(discrete_features, sources[:-1])
         return cls._read(sources, asked, target_kind(target_type))
 
-    def like(self, X: Any, y: Any) -> Table:
-        """Read rows of what this table was read from; what a column is, is one decision for all of them."""
-        kinds = self.columns.facts.kinds
-        table = Table._read(open_all(X, None, y, self.names), [kinds[: self.n_features]], int(kinds[-1]))
-        table._numbered = self._numbered
-        return table.scaled(self._scale)
-
     def decided_types(self, X: Any) -> dict[str, Any]:
         """Parameters that read rows of `X`, of which this is the table, with the same kinds of columns."""
         types = {"discrete": True, "continuous": False, "ignored": None}
