@@ -88,12 +88,12 @@ def draw_codes(rng, n_rows, n_levels):
     return columns
 
 
-def make_counted(columns, target, **options):
+def make_counted(columns, target, n_jobs=None, **options):
     table = Table.from_data(np.array(columns).T, target, discrete_features=True, target_type="discrete")
     twin = reference.Estimates(
         [read(column, "discrete") for column in columns], [read(target, "discrete")], estimator="plugin", **options
     )
-    return Memo(Plugin(table, **options)), twin
+    return Memo(Plugin(**options).on(table, n_jobs=n_jobs)), twin
 
 
 @any_criterion
@@ -157,7 +157,7 @@ def make_numbers(rng, discrete_target, n_rows=90):
     target = np.digitize(target, [-0.8, 0.4]) if discrete_target else target
     kinds = ["continuous", "continuous", "discrete", "continuous"]
     target_kind = "discrete" if discrete_target else "continuous"
-    table = Table.from_data(np.array(columns).T, target, kinds=dict(enumerate(kinds)), target_kind=target_kind)
+    table = Table.from_data(np.array(columns).T, target, discrete_features=[2], target_type=target_kind)
     return table, [read(*one) for one in zip(columns, kinds, strict=True)], [read(target, target_kind)]
 
 
@@ -183,7 +183,7 @@ def test_equal_to_the_formula_with_bins(name, rng):
 def test_a_normalised_criterion_needs_counts(name, rng):
     table = make_numbers(rng, discrete_target=True)[0]
     with pytest.raises(
-        ValueError, match=r"'disr' and 'njmim' need counts, estimator='knn' has none; pass estimator='binned'"
+        ValueError, match=r"'disr' and 'njmim' need counts, mi_estimator='knn' has none; pass mi_estimator='binned'"
     ):
         score(Memo(KNN().on(table)), make_criterion(name), np.array([0, 1]), [3])
 

@@ -44,11 +44,10 @@ def draw(columns, rng, n):
     return np.column_stack([COLUMNS[name](rng, n) for name in columns])
 
 
-def make_knn(X, y, labels=False, **options):
+def make_knn(X, y, labels=False, n_jobs=None, **options):
     """An estimator that takes every column as continuous, however few values it has."""
-    reading = {"kinds": "continuous", "target_kind": "discrete" if labels else "continuous"}
-    scale = {"scale": options.pop("scale")} if "scale" in options else {}
-    return KNN(Table.from_data(X, y, **reading, **scale), **options)
+    table = Table.from_data(X, y, discrete_features=False, target_type="discrete" if labels else "continuous")
+    return KNN(**options).on(table, n_jobs=n_jobs)
 
 
 def mean_of(estimate, repetitions):
