@@ -88,12 +88,11 @@ def draw_codes(rng, n_rows, n_levels):
     return columns
 
 
-def make_counted(columns, target, n_jobs=None, **options):
+def make_counted(columns, target, correction="chance", n_jobs=None):
     table = Table.from_data(np.array(columns).T, target, discrete_features=True, target_type="discrete")
-    twin = reference.Estimates(
-        [read(column, "discrete") for column in columns], [read(target, "discrete")], estimator="plugin", **options
-    )
-    return Memo(Plugin(**options).on(table, n_jobs=n_jobs)), twin
+    features, labels = [read(column, "discrete") for column in columns], [read(target, "discrete")]
+    twin = reference.Estimates(features, labels, estimator="plugin", correction=correction)
+    return Memo(Plugin(correction).on(table, n_jobs=n_jobs)), twin
 
 
 @any_criterion
@@ -142,10 +141,9 @@ def test_one_class_but_for_one_row(name):
 
 
 @any_criterion
-@pytest.mark.parametrize("n_jobs", [2, -1])
-def test_number_of_jobs_changes_no_bit(name, n_jobs):
+def test_number_of_jobs_changes_no_bit(name):
     *columns, target = draw_codes(np.random.default_rng(3), 300, [2, 3, 4, 2, 30, 3, 2, 2, 2, 4, 3])
-    one, more = make_counted(columns, target, n_jobs=1)[0], make_counted(columns, target, n_jobs=n_jobs)[0]
+    one, more = make_counted(columns, target, n_jobs=1)[0], make_counted(columns, target, n_jobs=2)[0]
     values = [score(memo, make_criterion(name), np.arange(10), [4, 0, 1]) for memo in (one, more)]
     assert_array_equal(*values)
 

@@ -43,11 +43,11 @@ class Problem:
     def n_rows(self):
         return len(self.case.target)
 
-    def knn(self, **options):
-        table = Table.from_data(self.case.frame, self.case.target, scale=self.scale, **self.case.options)
-        assert table.values.dtype == self.dtype
-        shared = {"n_neighbors": self.n_neighbors, "metric": self.metric, "correction": self.correction}
-        return KNN(table, **(shared | options))
+    def knn(self, n_jobs=None):
+        table = Table.from_data(self.case.frame, self.case.target, **self.case.options)
+        knn = KNN(self.n_neighbors, self.metric, self.scale, self.correction).on(table, n_jobs=n_jobs)
+        assert knn.table.values.dtype == self.dtype
+        return knn
 
     @property
     def columns(self):
@@ -152,7 +152,7 @@ def test_pairwise_equals_twin_and_is_symmetric(problem):
 
 @pytest.mark.parametrize("style", ["normal", "grid", "strings", "codes with gaps", "inflated", "normal with gaps"])
 def test_pairwise_of_larger_table_equals_twin(style):
-    problem = make_problem(1, 250, [*STYLES, style], "two", n_neighbors=4)
+    problem = make_problem(1, 150, [*STYLES, style], "two", n_neighbors=4)
     columns = problem.columns
     ours = problem.knn().pairwise(range(len(columns)), len(columns) - 1)
     twins = reference.relevance(columns, columns[-1:], clip=False, **problem.options)
@@ -184,7 +184,7 @@ SELECTED = {
 }
 
 
-@pytest.mark.parametrize("target_style", ["three", "tiny", "normal", "grid"])
+@pytest.mark.parametrize("target_style", ["tiny", "grid"])
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("kind", SELECTED)
 def test_joint_equals_one_by_one(kind, metric, target_style):
@@ -261,8 +261,8 @@ def test_changes_of_all_discrete_blocks_equal_twin(problem):
     assert_changes_equal_twin(ours, reference.with_each(columns[:2], columns[2:], problem.target, **problem.options))
 
 
-@settings(max_examples=5)
-@given(problems(n_columns=(20, 40), n_rows=(100, 200)))
+@settings(max_examples=4)
+@given(problems(n_columns=(20, 40), n_rows=(60, 120)))
 def test_changes_of_wide_blocks_equal_twin(problem):
     columns, knn = problem.columns, problem.knn()
     ours = knn.without_each(range(len(columns)))
@@ -271,8 +271,9 @@ def test_changes_of_wide_blocks_equal_twin(problem):
     assert_changes_equal_twin(ours, reference.with_each(columns[:10], columns[10:], problem.target, **problem.options))
 
 
-@pytest.mark.parametrize("target_style", ["tiny", "normal"])
-@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize(
+    ("metric", "target_style"), list(zip(METRICS, ["tiny", "normal", "tiny", "normal"], strict=True))
+)
 @pytest.mark.parametrize("styles", [["normal"] * 5, MIXED, list(DISCRETE)], ids=["plain", "mixed", "discrete"])
 def test_changes_of_larger_tables_equal_twin(styles, metric, target_style):
     problem = make_problem(3, 200, styles, target_style, metric=metric, n_neighbors=5)
@@ -345,7 +346,7 @@ def test_huge_columns_beside_tiny_ones_keep_their_ties():
 # Some rows only
 
 
-@pytest.mark.parametrize("target_style", ["three", "tiny", "normal", "grid"])
+@pytest.mark.parametrize("target_style", ["tiny", "grid"])
 @pytest.mark.parametrize("metric", METRICS)
 def test_rows_are_the_centres_of_a_mean(metric, target_style):
     problem = make_problem(6, 120, MIXED, target_style, metric=metric)
@@ -423,8 +424,7 @@ def test_number_of_jobs_changes_no_bit(metric, target_style):
     problem = make_problem(9, 300, MIXED, target_style, metric=metric)
     rows = np.arange(0, 300, 2)
     expected = every_method(problem.knn(), 9)
-    for n_jobs in (1, 2, -1):
-        assert_array_equal(every_method(problem.knn(n_jobs=n_jobs), 9), expected)
+    assert_array_equal(every_method(problem.knn(n_jobs=2), 9), expected)
     one, two = (problem.knn(n_jobs=n_jobs) for n_jobs in (1, 2))
     assert_same_bits(one.without_each(range(9), rows), two.without_each(range(9), rows))
     assert_same_bits(one.with_each([0, 2], range(9), rows), two.with_each([0, 2], range(9), rows))

@@ -85,6 +85,7 @@ class Information(BaseEstimator, ABC):  # type: ignore[misc]
 
     table: Table
     n_jobs: int | None
+    _weights: Values | None = None  # of every row, where they are taken
 
     def on(self, table: Table, sample_weight: ArrayLike | None = None, n_jobs: int | None = None) -> Self:
         """The same estimator for the columns of a table.
@@ -242,7 +243,8 @@ class Information(BaseEstimator, ABC):  # type: ignore[misc]
     def _moved(self, order: Columns) -> Self:
         """The same estimator of a table in which the target stands in another order."""
         with quietly():  # of this table everything has been said
-            return self.bind(self.table.moved([self.table.target], order), n_jobs=self.n_jobs)
+            weights = None if self._weights is None else self._weights[order]
+            return self.bind(self.table.moved([self.table.target], order), weights, self.n_jobs)
 
     def _ceiling(self, block: Block) -> float:
         """The entropy of a block that is a single discrete column beside constant ones; nothing bounds the rest."""
