@@ -1,5 +1,10 @@
-"""What unirel warns with."""
+"""What unirel warns with, and texts that are safe to show."""
 
 
 class UnirelWarning(UserWarning):
     """A result is less than what was asked for, and the message says what to do about it."""
+
+
+def printable(text: str) -> str:
+    """A text without characters that steer a terminal or turn the direction of reading."""
+    return "".join(char if char.isprintable() else f"\\x{ord(char):02x}" for char in text)

@@ -141,7 +141,7 @@ class Searches:
             plain = self._plain.get(_key(criterion, unique)) if beta > 0 else None
             if selection.ending is Ending.OUT_OF_TIME and plain is not None and len(plain) > len(selection):
                 selection = self._without_boost(plain, selection.ending)
-            selections.append(replace(selection, beta=beta, settings=settings))
+            selections.append(replace(selection, beta=beta, settings=settings, sample_weight=self._sample_weight))
             self.interrupted |= selection.interrupted
             if self.interrupted:
                 break
