@@ -401,7 +401,7 @@ class Stability(Result, drawn_by="StabilityDisplay", bars=("frequency",)):
     #: features, or none, are always selected.
     index: float
     interval: tuple[float, float]  #: Of the index.
-    level: float  #: Confidence level of the interval.
+    confidence_level: float  #: That of the interval.
     exchangeable: tuple[ExchangeablePair, ...]  #: Pairs of which one is often selected but seldom both.
     settings: Mapping[str, Any] = field(default_factory=dict)  #: What was asked for.
 
@@ -426,7 +426,7 @@ class Stability(Result, drawn_by="StabilityDisplay", bars=("frequency",)):
     def _summary(self) -> dict[str, Any]:
         pairs = [(self.names[pair.one], self.names[pair.other], pair) for pair in self.exchangeable]
         return {
-            **{name: getattr(self, name) for name in ("index", "interval", "level")},
+            **{name: getattr(self, name) for name in ("index", "interval", "confidence_level")},
             "n_subsamples": len(self.selected),
             "exchangeable": [{"names": [a, b], "either": pair.either, "both": pair.both} for a, b, pair in pairs],
         }

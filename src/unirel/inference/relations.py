@@ -173,7 +173,7 @@ def analyse(
     few = _take(table, np.concatenate([selection.order, others]), sample_weight)
     selected, judged = np.arange(len(selection)), np.arange(len(selection), len(selection) + len(others))
     compared = selected[:_MOST_SELECTED]
-    counts = Binned(few, n_bins=_N_BINS)
+    counts = Binned(n_bins=_N_BINS).on(few)
     columns = np.concatenate([compared, judged])
     shared = np.array([shared_with(counts, columns, int(column)) for column in compared]).T
     similar = _similarity(few, columns, shared)
@@ -207,7 +207,7 @@ def explain(table: Table, selection: Selection, feature: int, *, sample_weight: 
         rank=1 + int((np.nan_to_num(selection.relevance, nan=-1.0) > selection.relevance[feature]).sum()),
         step=order.index(feature) + 1 if feature in order else None,
         names=tuple(table.names[other] for other in others),
-        shared=shared_with(Binned(few, n_bins=_N_BINS), places, own),
+        shared=shared_with(Binned(n_bins=_N_BINS).on(few), places, own),
         together=np.array([joint([place, own]) for place in places.tolist()]),
         alone=joint(places),
         with_all=joint([*places, own]),
@@ -265,11 +265,11 @@ class _Joint:
         self._table, self._columns, self._target = table, columns, [table.target]
         self._information: Information | None = None
         if not table.discrete[table.target]:
-            self._information = Gaussian(table)
+            self._information = Gaussian().on(table)
         elif table.class_sizes.max() > 1:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UnirelWarning)  # of small classes, which the selection has warned of
-                self._information = KNN(table).in_metric_of(columns)
+                self._information = KNN().on(table).in_metric_of(columns)
 
     def __call__(self, block: Sequence[int] | Columns) -> float:
         information = self._information
@@ -360,8 +360,8 @@ def _describe(
 def _explained(few: Table, columns: Columns) -> Values:
     """Share of the target's entropy, or of the variance of its normal scores, that each column has information on."""
     if not few.discrete[few.target]:
-        return np.asarray(-np.expm1(-2 * np.maximum(0.0, Gaussian(few).relevance(columns))))
-    counts = Binned(few, binning="mdl")  # whose edges stand between the classes, however rare these are
+        return np.asarray(-np.expm1(-2 * np.maximum(0.0, Gaussian().on(few).relevance(columns))))
+    counts = Binned(strategy="mdl").on(few)  # whose edges stand between the classes, however rare these are
     most = counts.entropy(few.target) - counts.by_chance(columns, few.target)
     # A level for every few rows determines the target in these rows, and says nothing of others.
     rare = few.discrete[columns] & (few.n_levels[columns] * _ROWS_PER_LEVEL > few.n_samples)
@@ -387,8 +387,7 @@ def find_significant(
     """
     if table.is_parted or table.n_samples < 2:
         return None
-    weights: dict[str, Any] = {} if sample_weight is None else {"sample_weight": np.asarray(sample_weight, np.float64)}
-    information = Binned(table, n_bins=few_bins(table.n_samples), n_jobs=n_jobs, **weights)
+    information = Binned(n_bins=few_bins(table.n_samples)).on(table, sample_weight, n_jobs)
 
     def test(n_permutations: int) -> RelevanceTest:
         options = {"n_permutations": n_permutations, "n_jobs": n_jobs}

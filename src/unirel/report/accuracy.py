@@ -15,7 +15,8 @@ from unirel.classifiers.losses import design_matrix, smallest_class, split_class
 from unirel.classifiers.registry import make_estimator, standardise, words_of
 from unirel.data.reading import take_rows
 from unirel.data.table import Table
-from unirel.options import CLASSIFIER_NAMES, check_choice
+from unirel.errors import check_choice
+from unirel.options import CLASSIFIER_NAMES
 from unirel.report.text import plural
 from unirel.results import Selection, plain
 

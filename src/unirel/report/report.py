@@ -2,6 +2,7 @@
 
 import os
 import platform
+import re
 import time
 import warnings
 from collections import Counter
@@ -19,15 +20,15 @@ from sklearn.base import clone
 
 from unirel._runtime import READING_SECONDS, Progress, ProgressBar, end_of, until
 from unirel.data.atomic import write_text
-from unirel.data.reading import collected, is_frame
+from unirel.data.reading import collected
 from unirel.data.table import Table
-from unirel.errors import UnirelWarning
+from unirel.errors import UnirelWarning, check_whole_number
 from unirel.inference.relations import Analysis, analyse, find_significant
-from unirel.options import ReadingOptions, check_whole_number, is_default, part_of
 from unirel.report import Origin, text
 from unirel.report.render import render
 from unirel.results import RelevanceTest, Selection, SelectionPath, Stability, plain
 from unirel.search.greedy import select
+from unirel.search.settings import SearchSettings
 from unirel.selectors import BURSelector
 
 # Up to this many rows a page compares with weights of unique relevance in steps of a tenth, beyond in quarters.
@@ -154,9 +155,14 @@ class Report:
     @classmethod
     def from_selection(cls, selection: Selection, X: Any, y: Any, **more: Any) -> Self:
         """Select again with the settings and the weights of a selection; `more` is as in `from_data`."""
-        known = {name: value for name, value in selection.settings.items() if name in BURSelector().get_params()}
-        selector = BURSelector(**{**known, "criterion": selection.criterion, "beta": selection.beta})
-        return cls.from_data(X, y, **{"selector": selector, "sample_weight": selection.sample_weight, **more})
+        selector = more.pop("selector", None)
+        if selector is None:
+            selector = BURSelector(**selection.settings)
+            try:
+                selector.settings()
+            except ValueError as error:
+                raise ValueError(f"pass selector=, which cannot be made again from its settings: {error}") from None
+        return cls.from_data(X, y, selector=selector, **{"sample_weight": selection.sample_weight, **more})
 
     @classmethod
     def from_table(
@@ -180,7 +186,8 @@ class Report:
         # The weight that was asked for comes first, so it gets the time.
         betas = [selector.beta, *(beta for beta in others if beta != selector.beta)]
         ends = end_of(selector.max_seconds)
-        path = _search(selector, table, betas, sample_weight)
+        settings = selector.settings()
+        path = select(table, [settings.criterion], betas, settings, sample_weight)
         interrupted = len(path) < len(betas) or path.selections[-1].interrupted
         analysis, tested = Analysis(), None
         if not interrupted:
@@ -228,7 +235,7 @@ class Report:
         run = {"n_subsamples": n_subsamples, "n_jobs": selector.n_jobs, "verbose": selector.verbose}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return replace(self, stability=selection_stability(pinned, X, y, **run))
+            return replace(self, stability=selection_stability(X, y, selector=pinned, **run))
 
     @property
     def selection(self) -> Selection:
@@ -415,22 +422,24 @@ def _rows_of(X: Any) -> Any:
 
 def _read(selector: BURSelector, X: Any, y: Any, feature_names: Sequence[str] | None) -> tuple[BURSelector, Table]:
     """The table, with other names of its features if wanted, and a selector that knows columns by their positions."""
-    if feature_names is None:
-        return selector, Table.from_data(X, y, **part_of(ReadingOptions, selector.options()))
-    names = [str(name) for name in feature_names]
-    repeated = [name for name, n in Counter(names).items() if n > 1]
-    if repeated:
-        raise ValueError(f"feature_names has {repeated[0]!r} more than once; rename one of them")
-    place = {name: position for position, name in enumerate(names)}
+    names = None if feature_names is None else [str(name) for name in feature_names]
+    if names is not None:
+        repeated = [name for name, n in Counter(names).items() if n > 1]
+        if repeated:
+            raise ValueError(f"feature_names has {repeated[0]!r} more than once; rename one of them")
+        place = {name: position for position, name in enumerate(names)}
 
-    def placed(columns: Any) -> Any:
-        if isinstance(columns, Mapping):
-            return {place.get(column, column): value for column, value in columns.items()}
-        return [place.get(one, one) for one in columns] if isinstance(columns, list | tuple) else columns
+        def placed(columns: Any) -> Any:
+            if isinstance(columns, Mapping):
+                return {place.get(column, column): value for column, value in columns.items()}
+            return [place.get(one, one) for one in columns] if isinstance(columns, list | tuple) else columns
 
-    columns = {name: placed(getattr(selector, name)) for name in ("include", "exclude", "kinds")}
-    selector = clone(selector).set_params(**columns)
-    table = Table.from_data(X, y, **part_of(ReadingOptions, selector.options()))
+        named = ("include", "exclude", "discrete_features")
+        selector = clone(selector).set_params(**{name: placed(getattr(selector, name)) for name in named})
+    settings = selector.settings()
+    table = Table.from_data(X, y, discrete_features=settings.discrete_features, target_type=settings.target_type)
+    if names is None:
+        return selector, table
     if len(names) != table.n_features:
         raise ValueError(
             f"feature_names has {len(names)} names, but X has {table.n_features} columns; name each of them"
@@ -438,23 +447,22 @@ def _read(selector: BURSelector, X: Any, y: Any, feature_names: Sequence[str] | 
     return selector, table.renamed(names)
 
 
-def _search(selector: BURSelector, table: Table, betas: Sequence[float], weights: ArrayLike | None) -> SelectionPath:
-    options = selector.options()
-    return select(table, [options["criterion"]], betas, options, weights)
-
-
 def _pinned(selector: BURSelector, table: Table, X: Any) -> BURSelector:
     """The selector for some rows of a table: what a column is, is one decision for all of them."""
-    features = enumerate(table.columns[: table.n_features])
-    kinds = {column.name if is_frame(X) else position: column.kind for position, column in features}
     positions = {name: table.positions(getattr(selector, name)) for name in ("include", "exclude")}
-    return clone(selector).set_params(kinds=kinds, target_kind=table.columns[table.target].kind, **positions)
+    return clone(selector).set_params(**table.decided_types(X), **positions)
 
 
 def _snippet(selection: Selection, origin: Origin) -> str:
     """A program that selects the same features."""
-    given = {"criterion": selection.criterion, "beta": selection.beta, **selection.settings}
-    named = [f"{name}={value!r}," for name, value in given.items() if not is_default(name, value)]
-    lines = ["from unirel import BURSelector", *origin.reading, "", "selector = BURSelector("]
-    lines += [f"    {one}" for one in named]
-    return "\n".join([*lines, ").fit(X, y)", "print(selector.selection_.selected_names)"]) + "\n"
+    defaults, arguments, imported = SearchSettings().to_dict(), [], ["BURSelector"]
+    for name, value in selection.settings.items():
+        if name not in defaults or value == defaults[name]:
+            continue
+        is_object = isinstance(value, str) and value.endswith(")")
+        imported += re.findall(r"^\w+", value) if is_object else []
+        missing = value == "given values"
+        arguments.append(f"    {name}={'...' if missing else value if is_object else repr(value)},")
+    weighted = ", sample_weight" if selection.sample_weight is not None else ""
+    lines = [f"from unirel import {', '.join(imported)}", *origin.reading, "", "selector = BURSelector("]
+    return "\n".join([*lines, *arguments, f").fit(X, y{weighted})", "print(selector.selection_.selected_names)"]) + "\n"

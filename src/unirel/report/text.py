@@ -8,6 +8,7 @@ import numpy as np
 from unirel.data.table import Table
 from unirel.inference.relations import REDUNDANT, RedundantGroup
 from unirel.results import Cause, Ending, RelevanceTest, Selection
+from unirel.search.boost import Boost
 
 if TYPE_CHECKING:
     from unirel.report.accuracy import Accuracy
@@ -30,6 +31,8 @@ _GIVEN = {
     "selected": "given the selected features",
     "ksg": "given all other features",
     "classifier": "by the loss of a classifier without it",
+    "boost": "given a reference set and given the selected features",
+    "knn": "given all other features",
 }
 
 
@@ -59,8 +62,8 @@ def in_nats(information: float, entropy: float | None) -> str:
 
 def boost_in_words(selection: Selection) -> str:
     """What unique relevance is conditional on."""
-    method = str(selection.settings.get("unique_relevance", "reference"))
-    return _GIVEN.get(method, method)
+    method = str(selection.settings.get("unique_relevance", "both"))
+    return next((words for kind, words in _GIVEN.items() if kind in method.lower()), method)
 
 
 # The answer
@@ -209,9 +212,10 @@ def _unique(selection: Selection) -> str:
 
 def _sampled(selection: Selection, table: Table) -> str:
     """That unique relevance is known from some of the rows only."""
-    method, most = selection.settings.get("unique_relevance"), selection.settings.get("unique_samples")
-    sampled = selection.beta > 0 and method in ("both", "reference", "selected")
-    if not sampled or most is None or most >= table.n_samples:
+    most = Boost().max_samples
+    if selection.beta == 0 or selection.settings.get("unique_relevance") not in ("both", "reference", "selected"):
+        return ""
+    if most is None or most >= table.n_samples:
         return ""
     return f"Unique relevance was estimated from a sample of {most:,} of the {table.n_samples:,} rows."
 
