@@ -205,7 +205,7 @@ def _unique(selection: Selection) -> str:
         return ""
     unique = selection.unique_relevance[selection.order]
     if not np.isfinite(unique).any() or np.nanmax(unique) <= LEAST_GAIN:
-        return "No unique relevance can be detected: none of them adds to all others."
+        return "None of them has detectable unique relevance."
     best = int(np.nanargmax(unique))
     return f"{quoted(selection.selected_names[best])} has the largest unique relevance, {unique[best]:.2f} nats."
 
@@ -379,8 +379,8 @@ def _one_is_enough(group: RedundantGroup, selection: Selection, best: str) -> li
     if not np.isfinite(group.together) or not is_credible(selection, group.together):
         return []
     lost = max(0.0, group.together - group.without)
-    left = f"information of all selected features about the target with {best} as the only one of them: "
-    left += f"{group.together - lost:.2f} of {group.together:.2f} nats"
+    left = f"information about the target with {best} alone of them: {group.together - lost:.2f} of "
+    left += f"{group.together:.2f} nats"
     if lost <= max(LEAST_GAIN, LITTLE * group.together):
         return [f"One is enough ({left})."]
     return [f"But the others add information ({left})."]
