@@ -77,7 +77,10 @@ class Result:
         # Figures read results, so results only name them when somebody asks.
         return getattr(import_module("unirel.plotting"), self._drawn_by)(self).plot(ax, **options)
 
-    _caption: str  # above the table of a notebook
+    @property
+    def _caption(self) -> str:
+        """What stands above the table of a notebook."""
+        return type(self).__name__
 
     def _columns(self) -> dict[str, list[Any]]:
         raise NotImplementedError

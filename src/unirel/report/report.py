@@ -232,10 +232,12 @@ class Report:
         from unirel.inference.stability import selection_stability
 
         pinned = _pinned(selector, self.table, X).set_params(verbose=False, max_seconds=None)
-        run = {"n_subsamples": n_subsamples, "n_jobs": selector.n_jobs, "verbose": selector.verbose}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return replace(self, stability=selection_stability(X, y, selector=pinned, **run))
+            found = selection_stability(
+                X, y, selector=pinned, n_subsamples=n_subsamples, n_jobs=selector.n_jobs, verbose=selector.verbose
+            )
+        return replace(self, stability=found)
 
     @property
     def selection(self) -> Selection:
@@ -253,7 +255,8 @@ class Report:
 
     def rows(self) -> list[dict[str, Any]]:
         """One row per selected feature."""
-        return self._answer["features"][: len(self.selection)]
+        rows: list[dict[str, Any]] = self._answer["features"]
+        return rows[: len(self.selection)]
 
     def paragraphs(self) -> list[str]:
         """The answer in words for a terminal: the selection, redundant features, warnings, and how sure it is."""
@@ -343,14 +346,14 @@ class Report:
         for place, (feature, reason) in enumerate(zip([*chosen, *rest], why, strict=True)):
             column, selected = self.table.columns[feature], place < len(chosen)
             similar = self.analysis.most_similar(place) if selected else []
-            tested = test is not None and bool(np.isfinite(test.adjusted[feature]))
+            adjusted = np.nan if test is None else test.adjusted[feature]
             rows.append(
                 {
                     "step": place + 1 if selected else None,
                     "name": column.name,
                     "relevance": plain(selection.relevance[feature]),
                     "unique_relevance": plain(unique[feature]),
-                    "significant": ("yes" if test.significant(text.ALPHA)[feature] else "no") if tested else None,
+                    "significant": None if np.isnan(adjusted) else "yes" if adjusted <= text.ALPHA else "no",
                     "frequency": None if stability is None else float(stability.frequency[feature]),
                     "why": reason.words,
                     "partner": similar[0][0] if similar else None,
@@ -450,7 +453,8 @@ def _read(selector: BURSelector, X: Any, y: Any, feature_names: Sequence[str] | 
 def _pinned(selector: BURSelector, table: Table, X: Any) -> BURSelector:
     """The selector for some rows of a table: what a column is, is one decision for all of them."""
     positions = {name: table.positions(getattr(selector, name)) for name in ("include", "exclude")}
-    return clone(selector).set_params(**table.decided_types(X), **positions)
+    pinned: BURSelector = clone(selector).set_params(**table.decided_types(X), **positions)
+    return pinned
 
 
 def _snippet(selection: Selection, origin: Origin) -> str:

@@ -359,9 +359,7 @@ def group_in_words(group: RedundantGroup, selection: Selection) -> list[str]:
     best = quoted(selection.selected_names[group.best])
     sentences = []
     if len(names) > 1:
-        sentences.append(f"{listed(names)} are redundant with each other ({_similarity(group)}).")
-        sentences.append(f"{best} is the most relevant.")
-        sentences += _one_is_enough(group, selection, best)
+        sentences.append(f"{listed(names)} are {_likeness(group, selection, best)} {best} is the most relevant.")
     if group.others:
         others = listed([f"{quoted(name)} ({similar:.2f})" for name, similar in group.others], most=5)
         whom = "one of them" if len(names) > 1 else f"{best} by {group.measure}"
@@ -371,19 +369,20 @@ def group_in_words(group: RedundantGroup, selection: Selection) -> list[str]:
 
 
 def _similarity(group: RedundantGroup) -> str:
-    return f"{group.measure} {group.least:.2f}" + (" or more" if len(group.members) > 2 else "")
+    least = int(100 * group.least) / 100  # what is "or more" must not be rounded up
+    return f"{group.measure} {least:.2f}" + (" or more" if len(group.members) > 2 else "")
 
 
-def _one_is_enough(group: RedundantGroup, selection: Selection, best: str) -> list[str]:
-    """Advice to keep one, or not to, if the loss of information about the target can be estimated."""
+def _likeness(group: RedundantGroup, selection: Selection, best: str) -> str:
+    """That one of a group is enough, or not, if the loss of information about the target can be estimated."""
     if not np.isfinite(group.together) or not is_credible(selection, group.together):
-        return []
+        return f"nearly the same ({_similarity(group)})."
     lost = max(0.0, group.together - group.without)
     left = f"information about the target with {best} alone of them: {group.together - lost:.2f} of "
     left += f"{group.together:.2f} nats"
     if lost <= max(LEAST_GAIN, LITTLE * group.together):
-        return [f"One is enough ({left})."]
-    return [f"But the others add information ({left})."]
+        return f"redundant with each other ({_similarity(group)}): one is enough ({left})."
+    return f"nearly the same ({_similarity(group)}), but the others add information ({left})."
 
 
 # How sure it is
