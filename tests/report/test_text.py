@@ -27,8 +27,8 @@ def test_of_two_copies_one_is_enough(rng):
     a, b = rng.standard_normal((2, 300))
     report = report_on(np.column_stack([a, b, a]), a + b > 0, n_features_to_select=3)
     (group,) = report.paragraphs()[1:]
-    said = "'x0' and 'x2' are redundant with each other (rank correlation 1.00): one is enough (information about the target"
-    assert group.startswith(f"{said} with 'x0' alone of them: ")
+    assert group.startswith("'x0' and 'x2' are redundant with each other (rank correlation 1.00): one is enough (")
+    assert "information about the target with 'x0' alone of them: 0." in group
 
 
 def test_columns_that_are_alike_may_both_be_needed(rng):
@@ -229,7 +229,7 @@ def test_nothing_significant_is_the_headline(measured):
     adjusted = np.full(7, 0.4)
     noise = SimpleNamespace(adjusted=adjusted, p_value=adjusted, significant=lambda alpha: adjusted <= alpha)
     said = replace(measured, test=noise).to_dict()
-    assert said["headline"].startswith("No feature is significant by itself (7 tested, false discovery rate 5.0 %)")
+    assert said["headline"].startswith("No feature is significant by itself (7 tested, false discovery rate 5 %)")
     assert said["features"][0]["significant"] == "no"
 
 

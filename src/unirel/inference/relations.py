@@ -59,27 +59,6 @@ class RedundantGroup:
 class Analysis:
     """How the first features of a selection relate to each other, to other features and to the target.
 
-    Attributes
-    ----------
-    names : tuple of str
-        The selected features, first selected first.
-    shared : ndarray of shape (n_compared, n_compared)
-        Normalised mutual information of every two of the first features, from 0 to 1.
-    joint_information : ndarray of shape (n_selected,)
-        I(first n features; target) for n = 1, 2, ...; NaN where it was not estimated, because it would take long.
-    entropy : float or None
-        Entropy of the target, which bounds information about it; None for a continuous target.
-    groups : tuple of RedundantGroup
-        Features that are redundant with each other, largest group first.
-    partners : mapping from int to (int, float, str)
-        For features that were not selected but compared: the position in the order of selection of the most similar
-        selected one, how similar it is, and by which measure.
-    explained : mapping from int to float
-        Share of the target's entropy that a feature has information about; for a continuous target the share of the
-        variance of its normal scores.
-    numbered : tuple of int
-        Selected features whose values are whole numbers, all different, like identifiers.
-
     Notes
     -----
     Information of two features is counted in bins, corrected for chance, and normalised by the larger of their
@@ -94,14 +73,19 @@ class Analysis:
     .. [1] E. H. Linfoot (1957). An informational measure of correlation. Information and Control 1(1).
     """
 
-    names: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()  #: The selected features, first selected first.
+    #: Normalised mutual information of every two of the first features, from 0 to 1.
     shared: Values = field(default_factory=lambda: np.zeros((0, 0)))
+    #: I(first n features; target) for n = 1, 2, ...; NaN where it was not estimated, because it would take long.
     joint_information: Values = field(default_factory=lambda: np.zeros(0))
-    entropy: float | None = None
-    groups: tuple[RedundantGroup, ...] = ()
+    entropy: float | None = None  #: Entropy of the target, which bounds information about it; None for numbers.
+    groups: tuple[RedundantGroup, ...] = ()  #: Features that are nearly the same, largest group first.
+    #: For features that were not selected but compared: the position in the order of selection of the most similar
+    #: selected one, how similar it is, and by which measure.
     partners: Mapping[int, tuple[int, float, str]] = field(default_factory=dict)
+    #: Share of the target's entropy that a feature determines; for numbers of the variance of its normal scores.
     explained: Mapping[int, float] = field(default_factory=dict)
-    numbered: tuple[int, ...] = ()
+    numbered: tuple[int, ...] = ()  #: Selected features whose values are whole numbers, all different.
 
     @property
     def curve(self) -> Values:
@@ -155,16 +139,7 @@ def analyse(
 ) -> Analysis:
     """Compare the selected features of a table, as many of the first as can be done in seconds.
 
-    Parameters
-    ----------
-    table : Table
-        What they were selected from.
-    selection : Selection
-        The selected features.
-    curve : bool
-        Estimate the information of the first n together for every n; otherwise of all of them only.
-    sample_weight : array of shape (n_samples,), optional
-        How many rows each row stands for.
+    For a `curve` the joint information of the first n is estimated for every n, otherwise of all of them only.
     """
     entropy = entropy_of(table.class_sizes) if table.discrete[table.target] else None
     if len(selection) == 0:

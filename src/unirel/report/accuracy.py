@@ -28,36 +28,17 @@ _MOST_SIZES = 30
 
 @dataclass(frozen=True, eq=False)
 class Accuracy:
-    """Scores on held-out rows, which were used neither for the selection nor for training.
+    """Scores on held-out rows, which were used neither for the selection nor for training."""
 
-    Attributes
-    ----------
-    method : str
-        What predicts, in words.
-    measure : {"accuracy", "R2"}
-        Share of rows that are predicted correctly, or share of the variance of a continuous target that is explained.
-    sizes : tuple of int
-        Numbers of features.
-    scores : ndarray of shape (n_folds, n_sizes)
-        NaN where fewer features could be selected in a fold.
-    all_features : ndarray of shape (n_folds,)
-        Scores with all features.
-    n_features : int
-        How many these are.
-    chance : float
-        Score of always predicting the most frequent class or the mean.
-    fewer_folds : str
-        Why there are fewer folds than usual; empty if there are not.
-    """
-
-    method: str
+    method: str  #: What predicts, in words.
+    #: "accuracy", the share of rows that are predicted correctly, or "R2", the share of the variance that is explained.
     measure: str
-    sizes: tuple[int, ...]
-    scores: Values
-    all_features: Values
-    n_features: int
-    chance: float
-    fewer_folds: str = ""
+    sizes: tuple[int, ...]  #: Numbers of features.
+    scores: Values  #: Of shape (n_folds, n_sizes); NaN where fewer features could be selected in a fold.
+    all_features: Values  #: Scores with all features, one for each fold.
+    n_features: int  #: How many these are.
+    chance: float  #: Score of always predicting the most frequent class or the mean.
+    fewer_folds: str = ""  #: Why there are fewer folds than usual; empty if there are not.
 
     @property
     def n_folds(self) -> int:
@@ -125,30 +106,10 @@ def measure_accuracy(
     selector: Any,
     progress: Progress | None = None,
 ) -> Accuracy | None:
-    """Cross-validate selecting features and predicting the target from the first n of them.
+    """Cross-validate selecting features and predicting the target from the first n of them; None if there are none.
 
-    In each fold features are selected once, from the training rows; the model is then trained on the same rows with the
-    first feature, the first two, and so on, and scored on the held-out rows.
-
-    Parameters
-    ----------
-    accuracy : {"logistic", "rf", "knn", "svm"}
-        What predicts. For a continuous target it is the regressor of that kind.
-    X, y : array or frame, array or series
-        What the table was read from.
-    table : Table
-        All rows.
-    selection : Selection
-        How many features, and the weights of the rows.
-    selector : BURSelector
-        Selects them; a clone is fitted to the training rows of each fold.
-    progress : callable, optional
-        Called as ``progress(done, total)``.
-
-    Returns
-    -------
-    Accuracy or None
-        None if nothing was selected.
+    In each fold a clone of the selector selects as many features as `selection` has, from the training rows; the model
+    is then trained on the same rows with the first feature, the first two, and so on, and scored on the held-out rows.
     """
     check_accuracy(accuracy, table, selector)
     if len(selection) == 0:
@@ -176,16 +137,9 @@ def measure_accuracy(
                 check_time()
             if progress is not None:
                 progress(fold * scores.shape[1] + place + 1, scores.size)
-    return Accuracy(
-        words_of(accuracy, discrete),
-        "accuracy" if discrete else "R2",
-        tuple(sizes),
-        scores[:, :-1],
-        scores[:, -1],
-        len(table.features),
-        float(table.class_sizes.max() / table.n_samples) if discrete else 0.0,
-        fewer_folds,
-    )
+    chance = float(table.class_sizes.max() / table.n_samples) if discrete else 0.0
+    found = tuple(sizes), scores[:, :-1], scores[:, -1], len(table.features), chance, fewer_folds
+    return Accuracy(words_of(accuracy, discrete), "accuracy" if discrete else "R2", *found)
 
 
 def _count_folds(table: Table) -> tuple[int, str]:

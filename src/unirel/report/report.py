@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
+from html import escape
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Self
@@ -45,27 +46,6 @@ class Report:
     The page holds its own scripts and works offline. It has no time stamp and no random names: the same input gives the
     same bytes. All texts from the data are escaped.
 
-    Parameters
-    ----------
-    table : Table
-        What was selected from.
-    path : SelectionPath
-        The selection that was asked for, first, and those for other weights of unique relevance.
-    analysis : Analysis
-        How the selected features relate to each other and to the target.
-    origin : Origin
-        Where the table comes from.
-    title : str, optional
-        Heading of the page.
-    accuracy : Accuracy, optional
-        How well the first features predict the target.
-    test : RelevanceTest, optional
-        Which of all features are significant by themselves.
-    stability : Stability, optional
-        How often features are selected from halves of the rows.
-    interrupted : bool
-        Whether the selections were stopped by hand, so that some are missing and nothing was compared.
-
     See Also
     --------
     Report.from_data : Select features and report on it in one call.
@@ -80,14 +60,15 @@ class Report:
     'x3'
     """
 
-    table: Table
-    path: SelectionPath
-    analysis: Analysis
-    origin: Origin
-    title: str | None = None
-    accuracy: Any = None
-    test: RelevanceTest | None = None
-    stability: Stability | None = None
+    table: Table  #: What was selected from.
+    path: SelectionPath  #: The selection that was asked for, first, and those for other weights of unique relevance.
+    analysis: Analysis  #: How the selected features relate to each other and to the target.
+    origin: Origin  #: Where the table comes from.
+    title: str | None = None  #: Heading of the page.
+    accuracy: Any = None  #: How well the first features predict the target, an `Accuracy`.
+    test: RelevanceTest | None = None  #: Which of all features are significant by themselves.
+    stability: Stability | None = None  #: How often features are selected from halves of the rows.
+    #: Whether the selections were stopped by hand, so that some are missing and nothing was compared.
     interrupted: bool = False
 
     @classmethod
@@ -268,10 +249,11 @@ class Report:
     def document(self) -> dict[str, Any]:
         """The selection with what was found about it, as it is written to a file."""
         answer, known = self._answer, self.analysis.joint_information
-        about = {
-            key: value for key, value in answer["data"].items() if key not in ("kinds", "missing", "target_reason")
-        }
-        more = ("kind", "partner", "shared", *(name for name in ("significant", "frequency") if self._has(name)))
+        listed = ("target", "rows", "rows_without_target", "features", "target_kind", "classes", "dropped", "ignored")
+        about = {name: answer["data"][name] for name in listed}
+        about["classes"] = about["classes"] and [one["label"] for one in about["classes"]]
+        looked = {"significant": self.test, "frequency": self.stability}
+        more = ("kind", "partner", "shared", *(name for name, found in looked.items() if found is not None))
         selection = self.selection.to_dict()
         for feature, row in zip(selection["features"], self.rows(), strict=True):
             feature.update({name: row[name] for name in more})
@@ -292,8 +274,6 @@ class Report:
 
     def _repr_html_(self) -> str:
         """The answer and the table of the selected features, as a notebook shows it; `save` writes the whole page."""
-        from html import escape
-
         said = escape(f"{self._answer['headline']} report.save('page.html') writes the whole page.")
         return f"<div><p>{said}</p>{self.selection._repr_html_()}</div>"
 
@@ -302,7 +282,6 @@ class Report:
         """Plain lists, numbers and strings."""
         selection, enough = self.selection, text.find_enough(self)
         rows = self._rows()
-        accuracy = None if self.accuracy is None else self.accuracy.to_dict()
         certainty = (text.stability_in_words(self), text.exchangeable_in_words(self), text.significance_in_words(self))
         settings = {name: str(value) for name, value in selection.settings.items() if value not in (None, [], {})}
         return {
@@ -323,16 +302,12 @@ class Report:
             "n_selected": len(selection),
             "beta": selection.beta,
             "entropy": self.analysis.entropy,
-            "accuracy": accuracy,
+            "accuracy": None if self.accuracy is None else self.accuracy.to_dict(),
             "notes": list(self.origin.notes),
             "settings": settings,
             "versions": {"Python": platform.python_version(), **{name: version(name) for name in _LIBRARIES}},
             "snippet": _snippet(selection, self.origin),
         }
-
-    def _has(self, name: str) -> bool:
-        """Whether a column that is there only if somebody has looked is known."""
-        return {"significant": self.test, "frequency": self.stability}[name] is not None
 
     def _rows(self) -> list[dict[str, Any]]:
         """One row per feature: the selected ones in order, then the others, most relevant first."""

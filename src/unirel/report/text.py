@@ -7,7 +7,7 @@ import numpy as np
 
 from unirel.data.table import Table
 from unirel.inference.relations import REDUNDANT, RedundantGroup
-from unirel.results import Cause, Ending, RelevanceTest, Selection
+from unirel.results import Cause, Ending, Selection
 from unirel.search.boost import Boost
 
 if TYPE_CHECKING:
@@ -22,8 +22,6 @@ LITTLE, LEAST_GAIN, _FALL = 0.02, 0.005, 0.05
 # A feature that determines more than this share of the target's entropy may know the target from elsewhere; below the
 # second share its relevance is called low.
 _LEAK, _LOW = 0.95, 0.05
-# A feature with more than this share of missing values is named.
-_MOSTLY = 0.5
 # What unique relevance is conditional on.
 _GIVEN = {
     "both": "given a reference set and given the selected features",
@@ -31,8 +29,6 @@ _GIVEN = {
     "selected": "given the selected features",
     "ksg": "given all other features",
     "classifier": "by the loss of a classifier without it",
-    "boost": "given a reference set and given the selected features",
-    "knn": "given all other features",
 }
 
 
@@ -50,7 +46,7 @@ def listed(names: Sequence[str], word: str = "and", most: int = 10) -> str:
 
 def percent(share: float) -> str:
     """A share in percent, with a decimal where it is small."""
-    return f"{100 * share:.0f} %" if share >= 0.095 or share == 0 else f"{max(100 * share, 0.1):.1f} %"
+    return f"{100 * share:.0f} %" if share >= 0.01 or share == 0 else f"{max(100 * share, 0.1):.1f} %"
 
 
 def in_nats(information: float, entropy: float | None) -> str:
@@ -63,7 +59,7 @@ def in_nats(information: float, entropy: float | None) -> str:
 def boost_in_words(selection: Selection) -> str:
     """What unique relevance is conditional on."""
     method = str(selection.settings.get("unique_relevance", "both"))
-    return next((words for kind, words in _GIVEN.items() if kind in method.lower()), method)
+    return next((words for kind, words in _GIVEN.items() if kind in method.lower()), f"by {method}")
 
 
 # The answer
@@ -151,8 +147,7 @@ def selection_in_words(report: "Report") -> str:
         _opening(selection, table, report.origin.target),
         _most_relevant(report),
         _together(report),
-        _unique(selection),
-        _sampled(selection, table),
+        _unique(selection, table),
         _least_redundant(report),
         _mostly_missing(selection, table),
         _ending(selection),
@@ -200,24 +195,18 @@ def _together(report: "Report") -> str:
     return f"{who} carry an estimated {in_nats(joint, report.analysis.entropy)} of information about the target."
 
 
-def _unique(selection: Selection) -> str:
+def _unique(selection: Selection, table: Table) -> str:
     if selection.unique_relevance is None or len(selection) < 2:
         return ""
-    unique = selection.unique_relevance[selection.order]
+    unique, most = selection.unique_relevance[selection.order], Boost().max_samples
+    by_sample = selection.settings.get("unique_relevance") in ("both", "reference", "selected")
+    sample = f" (from a sample of {most:,} rows)" if by_sample and most and most < table.n_samples else ""
     if not np.isfinite(unique).any() or np.nanmax(unique) <= LEAST_GAIN:
-        return "None of them has detectable unique relevance."
+        return f"None of them has detectable unique relevance{sample}."
     best = int(np.nanargmax(unique))
-    return f"{quoted(selection.selected_names[best])} has the largest unique relevance, {unique[best]:.2f} nats."
-
-
-def _sampled(selection: Selection, table: Table) -> str:
-    """That unique relevance is known from some of the rows only."""
-    most = Boost().max_samples
-    if selection.beta == 0 or selection.settings.get("unique_relevance") not in ("both", "reference", "selected"):
-        return ""
-    if most is None or most >= table.n_samples:
-        return ""
-    return f"Unique relevance was estimated from a sample of {most:,} of the {table.n_samples:,} rows."
+    return (
+        f"{quoted(selection.selected_names[best])} has the largest unique relevance, {unique[best]:.2f} nats{sample}."
+    )
 
 
 def _least_redundant(report: "Report") -> str:
@@ -235,7 +224,7 @@ def _least_redundant(report: "Report") -> str:
 def _mostly_missing(selection: Selection, table: Table) -> str:
     columns = [table.columns[feature] for feature in selection.order]
     shares = [(quoted(column.name), column.n_missing / table.n_samples) for column in columns]
-    missing = [f"{name} ({percent(share)})" for name, share in shares if share > _MOSTLY]
+    missing = [f"{name} ({percent(share)})" for name, share in shares if share > 0.5]
     if not missing:
         return ""
     return f"Missing in most rows: {listed(missing, most=5)}; a missing value counts as a level of its own."
@@ -443,7 +432,9 @@ def unsure_of(feature: int, report: "Report") -> list[str]:
     said = []
     test, stability = report.test, report.stability
     if test is not None and test.adjusted[feature] > ALPHA:
-        said.append(f"Not significant by itself: {_p_value(test, feature)}.")
+        p_value, n_tested = f"p = {test.p_value[feature]:.2g}", int(np.isfinite(test.p_value).sum())
+        adjusted = f"{test.adjusted[feature]:.2g} adjusted for {n_tested:,} features"
+        said.append(f"Not significant by itself: {p_value}, {adjusted}.")
     pairs = [] if stability is None else [pair for pair in stability.exchangeable if feature in pair[:2]]
     others = [
         f"{quoted(report.table.names[pair.other if pair.one == feature else pair.one])} (one of them in "
@@ -451,11 +442,6 @@ def unsure_of(feature: int, report: "Report") -> list[str]:
         for pair in pairs[:3]
     ]
     return [*said, f"Exchangeable with {listed(others, 'or')}."] if others else said
-
-
-def _p_value(test: RelevanceTest, feature: int) -> str:
-    value, adjusted = float(test.p_value[feature]), float(test.adjusted[feature])
-    return f"p = {value:.2g}, {adjusted:.2g} adjusted for {int(np.isfinite(test.p_value).sum()):,} features"
 
 
 def plural(number: int) -> str:
