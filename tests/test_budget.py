@@ -10,7 +10,6 @@ import unirel.search.greedy
 from unirel import BURSelector, UnirelWarning, selection_path
 from unirel._runtime import OutOfTime, call_apart, check_time, end_of, map_tasks, until
 from unirel.evaluation import compare
-from unirel.report import Report
 from unirel.results import Ending
 
 
@@ -164,21 +163,3 @@ def test_nothing_cut_short_is_recorded(tmp_path, late, monkeypatch):
     whole = compare("wine", ["jmi"], ["knn"], n_runs=1, max_features=3)
     again = compare("wine", ["jmi"], ["knn"], n_runs=1, max_features=3, journal=journal)
     assert again.outcomes[0].test_curve == whole.outcomes[0].test_curve
-
-
-def test_a_report_without_the_accuracy_that_there_was_no_time_for(data, monkeypatch):
-    monkeypatch.setattr("unirel.report.accuracy._Measurement._score", lambda *_: time.sleep(30) or 0.0)
-    begun = time.monotonic()
-    with pytest.warns(UnirelWarning, match=r"max_seconds=3 was used up before the accuracy was measured"):
-        report = Report.from_data(*data, n_features_to_select=2, accuracy="knn", beta=0, max_seconds=3)
-    assert time.monotonic() - begun < 15
-    assert len(report.selection) == 2
-    assert report.accuracy is None
-
-
-def test_a_selection_that_leaves_no_time_to_analyse_it_is_returned(data, late, monkeypatch):
-    monkeypatch.setattr("unirel.report.report.surround", lambda *_: late() or check_time())
-    report = Report.from_data(*data, n_features_to_select=2, max_seconds=50)
-    assert len(report.selection) == 2
-    assert report.selection.complete
-    assert report.analysis.names == ()

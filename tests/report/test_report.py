@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+import time
 from html import escape, unescape
 
 import numpy as np
@@ -13,7 +14,7 @@ pytest.importorskip("jinja2")
 pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
 
-from unirel import KNN, Binned, BURSelector
+from unirel import KNN, Binned, BURSelector, UnirelWarning
 from unirel.data.table import Table
 from unirel.inference.relations import Analysis, analyse
 from unirel.report import Origin, Report
@@ -353,3 +354,24 @@ def test_a_missing_library_is_named(monkeypatch):
     monkeypatch.setattr(render, "find_spec", lambda name: None if name == "altair" else object())
     with pytest.raises(ImportError, match=r"needs altair; install it with: pip install 'unirel\[report\]'"):
         render.check_installed()
+
+
+def test_a_report_without_the_accuracy_that_there_was_no_time_for(monkeypatch):
+    monkeypatch.setattr("unirel.report.accuracy._score", lambda *_: time.sleep(2) or 0.0)
+    with pytest.warns(UnirelWarning, match=r"max_seconds=2 was used up before the accuracy was measured"):
+        report = make_report(given={"accuracy": "knn"}, beta=0, max_seconds=2)
+    assert len(report.selection) == 3
+    assert report.accuracy is None
+
+
+def test_a_selection_that_leaves_no_time_to_analyse_it_is_returned(monkeypatch):
+    def too_late(*_, **__):
+        raise TimeoutError
+
+    monkeypatch.setattr("unirel.report.report.analyse", too_late)
+    report = make_report(max_seconds=50)
+    assert report.selection.complete
+    assert len(report.selection) == 3
+    assert report.analysis.names == ()
+    assert report.to_dict()["headline"] == "3 of 5 features selected."
+    assert "<h2" in report.to_html()
