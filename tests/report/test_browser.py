@@ -33,7 +33,7 @@ def report(tmp_path_factory):
     rng = np.random.default_rng(5)
     a, b, c, d, e = rng.standard_normal((5, 200))
     columns = {HOSTILE[0]: a, "copy": a + 0.05 * e, HOSTILE[1]: b, "Größe": c, "noise": d, "weak": e + 0.1 * b}
-    y = 2 * a + b + 0.5 * c > 0
+    y = 2 * a + b + 0.1 * c > 0
     origin = Origin(source="<i>file</i>.csv", target='"><img src=x onerror=alert(1)>')
     report = Report.from_data(pd.DataFrame(columns), y, selector=BURSelector("mim", 4), origin=origin, accuracy="knn")
     return report.save(tmp_path_factory.mktemp("report") / "report.html")

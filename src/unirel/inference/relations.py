@@ -35,7 +35,6 @@ _JOINT_WORK = 5e9
 REDUNDANT = 0.9
 # Rows that a level, or a pair of levels, needs for what is counted to be no accident.
 _ROWS_PER_LEVEL = 5
-_N_BINS = 8
 # Enough where a tenth of the features is relevant; where fewer are, there are more.
 _PERMUTATIONS = 200
 
@@ -148,7 +147,7 @@ def analyse(
     few = _take(table, np.concatenate([selection.order, others]), sample_weight)
     selected, judged = np.arange(len(selection)), np.arange(len(selection), len(selection) + len(others))
     compared = selected[:_MOST_SELECTED]
-    counts = Binned(n_bins=_N_BINS).on(few)
+    counts = _counts(few)
     columns = np.concatenate([compared, judged])
     shared = np.array([shared_with(counts, columns, int(column)) for column in compared]).T
     similar = _similarity(few, columns, shared)
@@ -182,7 +181,7 @@ def explain(table: Table, selection: Selection, feature: int, *, sample_weight: 
         rank=1 + int((np.nan_to_num(selection.relevance, nan=-1.0) > selection.relevance[feature]).sum()),
         step=order.index(feature) + 1 if feature in order else None,
         names=tuple(table.names[other] for other in others),
-        shared=shared_with(Binned(n_bins=_N_BINS).on(few), places, own),
+        shared=shared_with(_counts(few), places, own),
         together=np.array([joint([place, own]) for place in places.tolist()]),
         alone=joint(places),
         with_all=joint([*places, own]),
@@ -201,6 +200,11 @@ def shared_with(information: Information, columns: Columns, column: int) -> Valu
     values, most = (np.where(smooth, -np.expm1(-2 * one), one) for one in (values, most))
     share = np.divide(values, most, out=np.zeros(len(values)), where=most > 0)
     return np.where(smooth, np.sqrt(share), share)
+
+
+def _counts(few: Table) -> Binned:
+    """Counts of pairs of columns, in bins that leave rows for every cell."""
+    return Binned(n_bins=min(8, max(3, math.isqrt(few.n_samples // 8)))).on(few)
 
 
 def order_by_similarity(shared: Values) -> list[int]:

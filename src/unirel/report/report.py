@@ -287,7 +287,7 @@ class Report:
         return {
             "title": self.title or f"Features for {text.quoted(self.origin.target)}",
             "headline": text.headline(self, enough),
-            "enough": None if enough is None else enough.n,
+            "enough": None if enough is None or enough.rises else enough.n,
             "words": self.words,
             "warnings": text.warnings_of(self),
             "groups": self._groups(),

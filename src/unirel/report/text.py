@@ -147,7 +147,7 @@ def selection_in_words(report: "Report") -> str:
         _opening(selection, table, report.origin.target),
         _most_relevant(report),
         _together(report),
-        _unique(selection, table),
+        _unique(report),
         _least_redundant(report),
         _mostly_missing(selection, table),
         _ending(selection),
@@ -195,13 +195,14 @@ def _together(report: "Report") -> str:
     return f"{who} carry an estimated {in_nats(joint, report.analysis.entropy)} of information about the target."
 
 
-def _unique(selection: Selection, table: Table) -> str:
+def _unique(report: "Report") -> str:
+    selection, table = report.selection, report.table
     if selection.unique_relevance is None or len(selection) < 2:
         return ""
     unique, most = selection.unique_relevance[selection.order], Boost().max_samples
     by_sample = selection.settings.get("unique_relevance") in ("both", "reference", "selected")
     sample = f" (from a sample of {most:,} rows)" if by_sample and most and most < table.n_samples else ""
-    if not np.isfinite(unique).any() or np.nanmax(unique) <= LEAST_GAIN:
+    if not np.isfinite(unique).any() or np.nanmax(unique) <= LITTLE * (report.analysis.entropy or 1.0):
         return f"None of them has detectable unique relevance{sample}."
     best = int(np.nanargmax(unique))
     return (
