@@ -11,8 +11,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from unirel import BURSelector, selection_path
-from unirel.data.frames import make_frame
-from unirel.results import Ending, Selection, SelectionPath
+from unirel.results import Ending, Selection, SelectionPath, make_frame
 
 ADDS = "adds detectable information about the target"
 COLUMNS = ["step", "feature", "name", "score", "relevance", "unique_relevance"]
@@ -175,8 +174,10 @@ def test_polars_where_there_is_no_pandas(path, monkeypatch):
 
 
 def test_neither_library(monkeypatch):
-    for library in ("pandas", "polars"):
-        monkeypatch.setitem(sys.modules, library, None)
+    def missing(*_, **__):
+        raise ModuleNotFoundError
+
+    monkeypatch.setattr("narwhals.from_dict", missing)
     with pytest.raises(ImportError, match=r"needs pandas or polars; install one of them, or use to_dict\(\)"):
         make_frame({"a": [1]})
 

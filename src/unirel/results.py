@@ -1,15 +1,14 @@
 """What the library returns: plain data that tables, plots, reports and files are made from."""
 
+import sys
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
-from importlib import import_module
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-
-from unirel.data.frames import make_frame, make_html
 
 # Names in the text of a selection; `selected_names` has all.
 _MOST_NAMES = 10
@@ -46,7 +45,22 @@ def plain(value: Any) -> Any:
         return [plain(one) for one in value]
     if isinstance(value, float) and not np.isfinite(value):
         return None if np.isnan(value) else str(value)
-    return value
+    return str(value) if isinstance(value, str) else value  # an Ending is a string
+
+
+def make_frame(columns: Mapping[str, Any]) -> Any:
+    """A pandas frame, or a polars one where there is no pandas."""
+    import narwhals as nw
+
+    for library in ("pandas", "polars"):
+        with suppress(ImportError):
+            return nw.from_dict(dict(columns), backend=library).to_native()
+    raise ImportError("a data frame needs pandas or polars; install one of them, or use to_dict()")
+
+
+def _above(name: str) -> Any:
+    """A part of the package that shows results, which stand below it: the package is asked where it is."""
+    return getattr(sys.modules["unirel"], name)
 
 
 class Result:
@@ -74,8 +88,7 @@ class Result:
 
     def plot(self, ax: Any = None, **options: Any) -> Any:
         """Draw it on matplotlib axes, or on a new figure, with the options of its Display, which is returned."""
-        # Figures read results, so results only name them when somebody asks.
-        return getattr(import_module("unirel.plotting"), self._drawn_by)(self).plot(ax, **options)
+        return getattr(_above("plotting"), self._drawn_by)(self).plot(ax, **options)
 
     @property
     def _caption(self) -> str:
@@ -99,7 +112,7 @@ class Result:
 
     def _repr_html_(self) -> str:
         """A table with bars, as a notebook shows it."""
-        return make_html(self._caption, self._notebook(), self._bars)
+        return str(_above("plotting").make_html(self._caption, self._notebook(), self._bars))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -162,8 +175,7 @@ class Selection(Result, drawn_by="SelectionDisplay", bars=("relevance", "unique_
         The features are selected again from the same data, with the same settings and weights of rows. `more` is as in
         `Report.from_data`, such as ``accuracy="knn"``.
         """
-        # Readers of results stand above them, so they are named only when somebody asks.
-        return import_module("unirel.report").Report.from_selection(self, X, y, **more)
+        return _above("report").Report.from_selection(self, X, y, **more)
 
     def __repr__(self) -> str:
         more = ", ..." * (len(self) > _MOST_NAMES)
@@ -175,8 +187,7 @@ class Selection(Result, drawn_by="SelectionDisplay", bars=("relevance", "unique_
         return f"{len(self)} of {len(self.names):,} features by {self.criterion}, beta {self.beta:g}{mark}"
 
     def _summary(self) -> dict[str, Any]:
-        about = {name: getattr(self, name) for name in ("criterion", "beta", "complete")}
-        return {**about, "ending": self.ending.value, "reason": self.reason}
+        return {name: getattr(self, name) for name in ("criterion", "beta", "complete", "ending", "reason")}
 
     def _columns(self) -> dict[str, list[Any]]:
         unique = np.full(len(self.names), np.nan) if self.unique_relevance is None else self.unique_relevance
@@ -209,21 +220,20 @@ class SelectionPath(Result, drawn_by="BetaPathDisplay"):
     @property
     def criteria(self) -> list[str]:
         """Names of the criteria."""
-        return list(dict.fromkeys(selection.criterion for selection in self.selections))
+        return list(dict.fromkeys(one.criterion for one in self))
 
     @property
     def betas(self) -> list[float]:
         """Weights of unique relevance."""
-        return list(dict.fromkeys(selection.beta for selection in self.selections))
+        return list(dict.fromkeys(one.beta for one in self))
 
     def selection(self, criterion: str, beta: float) -> Selection:
         """The selection of one criterion and beta, which may differ by rounding."""
         for selection in self.selections:
             if selection.criterion in (criterion, criterion.lower()) and abs(selection.beta - beta) < 1e-9:
                 return selection
-        raise KeyError(
-            f"no selection for criterion={criterion!r}, beta={beta!r}; there are {self.criteria}, {self.betas}"
-        )
+        known = f"there are {self.criteria}, {self.betas}"
+        raise KeyError(f"no selection for criterion={criterion!r}, beta={beta!r}; {known}")
 
     def order(self, criterion: str, beta: float) -> NDArray[np.intp]:
         """Positions of the features that one criterion selected with one beta, first selected first."""
@@ -310,10 +320,8 @@ class Redundancy(Result, drawn_by="RedundancyDisplay", bars=("joint_information"
     @property
     def _caption(self) -> str:
         bound = "" if self.exact and self.complete else "at least "
-        return (
-            f"{bound}{len(self.redundant)} of the first {len(self.saturated)} features are redundant: "
-            f"redundancy rate {bound}{self.rate:.0%}"
-        )
+        counts = f"{len(self.redundant)} of the first {len(self.saturated)} features are redundant"
+        return f"{bound}{counts}: redundancy rate {bound}{self.rate:.0%}"
 
     def _summary(self) -> dict[str, Any]:
         listed = ("rate", "joint_information", "reduced_information", "saturated", "unique", "conditional", "redundant")
@@ -417,14 +425,12 @@ class Stability(Result, drawn_by="StabilityDisplay", bars=("frequency",)):
         low, high = self.interval
         return f"stability {self.index:.2f} ({low:.2f} to {high:.2f}) in {len(self.selected)} subsamples"
 
+    _caption = in_numbers
+
     @property
     def order(self) -> NDArray[np.intp]:
         """Positions of all features, most often selected first; then by mean rank, then by position."""
         return np.lexsort([np.where(np.isnan(self.mean_rank), np.inf, self.mean_rank), -self.frequency])
-
-    @property
-    def _caption(self) -> str:
-        return self.in_numbers
 
     def _summary(self) -> dict[str, Any]:
         pairs = [(self.names[pair.one], self.names[pair.other], pair) for pair in self.exchangeable]

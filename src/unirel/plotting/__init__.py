@@ -4,6 +4,7 @@ from unirel.plotting.certainty import SignificanceDisplay, StabilityDisplay
 from unirel.plotting.curves import AccuracyDisplay, RedundancyDisplay
 from unirel.plotting.relations import HeatmapDisplay, RelevanceDisplay
 from unirel.plotting.selection import BetaPathDisplay, SelectionDisplay
+from unirel.plotting.table import make_html as make_html
 
 __all__ = [
     "AccuracyDisplay",
