@@ -127,7 +127,7 @@ def measure_accuracy(
         weights = None if selection.sample_weight is None else selection.sample_weight[train]
         order = clone(chosen).fit(take_rows(X, train), take_rows(y, train), weights).order_
         check_time()  # which would have cut the selection short
-        inputs = standardise(matrix, train)
+        inputs = standardise(matrix, train) if matrix.shape[1] else matrix  # all features may be constant
         blocks = [order[:size] if size <= len(order) else None for size in sizes]
         for place, features in enumerate([*blocks, table.features]):
             if features is not None:
