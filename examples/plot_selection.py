@@ -2,7 +2,7 @@
 Which pictures does a selection have?
 =====================================
 
-Which features were selected, how much they tell, which of them are alike, and what the
+Which features were selected, their relevance, which of them are redundant, and what the
 weight of unique relevance changes. Every picture is drawn from a result; nothing is
 computed for it.
 """
