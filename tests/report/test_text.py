@@ -231,6 +231,9 @@ def test_nothing_significant_is_the_headline(measured):
     said = replace(measured, test=noise).to_dict()
     assert said["headline"].startswith("No feature is significant by itself (7 tested, false discovery rate 5 %)")
     assert said["features"][0]["significant"] == "no"
+    scores = np.array([[0.9, 0.9], [0.92, 0.95]])
+    predicting = Accuracy("x", "accuracy", (1, 2), scores, scores[:, 0], 4, 0.5)  # by features that matter together
+    assert "predicted correctly" in replace(measured, test=noise, accuracy=predicting).to_dict()["headline"]
 
 
 # Redundancy

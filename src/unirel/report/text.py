@@ -106,7 +106,8 @@ def headline(report: "Report", enough: Enough | None) -> str:
     if n_selected == 0:
         return f"No feature was selected: {selection.reason}."
     selected = f"{n_selected:,} of {n_features:,} feature{plural(n_features)} selected."
-    if report.test is not None and not report.test.significant(ALPHA).any():
+    predicts = accuracy is not None and bool((accuracy.means - accuracy.deviations > accuracy.chance).any())
+    if report.test is not None and not report.test.significant(ALPHA).any() and not predicts:
         n_tested = int(np.isfinite(report.test.p_value).sum())
         return (
             f"No feature is significant by itself ({n_tested:,} tested, false discovery rate {percent(ALPHA)}): "
@@ -258,9 +259,8 @@ def warnings_of(report: "Report") -> list[str]:
         )
     constant = [quoted(table.names[column]) for column in table.features if table.n_levels[column] == 1]
     if constant:
-        said.append(
-            f"{listed(constant, most=5)} {'has' if len(constant) == 1 else 'have'} the same value in every row."
-        )
+        has = "has" if len(constant) == 1 else "have"
+        said.append(f"{listed(constant, most=5)} {has} the same value in every row.")
     return said
 
 
@@ -292,7 +292,7 @@ def why_selected(report: "Report") -> list[Why]:
         if np.isfinite(relevance[feature]) and not (place == 0 and rank == 1):
             sentences.append(f"Relevance {max(0.0, relevance[feature]):.2f} nats, {place_of(rank, report.table)}.")
         sentences += [
-            f"Redundant with {quoted(selection.selected_names[group.members[0]])} ({_similarity(group)})."
+            f"Nearly the same as {quoted(selection.selected_names[group.members[0]])} ({_similarity(group)})."
             for group in report.analysis.groups
             if place in group.members[1:]
         ]
@@ -315,7 +315,7 @@ def _cause_in_words(selection: Selection, place: int, rank: int, adds: bool | No
     if cause is Cause.SELECTED:
         return f"adds information {given}" if adds else f"put ahead by its estimated information {given}"
     if cause in (Cause.REFERENCE, Cause.UNIQUE) and selection.unique_relevance is not None:
-        unique, others = float(selection.unique_relevance[selection.order[place]]), "reference features"
+        unique = float(selection.unique_relevance[selection.order[place]])
         if adds is not False and unique >= LEAST_GAIN:
             others = "reference" if cause is Cause.REFERENCE else "other"
             return f"put ahead by its unique relevance ({unique:.2f} nats given the {others} features)"
