@@ -4,7 +4,6 @@ import json
 import re
 import subprocess
 import sys
-import time
 from html import escape, unescape
 
 import numpy as np
@@ -14,7 +13,7 @@ pytest.importorskip("jinja2")
 pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
 
-from unirel import KNN, Binned, BURSelector, UnirelWarning
+from unirel import KNN, Binned, BURSelector
 from unirel.data.table import Table
 from unirel.inference.relations import Analysis, analyse
 from unirel.report import Origin, Report
@@ -356,15 +355,7 @@ def test_a_missing_library_is_named(monkeypatch):
         render.check_installed()
 
 
-def test_a_report_without_the_accuracy_that_there_was_no_time_for(monkeypatch):
-    monkeypatch.setattr("unirel.report.accuracy._score", lambda *_: time.sleep(2) or 0.0)
-    with pytest.warns(UnirelWarning, match=r"max_seconds=2 was used up before the accuracy was measured"):
-        report = make_report(given={"accuracy": "knn"}, beta=0, max_seconds=2)
-    assert len(report.selection) == 3
-    assert report.accuracy is None
-
-
-def test_a_selection_that_leaves_no_time_to_analyse_it_is_returned(monkeypatch):
+def test_the_page_of_a_selection_that_left_no_time_to_analyse_it(monkeypatch):
     def too_late(*_, **__):
         raise TimeoutError
 

@@ -109,6 +109,10 @@ class Information(BaseEstimator, ABC):  # type: ignore[misc]
         if sample_weight is not None and not self.takes_weights:
             remedy = f"mi_estimator={self.name!r} has none; pass mi_estimator='binned'"
             raise ValueError(f"sample_weight needs counts, {remedy}")
+        return self.bind(table, sample_weight, n_jobs)
+
+    def bind(self, table: Table, sample_weight: ArrayLike | None = None, n_jobs: int | None = None) -> Self:
+        """The same without a check, for those who will ask about columns of the right kind only."""
         bound = type(self)(**self.get_params(deep=False))
         bound.table, bound.n_jobs, bound._known_ceilings = table, n_jobs, {}
         bound._prepare(sample_weight)

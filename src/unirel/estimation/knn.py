@@ -285,9 +285,9 @@ class KNN(Information):
 
     @cached_property
     def _counts(self) -> Plugin:
-        from unirel.estimation.binned import Binned  # which takes tables with other columns too
+        from unirel.estimation.plugin import Plugin
 
-        return Binned(correction=self.correction).on(self.table, n_jobs=self.n_jobs)
+        return Plugin(self.correction).bind(self.table, n_jobs=self.n_jobs)
 
     @cached_property
     def _ksg(self) -> KSG:

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from unirel._runtime import Progress, check_time
+from unirel._runtime import Progress, call_apart, check_time
 from unirel.classifiers.losses import design_matrix, smallest_class, split_classes, split_numbers
 from unirel.classifiers.registry import make_estimator, standardise, words_of
 from unirel.data.reading import take_rows
@@ -133,8 +133,7 @@ def measure_accuracy(
             if features is not None:
                 columns = np.concatenate([columns_of[feature] for feature in np.sort(features)])
                 model = _make_model(accuracy, discrete, len(train), len(columns))
-                scores[fold, place] = _score(model, inputs[:, columns], target, train, test)
-                check_time()
+                scores[fold, place] = call_apart(_score, model, inputs[:, columns], target, train, test)
             if progress is not None:
                 progress(fold * scores.shape[1] + place + 1, scores.size)
     chance = float(table.class_sizes.max() / table.n_samples) if discrete else 0.0
