@@ -8,10 +8,10 @@ import pytest
 
 from unirel import Binned, BURSelector, redundancy_analysis
 from unirel.data.table import Table
-from unirel.inference.relations import REDUNDANT, RedundantGroup
+from unirel.inference.relations import REDUNDANT, RedundantGroup, explain
 from unirel.report import Origin, Report
 from unirel.report.accuracy import Accuracy
-from unirel.report.explain import redundancy_in_words
+from unirel.report.explain import explanation_in_words, redundancy_in_words
 from unirel.report.text import find_enough, group_in_words, warnings_of, why_selected
 from unirel.results import Cause, Redundancy
 
@@ -282,3 +282,21 @@ def test_redundant_features_are_named():
     assert (
         "and 2 are redundant: the redundancy rate is 50 %. Without 'x1' and 'x2' the estimate does not fall." in words
     )
+
+
+# One feature
+
+
+def test_what_one_feature_adds(rng):
+    a, b, noise = rng.standard_normal((3, 300))
+    X, y = np.column_stack([a, b, a + 0.01 * noise, noise]), 2 * a + b > 0
+    report = report_on(X, y, n_features_to_select=2, beta=0, exclude=[2, 3])
+
+    def said(feature):
+        return " ".join(explanation_in_words(explain(report.table, report.selection, feature), report))
+
+    assert said(2).startswith("'x2': relevance 0.")
+    assert "of 4; not selected." in said(2)
+    assert "it adds nothing detectable. It could replace 'x0' (normalised MI 1.00): 0." in said(2)
+    assert "It is redundant with none of them" in said(3)
+    assert "; selected in step 2. Given 'x0' it adds 0." in said(1)

@@ -16,7 +16,7 @@ def explanation_in_words(found: Explanation, report: "Report") -> list[str]:
     """Information of one feature, alone and given the selected ones, and which of them it could replace."""
     chosen = "not selected" if found.step is None else f"selected in step {found.step}"
     place = place_of(found.rank, report.table)
-    said = [f"{quoted(found.name)}: {place} by relevance ({in_nats(found.relevance, found.entropy)}); {chosen}."]
+    said = [f"{quoted(found.name)}: relevance {in_nats(found.relevance, found.entropy)}, {place}; {chosen}."]
     if not found.names:
         return said
     other = "" if found.step is None else "other "
