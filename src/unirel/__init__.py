@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from unirel import evaluation as evaluation
     from unirel import plotting as plotting
     from unirel import report as report
-    from unirel.criteria.base import Criterion as Criterion
+    from unirel.criteria import Criterion as Criterion
     from unirel.errors import UnirelWarning as UnirelWarning
     from unirel.estimation.binned import Binned as Binned
     from unirel.estimation.gaussian import Gaussian as Gaussian
@@ -60,7 +60,7 @@ _HOME = {
     "MINE": "unirel.estimation.mine",
     "Boost": "unirel.search.boost",
     "ClassifierLoss": "unirel.predictors",
-    "Criterion": "unirel.criteria.base",
+    "Criterion": "unirel.criteria",
     "UnirelWarning": "unirel.errors",
     "datasets": "unirel",
     "evaluation": "unirel",

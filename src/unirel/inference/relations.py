@@ -1,7 +1,6 @@
 """How selected features relate: to each other, to the target together, and to the features that were not selected."""
 
 import math
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,13 +13,12 @@ from scipy.stats import rankdata
 
 from unirel.data.sampling import sample_table
 from unirel.data.table import Table
-from unirel.errors import UnirelWarning
+from unirel.errors import quietly
 from unirel.estimation.base import Information, entropy_of
 from unirel.estimation.binned import Binned, few_bins
 from unirel.estimation.gaussian import Gaussian
 from unirel.estimation.knn import KNN
 from unirel.inference.tests import permutation_test
-from unirel.options import SignificanceOptions, complete
 from unirel.results import RelevanceTest, Selection, plain
 
 Values = NDArray[np.float64]
@@ -246,8 +244,7 @@ class _Joint:
         if not table.discrete[table.target]:
             self._information = Gaussian().on(table)
         elif table.class_sizes.max() > 1:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UnirelWarning)  # of small classes, which the selection has warned of
+            with quietly():  # about small classes, which the selection has warned of
                 self._information = KNN().on(table).in_metric_of(columns)
 
     def __call__(self, block: Sequence[int] | Columns) -> float:
@@ -369,10 +366,8 @@ def find_significant(
     information = Binned(n_bins=few_bins(table.n_samples)).on(table, sample_weight, n_jobs)
 
     def test(n_permutations: int) -> RelevanceTest:
-        options = {"n_permutations": n_permutations, "n_jobs": n_jobs}
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # few permutations are seen below
-            return permutation_test(information, complete(SignificanceOptions, options, "find_significant"))
+        with quietly():  # few permutations are seen below
+            return permutation_test(information, n_permutations=n_permutations)
 
     found = test(_PERMUTATIONS)
     # Features that no permutation has reached go on until they can be significant among all that are tested.

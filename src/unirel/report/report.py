@@ -4,7 +4,6 @@ import os
 import platform
 import re
 import time
-import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -23,7 +22,7 @@ from unirel._runtime import READING_SECONDS, Progress, ProgressBar, end_of, unti
 from unirel.data.atomic import write_text
 from unirel.data.reading import collected
 from unirel.data.table import Table
-from unirel.errors import UnirelWarning, check_whole_number
+from unirel.errors import check_whole_number, quietly, warn
 from unirel.inference.relations import Analysis, analyse, find_significant
 from unirel.report import Origin, text
 from unirel.report.render import render
@@ -130,7 +129,7 @@ class Report:
                     report = report.with_accuracy(accuracy, X, y, selector)
             except TimeoutError:
                 budget = f"max_seconds={selector.max_seconds:g}"
-                warnings.warn(f"{budget} was used up before the {measured} was measured", UnirelWarning, stacklevel=2)
+                warn(f"{budget} was used up before the {measured} was measured")
         return report
 
     @classmethod
@@ -203,8 +202,7 @@ class Report:
 
         shown = ProgressBar("measuring accuracy") if selector.verbose and progress is None else progress
         pinned = _pinned(selector, self.table, X)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UnirelWarning)  # what single folds warn of has been said of all rows
+        with quietly():  # about what has been said of all rows
             found = measure_accuracy(accuracy, X, y, self.table, self.selection, pinned, shown)
         return replace(self, accuracy=found)
 
@@ -213,8 +211,7 @@ class Report:
         from unirel.inference.stability import selection_stability
 
         pinned = _pinned(selector, self.table, X).set_params(verbose=False, max_seconds=None)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with quietly():
             found = selection_stability(
                 X, y, selector=pinned, n_subsamples=n_subsamples, n_jobs=selector.n_jobs, verbose=selector.verbose
             )
