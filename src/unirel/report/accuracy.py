@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from unirel._runtime import Progress, call_apart, check_time
 from unirel.classifiers.losses import design_matrix, smallest_class, split_classes, split_numbers
 from unirel.classifiers.registry import make_estimator, standardise, words_of
-from unirel.data.reading import take_rows
+from unirel.data.columns import take_rows
 from unirel.data.table import Table
 from unirel.errors import check_choice
 from unirel.options import CLASSIFIER_NAMES

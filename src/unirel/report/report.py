@@ -20,7 +20,7 @@ from sklearn.base import clone
 
 from unirel._runtime import READING_SECONDS, Progress, ProgressBar, end_of, until
 from unirel.data.atomic import write_text
-from unirel.data.reading import collected
+from unirel.data.readers import collected
 from unirel.data.table import Table
 from unirel.errors import check_whole_number, quietly, warn
 from unirel.inference.relations import Analysis, analyse, find_significant
