@@ -57,4 +57,4 @@ def test_a_page_named_after_the_data(unirel, table, tmp_path, monkeypatch):
     assert done.code == 0
     assert done.error == "the page is in 'table.html'"
     assert (tmp_path / "table.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
-    assert done.out.splitlines()[-1] == f"Next: unirel select {table} -t class --save selection.json"
+    assert done.out.splitlines()[-1] == f"Next: unirel report {table} -t class -k 2 --save selection.json"

@@ -5,7 +5,6 @@ import os
 import stat
 from pathlib import Path
 
-import numpy as np
 import pytest
 from cli.test_files import columns_of, csv_bytes, selected
 
@@ -164,62 +163,3 @@ def test_what_is_no_file_is_not_replaced(unirel, table, tmp_path):
     reader.join(10)
     assert heard[0].startswith("a,b\n")
     assert stat.S_ISFIFO(pipe.stat().st_mode)
-
-
-# Formulas
-
-
-@pytest.mark.parametrize("text", ["=1+1", "+A1", "-cmd|' /C calc'!A0", "@SUM(A1)", "\t=1", "\r=1", "-1+2", "--1", "+a"])
-def test_what_a_spreadsheet_would_run(text):
-    from unirel.cli.formulas import is_formula
-
-    assert is_formula(text)
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["", "a=b", "-", "+", "-1", "+1.5", "-1,234.5", "-1.5e-7", "-.5", "-12 %", "-inf", "+49 30 12", "1+1", "'=1"],
-)
-def test_what_it_would_not(text):
-    from unirel.cli.formulas import is_formula
-
-    assert not is_formula(text)
-
-
-def formulas():
-    """Names and texts that are formulas beside numbers with signs."""
-    columns = renamed(a="=a+1", noise="-noise")
-    columns["@text"] = np.where(columns["=a+1"] > 0.2, "=cmd|' /C calc'!A0", "-1.5")
-    return columns
-
-
-def test_formulas_in_what_is_printed(unirel, tmp_path):
-    path = write(tmp_path / "data.csv", formulas())
-    plain = unirel("select", path, "-t", "class", "--csv")
-    assert ",=a+1,continuous," in plain.out
-    assert "like a formula of a spreadsheet, such as '=a+1', " in plain.err
-    assert "--escape-formulas" in plain.err
-    escaped = unirel("select", path, "-t", "class", "--csv", "--escape-formulas")
-    assert ",'=a+1,continuous," in escaped.out
-    assert ",'@text,discrete," in escaped.out
-    assert escaped.out.replace("'", "") == plain.out
-    assert unirel("select", path, "-t", "class", "--csv", "--quiet").err == ""
-    assert "spreadsheet" not in unirel("select", path, "-t", "class", "--json").err
-
-
-@pytest.mark.parametrize("kind", ["csv", "tsv"])
-def test_formulas_in_what_is_written(unirel, tmp_path, kind):
-    path, out = write(tmp_path / "data.csv", formulas()), tmp_path / f"out.{kind}"
-    chosen = save(unirel, path, tmp_path / "s.json", features=[{"name": name} for name in ("=a+1", "-noise", "@text")])
-    done = unirel("apply", chosen, path, "-o", out)
-    cells = [row.split("," if kind == "csv" else "\t") for row in out.read_text().splitlines()]
-    n_cells = 3 + int(np.sum(formulas()["@text"] != "-1.5"))
-    assert cells[0] == ["=a+1", "-noise", "@text"]
-    assert f"unirel: {n_cells} cells begin like a formula of a spreadsheet, such as " in done.err
-    unirel("apply", chosen, path, "-o", out, "--escape-formulas")
-    escaped = [row.split("," if kind == "csv" else "\t") for row in out.read_text().splitlines()]
-    assert escaped[0] == ["'=a+1", "'-noise", "'@text"]
-    assert [row[:2] for row in escaped[1:]] == [row[:2] for row in cells[1:]]  # numbers, many of them negative
-    assert {row[2] for row in escaped[1:]} == {"'=cmd|' /C calc'!A0", "-1.5"}
-    unirel("apply", chosen, path, "-o", tmp_path / "out.parquet", "--escape-formulas")
-    assert "spreadsheet" not in unirel("apply", chosen, path, "-o", tmp_path / "out.parquet").err
