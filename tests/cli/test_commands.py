@@ -83,7 +83,7 @@ def test_an_interrupted_test_says_so(unirel, table, monkeypatch):
 
 def test_relevance_top(unirel, table):
     done = unirel("relevance", table, "-t", "class", "--top", 2)
-    assert "2 more are not shown" in done.out
+    assert "2 more are not shown" in " ".join(done.out.split())
     rows = list(csv.reader(io.StringIO(unirel("relevance", table, "-t", "class", "--top", 0, "--csv").out)))
     assert len(rows) == 5
 
@@ -93,7 +93,7 @@ def test_redundancy(unirel, table):
     assert done.code == 0
     assert "the redundancy rate is" in " ".join(done.out.split())
     content = json.loads(unirel("redundancy", table, "-t", "class", "--order", "a,copy,noise,b", "--json").out)
-    assert content["schema"] == "unirel/inference/redundancy"
+    assert content["schema"] == "unirel/redundancy"
     assert [row["name"] for row in content["features"]] == ["a", "copy", "noise", "b"]
     assert "no column 'z'" in unirel("redundancy", table, "-t", "class", "--order", "z").error
 
@@ -114,7 +114,7 @@ def test_compare(unirel, table):
     assert "Best on average" in done.out
     content = json.loads(unirel("compare", table, "-t", "class", *options, "--json").out)
     assert {row["selector"] for row in content["summary"]} == {"jmi", "jmi boosted"}
-    assert "'best'" in unirel("compare", table, "-t", "class", "--criteria", "best").error
+    assert "best is not one of" in unirel("compare", table, "-t", "class", "--criteria", "best").error
 
 
 def test_compare_leaves_out_what_classifiers_cannot_use(unirel, table):
@@ -189,7 +189,7 @@ class TestApply:
     def test_bad_outputs(self, unirel, saved, table, tmp_path):
         assert "no known ending" in unirel("apply", saved, table, "-o", tmp_path / "out.pkl").error
         assert "no folder" in unirel("apply", saved, table, "-o", tmp_path / "none" / "out.csv").error
-        assert "there is no file" in unirel("apply", tmp_path / "none.json", table, "-o", tmp_path / "o.csv").error
+        assert "No such file" in unirel("apply", tmp_path / "none.json", table, "-o", tmp_path / "o.csv").error
 
 
 @pytest.mark.parametrize("command", COMMANDS)

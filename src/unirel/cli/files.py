@@ -80,7 +80,7 @@ class FileTable(NamedTuple):
 def open_data(data: Data, messages: Messages, *, in_parts: bool = False) -> Input:
     """Read the data; a command says whether it can do with parts of the rows, which are not read yet."""
     name = data.data
-    is_file = name == "-" or os.path.exists(name)
+    is_file = name == "-" or Path(name).exists()  # which raises an error for a name that is too long
     if not is_file and any(mark in name for mark in "*?["):
         if not in_parts:
             raise BadInput(f"'{name}' names files that are read in parts, but this needs all rows; name one file")
