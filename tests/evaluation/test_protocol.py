@@ -186,7 +186,7 @@ def test_peers_take_part():
 def test_orders_of_scikit_learn_selectors():
     X, y = load_wine(return_X_y=True)
     kbest = SelectKBest(partial(mutual_info_classif, random_state=0), k=2).fit(X, y)
-    assert order_of(kbest, 13).tolist() == np.argsort(-kbest.scores_, kind="stable").tolist()
+    assert order_of(kbest, 13).tolist() == np.argsort(-kbest.selection_scores_, kind="stable").tolist()
     model = SelectFromModel(RandomForestClassifier(10, random_state=0)).fit(X, y)
     order = order_of(model, 13)
     assert sorted(order) == np.flatnonzero(model.get_support()).tolist()

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
-from unirel.options import check_whole_number
+from unirel.errors import check_whole_number
 
 Values = NDArray[np.float64]
 
