@@ -2,8 +2,9 @@
 
 import signal
 import sys
-from collections.abc import Sequence
-from contextlib import suppress
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from enum import IntEnum
 from typing import Any
 
@@ -27,28 +28,39 @@ class Failed(Exception):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
-    heard = []
+    heard: list[int] = []
 
-    def interrupt(*_: Any) -> None:
-        heard.append(True)
+    def interrupt(number: int, _: Any) -> None:
+        heard.append(number)
         raise KeyboardInterrupt
 
-    with suppress(ValueError):  # only the main thread of a program hears signals
-        before = signal.signal(signal.SIGINT, interrupt)
-    try:
-        code = _run(arguments)
-    except KeyboardInterrupt:
-        code = None
-    except Exception:
-        if not heard:  # imports that compiled code asks for make another error of Ctrl-C, or none at all
-            raise
-        code = None
-    with suppress(ValueError, UnboundLocalError):
-        signal.signal(signal.SIGINT, signal.SIG_IGN if arguments is None else before)
-    if code is None or (heard and code != Exit.INTERRUPTED):
+    with _handling_interrupts(interrupt, is_program=arguments is None):
+        try:
+            code = _run(arguments)
+        except KeyboardInterrupt:
+            print("unirel: interrupted before there was anything to print", file=sys.stderr)
+            return Exit.INTERRUPTED
+        except Exception:
+            if not heard:  # an import that compiled code asks for makes another error of Ctrl-C
+                raise
+            code = Exit.FAILED
+    if heard and code != Exit.INTERRUPTED:  # or it forgets it
         print("unirel: interrupted", file=sys.stderr)
         return Exit.INTERRUPTED
     return code
+
+
+@contextmanager
+def _handling_interrupts(interrupt: Callable[[int, Any], None], is_program: bool) -> Iterator[None]:
+    """Have Ctrl-C call a function; a program whose result is there cannot be interrupted any more."""
+    if threading.current_thread() is not threading.main_thread():  # no other thread hears signals
+        yield
+        return
+    before = signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN if is_program else before)
 
 
 def _run(arguments: Sequence[str] | None) -> int:
@@ -57,8 +69,7 @@ def _run(arguments: Sequence[str] | None) -> int:
     except ModuleNotFoundError as error:
         if (error.name or "unirel").startswith("unirel"):
             raise
-        print(
-            f"unirel: the command line needs {error.name}; install it with: pip install 'unirel[cli]'", file=sys.stderr
-        )
+        needed = f"the command line needs {error.name}; install it with: pip install 'unirel[cli]'"
+        print(f"unirel: {needed}", file=sys.stderr)
         return Exit.FAILED
     return run(arguments)

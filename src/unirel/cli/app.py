@@ -11,35 +11,19 @@ from typing import Annotated, Any
 import typer
 
 from unirel._version import __version__
-from unirel.cli import BadInput, Exit, Failed
-from unirel.cli.compare import COMPARE_EXAMPLES, compare
-from unirel.cli.files import DATASETS
-from unirel.cli.measures import (
-    EXPLAIN_EXAMPLES,
-    REDUNDANCY_EXAMPLES,
-    RELEVANCE_EXAMPLES,
-    explain,
-    redundancy,
-    relevance,
-)
+from unirel.cli import BadInput, Exit, Failed, compare, measures, select
 from unirel.cli.options import Printing, Stopped, with_flags
 from unirel.cli.output import Output, say
-from unirel.cli.select import APPLY_EXAMPLES, REPORT_EXAMPLES, SELECT_EXAMPLES, apply, report, select
-
-DATASETS_EXAMPLES = "unirel datasets\n\nunirel select breast_cancer"
 
 
+@with_flags("unirel datasets", "unirel select breast_cancer")
 def datasets(printing: Printing) -> int:
     """List the datasets that can be named instead of a file."""
-    from sklearn import datasets as builtin
+    from unirel.data.datasets import describe
 
-    columns, rows = ("name", "n_samples", "n_features", "target"), []
-    for name in DATASETS:
-        bunch = getattr(builtin, f"load_{name}")()
-        about = f"{len(bunch.target_names)} classes" if "target_names" in bunch else "continuous"
-        rows.append([name, *bunch.data.shape, about])
-    content = {"datasets": [dict(zip(columns, row, strict=True)) for row in rows]}
-    Output(printing).show("datasets", content, columns, rows, ["They come with scikit-learn."])
+    found, columns = describe(), ("name", "n_samples", "n_features", "n_classes", "title")
+    rows = [[dataset[name] for name in columns] for dataset in found]
+    Output(printing).show("datasets", {"datasets": found}, columns, rows, ["They come with scikit-learn."])
     return Exit.OK
 
 
@@ -50,17 +34,12 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _command, _examples in (
-    (select, SELECT_EXAMPLES),
-    (report, REPORT_EXAMPLES),
-    (explain, EXPLAIN_EXAMPLES),
-    (relevance, RELEVANCE_EXAMPLES),
-    (redundancy, REDUNDANCY_EXAMPLES),
-    (compare, COMPARE_EXAMPLES),
-    (apply, APPLY_EXAMPLES),
-    (datasets, DATASETS_EXAMPLES),
-):
-    app.command(epilog=f"Examples:\n\n{_examples}")(with_flags(_command))
+_COMMANDS: tuple[Any, ...] = (
+    *(select.select, select.report, measures.explain, measures.relevance, measures.redundancy),
+    *(compare.compare, select.apply, datasets),
+)
+for _command in _COMMANDS:
+    app.command(epilog=_command.examples)(_command)
 
 
 def _print_version(wanted: bool) -> None:

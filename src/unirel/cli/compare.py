@@ -1,118 +1,90 @@
-"""`unirel compare`: does the selection help a classifier, on held-out rows."""
+"""`unirel compare`: does the selection help a model, on held-out rows."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 import typer
 
-from unirel._runtime import ProgressBar, end_of, until
-from unirel.cli import BadInput, Exit
-from unirel.cli.files import Input, open_data
+from unirel.cli import Exit
+from unirel.cli.files import open_data
 from unirel.cli.measures import MaxRows, sampled
-from unirel.cli.options import Boosting, Data, Printing, listed, make_selector
-from unirel.cli.output import Messages, Output
+from unirel.cli.options import Boosting, Data, Printing, make_selector, with_flags
+from unirel.cli.output import Output
 
-if TYPE_CHECKING:
-    from unirel.evaluation import Evaluation
-
-COMPARE_EXAMPLES = """unirel compare data.csv --target outcome
-
-unirel compare breast_cancer --criteria mim,jmi --beta 0.1 --classifiers knn --runs 10"""
-
-HEADERS = ("classifier", "selector", "test accuracy", "+/-", "features", "stability", "seconds")
-COLUMNS = ("classifier", "selector", "test_accuracy", "test_accuracy_std", "n_features", "stability", "seconds")
+HEADERS = ("model", "selector", "test score", "+/-", "features", "stability", "seconds")
+COLUMNS = ("model", "selector", "test_score", "test_score_std", "n_features", "stability", "seconds")
 
 
+@with_flags(
+    "unirel compare data.csv --target outcome",
+    "unirel compare breast_cancer --criteria mim,jmi,lasso --beta 0.1 --models knn --splits 10",
+)
 def compare(
     data: Data,
     options: Boosting,
     printing: Printing,
     criteria: Annotated[
-        str, typer.Option("--criteria", metavar="NAME,...", help="What to compare, plain and boosted.")
+        str,
+        typer.Option(
+            "--criteria",
+            metavar="NAME,...",
+            help="Criteria, plain and boosted; or kbest, lasso, forest, rfe, lightgbm.",
+        ),
     ] = "jmi",
-    classifiers: Annotated[
-        str, typer.Option("--classifiers", metavar="NAME,...", help="Of rf, knn, svm and logistic.")
-    ] = "knn,svm",
-    runs: Annotated[int, typer.Option("--runs", min=1, help="Random splits into 60 / 20 / 20 % of the rows.")] = 5,
+    models: Annotated[str, typer.Option("--models", metavar="NAME,...", help="Of logistic, rf, knn and svm.")] = (
+        "knn,svm"
+    ),
+    splits: Annotated[int, typer.Option("--splits", min=1, help="Random splits into 60 / 20 / 20 % of the rows.")] = 5,
     max_features: Annotated[int, typer.Option("--max-features", min=1, help="Features to select at most.")] = 20,
-    max_seconds: Annotated[
-        float | None, typer.Option("--max-seconds", min=0.0, help="Time budget; what is finished by then is printed.")
-    ] = None,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the splits and of a sample.")] = 0,
     max_rows: MaxRows = 1200,
 ) -> int:
-    """Compare selectors by the accuracy of classifiers that are trained on what they select."""
+    """Compare selectors by the scores of models that are trained on what they select."""
     output = Output(printing)
     given = sampled(open_data(data, output.messages), max_rows, seed, output.messages)
-    names, X = _numbers(given, output.messages)
 
     from unirel import evaluation
+    from unirel.predictors import PEERS
 
-    kinds = {place: given.kinds[name] for place, name in enumerate(names) if name in given.kinds}
     selectors: dict[str, Any] = {}
+    baselines: dict[str, str] = {}
     for name in filter(None, criteria.split(",")):
-        boosted = make_selector(options, names, kinds, criterion=name, n_jobs=None)
-        selectors[name] = make_selector(options, names, kinds, criterion=name, n_jobs=None, beta=0.0)
-        if boosted.beta > 0:
+        boosted = make_selector(options, given.names, criterion=name, **{**given.kinds, "n_jobs": None})
+        selectors[name] = name if name in PEERS else boosted.__class__(**{**boosted.get_params(False), "beta": 0.0})
+        if name not in PEERS and boosted.beta > 0:
             selectors[f"{name} boosted"] = boosted
-    with output.messages.catching_warnings(), until(end_of(max_seconds)):
+            baselines[f"{name} boosted"] = name
+    with output.messages.catching_warnings():
         found = evaluation.compare(
-            [(given.origin.source, X, given.y if hasattr(given.y, "shape") else given.y.to_numpy())],
+            [(given.origin.source, given.X, given.y)],
             selectors,
-            list(filter(None, classifiers.split(","))),
-            n_runs=runs,
-            max_features=min(max_features, X.shape[1]),
+            list(filter(None, models.split(","))),
+            n_features=max_features,
+            n_splits=splits,
             random_state=seed,
             n_jobs=options.jobs,
-            progress=ProgressBar("comparing") if output.verbose else None,
+            verbose=output.verbose,
         )
-    rows = [[row[name] for name in COLUMNS] for row in found.summary_rows()]
-    output.show("comparison", found.to_dict(), COLUMNS, rows, [_in_words(found)] if rows else [], HEADERS)
+    content = found.to_dict(baselines)
+    rows = [[row[name] for name in COLUMNS] for row in content["summary"]]
+    output.show("comparison", content, COLUMNS, rows, [_in_words(content)] if rows else [], HEADERS)
     if found.complete:
         return Exit.OK
-    output.messages.tell("interrupted or out of time; these are the runs that were finished")
-    return Exit.OK if max_seconds is not None else Exit.INTERRUPTED
+    output.messages.tell("interrupted; these are the splits that were finished")
+    return Exit.INTERRUPTED
 
 
-def _numbers(given: Input, messages: Messages) -> tuple[list[str], Any]:
-    """Columns that classifiers can use: numbers without missing values."""
-    import numpy as np
-    import pyarrow as pa
-
-    left_out, columns = [], {}
-    for name, column in zip(given.X.column_names, given.X.columns, strict=True):
-        kind = column.type
-        usable = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
-        values = column.to_numpy().astype(np.float64) if usable and not column.null_count else np.array([np.nan])
-        if np.isinf(values).any():
-            raise BadInput(f"column {name!r} contains infinity; replace it by a number or a missing value")
-        if np.isnan(values).any():
-            left_out.append(name)
-        else:
-            columns[name] = values
-    if not columns:
-        raise BadInput("compare needs columns of numbers without missing values, and there are none")
-    if left_out:
-        messages.note(f"left out {listed(left_out)}: compare needs numbers without missing values")
-    return list(columns), np.column_stack(list(columns.values()))
-
-
-def _in_words(found: "Evaluation") -> str:
+def _in_words(content: Mapping[str, Any]) -> str:
     """What the comparison says, with what chance alone could do."""
-    best = max(found.summary_rows(), key=lambda row: row["test_accuracy"])
+    best = max(content["summary"], key=lambda row: row["test_score"])
     sentences = [
-        f"Best on average: {best['selector']} with {best['classifier']}, {best['test_accuracy']:.1%} of the test rows "
-        f"right with {best['n_features']:.1f} features."
+        f"Best on average: {best['selector']} with {best['model']}, test score {best['test_score']:.3f} with "
+        f"{best['n_features']:.1f} features."
     ]
-    for row in found.difference_rows():
-        difference, low, high = (row.get(name) for name in ("mean", "low", "high"))
-        if difference is None:
-            continue
-        interval, sure = "", ", which may be chance"
-        if low is not None and high is not None:
-            interval = f" (95 % interval {100 * low:+.1f} to {100 * high:+.1f})"
-            sure = "" if low * high > 0 else sure
-        sentences.append(
-            f"With {row['classifier']}, {row['selector']} differs from {row['baseline']} by {100 * difference:+.1f} "
-            f"points{interval}{sure}."
-        )
+    for row in content["differences"]:
+        low, high = row["low"], row["high"]
+        interval = "" if low is None else f" (95 % interval {low:+.3f} to {high:+.3f})"
+        chance = "" if low is not None and low * high > 0 else ", which may be chance"
+        about = f"With {row['model']}, {row['selector']} differs from {row['baseline']} by {row['mean']:+.3f}"
+        sentences.append(f"{about}{interval}{chance}.")
     return " ".join(sentences)

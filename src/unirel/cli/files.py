@@ -6,7 +6,7 @@ import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -15,13 +15,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from unirel.cli import BadInput, Failed
 from unirel.cli.options import Data, File, find_names, listed, suggest
 from unirel.cli.output import Messages
-from unirel.report.origin import Origin
+from unirel.report import Origin
 
 if TYPE_CHECKING:
     from unirel.data.table import Table
 
-# Datasets of scikit-learn, which can be named instead of a file.
-DATASETS = ("breast_cancer", "diabetes", "digits", "iris", "wine")
 SUFFIXES = {".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow"}
 _FORMATS = {b"PAR1": "parquet", b"ARROW1": "arrow", b"FEA1": "arrow", b"\xff\xff\xff\xff": "arrow stream"}
 _COMPRESSED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bz2", b"\x04\x22\x4d\x18": "lz4"}
@@ -56,16 +54,13 @@ class Input:
     y: Any
     origin: Origin
     names: Sequence[str]
-    kinds: dict[str, str]
-    target_type: str
+    kinds: dict[str, Any]  # the parameters `discrete_features` and `target_type` of the library
 
     def read(self) -> "Table":
         """The table."""
         from unirel.data.parts.opening import open_table
-        from unirel.options import ReadingOptions, complete
 
-        given = {"kinds": self.kinds or None, "target_kind": self.target_type}
-        return open_table(self.X, self.y, complete(ReadingOptions, given, "read"))[0]
+        return open_table(self.X, self.y, **self.kinds)[0]
 
 
 class FileTable(NamedTuple):
@@ -91,22 +86,24 @@ def open_data(data: Data, messages: Messages, *, in_parts: bool = False) -> Inpu
         X, y, origin, names = _open_dataset(data)
     else:
         X, y, origin, names = _open_file(data, messages)
-    return Input(X, y, origin, names, data.kinds(names), data.target_type)
+    kinds = {"discrete_features": data.discrete_features(names), "target_type": data.target_type}
+    return Input(X, y, origin, names, kinds)
 
 
 def _open_dataset(data: Data) -> tuple[Any, Any, Origin, Sequence[str]]:
     """A dataset of scikit-learn."""
     import pyarrow as pa
 
+    from unirel.data.datasets import load
+
     name = data.data
-    if name not in DATASETS:
-        raise BadInput(f"there is no file '{name}', and no such dataset; {suggest(name, DATASETS, 'datasets')}")
+    try:
+        bunch = load(name)
+    except ValueError as error:
+        raise BadInput(f"there is no file '{name}', and {error}") from None
     if data.target not in (None, "target"):
         raise BadInput(f"--target: dataset '{name}' has one target, 'target', not {data.target!r}")
-    from sklearn import datasets
-
-    bunch = getattr(datasets, f"load_{name}")()
-    table = pa.table([bunch.data[:, j] for j in range(bunch.data.shape[1])], list(map(str, bunch.feature_names)))
+    table = pa.table([bunch.data[:, j] for j in range(bunch.data.shape[1])], list(bunch.feature_names))
     drop = find_names(data.drop, table.column_names, "--drop")
     lines = (
         f"from sklearn.datasets import load_{name}",
@@ -190,7 +187,7 @@ def _open_file(data: Data, messages: Messages) -> tuple[Any, Any, Origin, Sequen
         if table.num_rows < n_rows:
             messages.note(f"left out {n_rows - table.num_rows} rows without a target")
     features = table.drop_columns([target])
-    ignored = _find_ignored(features, data.kinds(features.column_names))
+    ignored = _find_ignored(features, data.discrete_features(features.column_names))
     for reason in dict.fromkeys(ignored.values()):
         names = [name for name in ignored if ignored[name] == reason]
         messages.note(f"ignored {listed(names)}: {reason}; to use a column all the same: --discrete '{names[0]}'")
@@ -207,7 +204,7 @@ def _as_text(name: str) -> str:
     return os.fsencode(name).decode("utf-8", "replace")
 
 
-def _find_ignored(table: Any, asked: dict[str, str]) -> dict[str, str]:
+def _find_ignored(table: Any, asked: Collection[str]) -> dict[str, str]:
     """Columns that should not be features unless that is asked for, and why."""
     columns = zip(table.column_names, table.columns, strict=True)
     reasons = {name: _reason_to_ignore(column) for name, column in columns if name not in asked}

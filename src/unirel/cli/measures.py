@@ -19,24 +19,13 @@ from unirel.cli.options import (
     flag,
     make_selector,
     suggest,
+    with_flags,
 )
 from unirel.cli.output import Messages, Output, bar
 from unirel.criteria import CRITERIA
 
 if TYPE_CHECKING:
     from unirel.results import RelevanceTest
-
-RELEVANCE_EXAMPLES = """unirel relevance data.csv --target outcome
-
-unirel relevance data.csv --target outcome --test
-
-unirel relevance data.csv --target outcome --top 0 --csv > relevance.csv"""
-REDUNDANCY_EXAMPLES = """unirel redundancy data.csv --target outcome
-
-unirel redundancy data.csv --target outcome --order age,bmi,weight"""
-EXPLAIN_EXAMPLES = """unirel explain data.csv age --target outcome
-
-unirel explain breast_cancer "mean radius\""""
 
 _TESTED = ("p_value", "adjusted", "significant")
 _REDUNDANCY = ("size", "name", "role", "joint_information", "unique_relevance")
@@ -66,6 +55,11 @@ def sampled(given: Input, max_rows: int, seed: int, messages: Messages) -> Input
     return replace(given, X=given.X.take(rows), y=given.y.take(rows))
 
 
+@with_flags(
+    "unirel relevance data.csv --target outcome",
+    "unirel relevance data.csv --target outcome --test",
+    "unirel relevance data.csv --target outcome --top 0 --csv > relevance.csv",
+)
 def relevance(
     data: Data,
     options: Estimation,
@@ -83,27 +77,27 @@ def relevance(
     """Print the relevance of every feature, its mutual information with the target in nats, best first."""
     output = Output(printing)
     given = open_data(data, output.messages, in_parts=True)
+    from unirel import relevance_test
     from unirel.estimation.base import make_information
-    from unirel.options import EstimationOptions, SignificanceOptions, complete
 
-    estimation = {
-        "estimator": options.estimator,
-        "n_neighbors": options.neighbors,
-        "metric": options.metric,
-        "n_jobs": options.jobs,
-    }
-    tested = None
+    estimator, tested = options.mi_estimator("knn"), None
     with output.messages.catching_warnings():
         table = given.read()
-        information = make_information(table, complete(EstimationOptions, estimation, "relevance"))
+        information = make_information(table, estimator, n_jobs=options.jobs)
         raw = information.relevance(table.features)
         values = information.bounded_pairs(raw, table.features, table.target)
         entropy = information.entropy(table.target) if table.discrete[table.target] else None
         if test:
-            from unirel.inference.tests import permutation_test
-
-            asked = {"n_permutations": permutations, "random_state": seed, "verbose": output.verbose}
-            tested = permutation_test(information, complete(SignificanceOptions, {**estimation, **asked}, "relevance"))
+            tested = relevance_test(
+                given.X,
+                given.y,
+                mi_estimator=estimator,
+                n_permutations=permutations,
+                random_state=seed,
+                n_jobs=options.jobs,
+                verbose=output.verbose,
+                **given.kinds,
+            )
     ranked = sorted(zip(values.tolist(), table.features.tolist(), strict=True), key=lambda pair: (-pair[0], pair[1]))
     rows: list[list[Any]] = []
     for rank, (value, feature) in enumerate(ranked, start=1):
@@ -158,6 +152,10 @@ class _Searching(Searching):
     criterion: str = flag("gsa", "--criterion -c", "What to score candidates by.", panel=METHOD, among=CRITERIA)
 
 
+@with_flags(
+    "unirel redundancy data.csv --target outcome",
+    "unirel redundancy data.csv --target outcome --order age,bmi,weight",
+)
 def redundancy(
     data: Data,
     options: _Searching,
@@ -174,17 +172,14 @@ def redundancy(
     output = Output(printing)
     given = open_data(data, output.messages)
     ordered = find_names(order, given.names, "--order") or None
-    from unirel.inference.redundancy import redundancy_analysis
-    from unirel.report.words import redundancy_in_words
+    from unirel import redundancy_analysis
+    from unirel.report.explain import redundancy_in_words
 
-    selector = make_selector(options, given.names, given.kinds, given.target_type, verbose=output.verbose)
-    parameters = selector.get_params()
-    for name in ("n_features_to_select", "alpha"):
-        del parameters[name]
+    selector = make_selector(options, given.names, verbose=output.verbose, **given.kinds)
     with output.messages.catching_warnings():
         given = sampled(given, max_rows, options.seed, output.messages)
         result = redundancy_analysis(
-            given.X, given.y, order=ordered, tolerance=tolerance, max_features=max_features, **parameters
+            given.X, given.y, selector=selector, order=ordered, tolerance=tolerance, max_features=max_features
         )
     source, target = given.origin.source, given.origin.target
     content = {"data": {"source": source, "target": target}, **result.to_dict()}
@@ -197,6 +192,7 @@ def redundancy(
     return Exit.OK
 
 
+@with_flags("unirel explain data.csv age --target outcome", 'unirel explain breast_cancer "mean radius"')
 def explain(
     data: Data,
     feature: Annotated[str, typer.Argument(metavar="FEATURE", show_default=False, help="The column to look at.")],
@@ -209,9 +205,8 @@ def explain(
     if feature not in given.names:
         raise BadInput(f"FEATURE: there is no column {feature!r}; {suggest(feature, given.names)}")
     from unirel.inference import relations
-    from unirel.options import EstimationOptions, SelectorOptions, complete, part_of
     from unirel.report import Report
-    from unirel.report.reasons import explanation_in_words
+    from unirel.report.explain import explanation_in_words
 
     with output.messages.catching_warnings():
         table = given.read()
@@ -219,13 +214,12 @@ def explain(
         if position not in table.features:
             reason = table.columns[position].reason
             raise BadInput(f"{feature!r} is ignored: {reason}; use it all the same with --discrete or --continuous")
-        selector = make_selector(options, given.names, given.kinds, given.target_type, verbose=output.verbose)
-        chosen = complete(SelectorOptions, selector.get_params(), "explain")
-        report = Report.from_table(table, chosen, given.origin, along=False)
-        found = relations.explain(table, report.selection, position, part_of(EstimationOptions, chosen))
+        selector = make_selector(options, given.names, verbose=output.verbose, **given.kinds)
+        report = Report.from_table(table, selector, given.origin, page=False)
+        found = relations.explain(table, report.selection, position, selector.mi_estimator)
     rows = [[row[column] for column in _EXPLAINED] for row in found.to_dict()["beside"]]
     shown = [[*row[:3], bar(row[2], 1.0), *row[3:]] for row in rows]
-    words = explanation_in_words(found, report.selection, table, given.origin.target)
+    words = explanation_in_words(found, report)
     about = {"source": given.origin.source, "target": given.origin.target}
     content = {"data": about, **found.to_dict(), "words": words}
     headers = ("step", "selected feature", "shared", "", "with both", "instead of it")

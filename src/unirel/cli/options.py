@@ -6,7 +6,7 @@ import inspect
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass
-from functools import wraps
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
@@ -28,20 +28,24 @@ CLASSIFIERS = ("logistic", "rf", "knn", "svm")
 # What the library calls its parameters in messages, and the flags that set them where these are called otherwise.
 _FLAGS = {
     "n_features_to_select": "-k",
+    "mi_estimator": "--estimator",
     "n_neighbors": "--neighbors",
-    "target_kind": "--target-type",
+    "max_samples": "--unique-samples",
     "random_state": "--seed",
     "n_jobs": "--jobs",
     "n_permutations": "--permutations",
 }
 _SAME = (
-    "criterion|beta|unique_relevance|unique_samples|estimator|metric|classifier|include|exclude|max_candidates|"
-    "max_seconds|alpha|accuracy|stability"
+    "criterion|beta|unique_relevance|metric|target_type|include|exclude|max_candidates|max_seconds|alpha|accuracy|"
+    "stability"
 )
 _PHRASES: tuple[tuple[str, Any], ...] = (
-    (r"to use a column all the same, pass kinds=\{'(.*?)': '(\w+)'\}", r"to use a column all the same: --\2 '\1'"),
-    (r"to leave a column out, pass kinds=\{'(.*?)': 'ignored'\}", r"to leave a column out: --drop '\1'"),
-    (r"give it a kind with kinds=", "use it all the same with --discrete or --continuous"),
+    (
+        r"to use a column all the same, pass discrete_features=\{'(.*?)': True\}",
+        r"to use it all the same: --discrete '\1'",
+    ),
+    (r"to leave a column out, pass exclude=\['(.*?)'\]", r"to leave a column out: --drop '\1'"),
+    (r"say what it is with discrete_features=", "use it all the same with --discrete or --continuous"),
     (r"; drop those rows from X and y", "; --drop-missing-target drops those rows"),
     (
         rf"\b({'|'.join(_FLAGS)}|{_SAME})=(?:['\"](\w+)['\"])?",
@@ -73,6 +77,9 @@ def _checking(among: Collection[str]) -> Callable[[str | None], str | None]:
     return check
 
 
+_data, _method, _output = (partial(flag, panel=panel) for panel in (DATA, METHOD, OUTPUT))
+
+
 @dataclass(frozen=True, kw_only=True)
 class File:
     """Where a table is, and how a text file is written; None is found out."""
@@ -87,14 +94,10 @@ class File:
             )
         }
     )
-    delimiter: str | None = flag(
-        None, "--delimiter", "Field separator; found if not given.", panel=DATA, metavar="CHAR"
-    )
-    decimal: str | None = flag(
-        None, "--decimal", "Decimal mark, . or , ; found if not given.", panel=DATA, metavar="CHAR"
-    )
-    encoding: str = flag("utf-8", "--encoding", "Encoding of text.", panel=DATA, metavar="NAME")
-    any_size: bool = flag(False, "--any-size", "Read a compressed file however large it becomes.", panel=DATA)
+    delimiter: str | None = _data(None, "--delimiter", "Field separator; found if not given.", metavar="CHAR")
+    decimal: str | None = _data(None, "--decimal", "Decimal mark, . or , ; found if not given.", metavar="CHAR")
+    encoding: str = _data("utf-8", "--encoding", "Encoding of text.", metavar="NAME")
+    any_size: bool = _data(False, "--any-size", "Read a compressed file however large it becomes.")
 
     def __post_init__(self) -> None:
         if self.delimiter is not None and len(self.separator) != 1:
@@ -114,9 +117,6 @@ class File:
         return (self.delimiter or "").replace("\\t", "\t")
 
 
-_COLUMNS = {"panel": DATA, "metavar": "COL,..."}
-
-
 @dataclass(frozen=True, kw_only=True)
 class Data(File):
     """A table, which column of it is to be explained, and what the others are."""
@@ -124,74 +124,76 @@ class Data(File):
     target: str | None = flag(
         None, "--target -t", "The column to explain. Needed for files; datasets know theirs.", metavar="COL"
     )
-    target_type: str = flag(
-        "auto", "--target-type", "What the target is.", panel=DATA, among=("auto", "discrete", "continuous")
-    )
-    drop: list[str] | None = flag(None, "--drop", "Columns to leave out altogether.", **_COLUMNS)
-    discrete: list[str] | None = flag(None, "--discrete", "Columns whose values are categories.", **_COLUMNS)
-    continuous: list[str] | None = flag(None, "--continuous", "Columns whose values are numbers.", **_COLUMNS)
-    drop_missing_target: bool = flag(False, "--drop-missing-target", "Leave out rows without a target.", panel=DATA)
-    scheduler: str | None = flag(
-        None,
-        "--scheduler",
-        "A running Dask cluster that reads the files of a pattern.",
-        panel=DATA,
-        metavar="tcp://HOST:PORT",
+    target_type: str = _data("auto", "--target-type", "What the target is.", among=("auto", "discrete", "continuous"))
+    drop: list[str] | None = _data(None, "--drop", "Columns to leave out altogether.", metavar="COL,...")
+    discrete: list[str] | None = _data(None, "--discrete", "Columns whose values are categories.", metavar="COL,...")
+    continuous: list[str] | None = _data(None, "--continuous", "Columns whose values are numbers.", metavar="COL,...")
+    drop_missing_target: bool = _data(False, "--drop-missing-target", "Leave out rows without a target.")
+    scheduler: str | None = _data(
+        None, "--scheduler", "A running Dask cluster that reads the files of a pattern.", metavar="tcp://HOST:PORT"
     )
 
-    def kinds(self, names: Sequence[str]) -> dict[str, str]:
-        """Kinds of columns that were given."""
-        given = {"discrete": self.discrete, "continuous": self.continuous}
-        return {name: kind for kind in given for name in find_names(given[kind], names, f"--{kind}")}
+    def discrete_features(self, names: Sequence[str]) -> Any:
+        """Which columns were said to be discrete or not; the others are decided from the data."""
+        given = {"--discrete": self.discrete, "--continuous": self.continuous}
+        known = {one: flag == "--discrete" for flag in given for one in find_names(given[flag], names, flag)}
+        return known or "auto"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Estimation:
     """How information is estimated."""
 
-    estimator: str = flag(
+    estimator: str = _method(
         "auto",
         "--estimator",
         "How information is estimated; auto is binned for a selection and knn for a measure.",
-        panel=METHOD,
         among=("auto", *ESTIMATORS),
     )
-    neighbors: int = flag(3, "--neighbors", "Neighbours that span a ball, for knn.", panel=METHOD, min=1)
-    metric: str = flag("auto", "--metric", "Distance in several columns, for knn.", panel=METHOD, among=METRICS)
-    jobs: int = flag(-1, "--jobs -j", "Threads, -1 for one for each core.", panel=METHOD)
+    neighbors: int | None = _method(None, "--neighbors", "Neighbours of a row, for knn; 3 if not given.", min=1)
+    metric: str | None = _method(None, "--metric", "Distance in several columns, for knn.", among=METRICS)
+    jobs: int = _method(-1, "--jobs -j", "Threads, -1 for one for each core.")
 
     def __post_init__(self) -> None:
         if self.jobs == 0:
             raise BadInput("--jobs 0 means no worker at all; pass 1 for one, or -1 for one for each core")
+
+    def mi_estimator(self, automatic: str) -> Any:
+        """The estimator of information, or its name; `automatic` is what "auto" stands for."""
+        asked: dict[str, Any] = {"n_neighbors": self.neighbors, "metric": self.metric}
+        given = {name: value for name, value in asked.items() if value is not None}
+        if not given:
+            return self.estimator
+        if "knn" not in (self.estimator, self.estimator == "auto" and automatic):
+            raise BadInput("--neighbors and --metric go with --estimator knn")
+        from unirel import KNN
+
+        return KNN(**given)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Boosting(Estimation):
     """How unique relevance is estimated and weighed."""
 
-    beta: float = flag(
-        0.5, "--beta", "Weight of unique relevance; with 0 it is not computed.", panel=METHOD, min=0.0, max=1.0
-    )
-    unique_relevance: str = flag(
+    beta: float = _method(0.5, "--beta", "Weight of unique relevance; with 0 it is not computed.", min=0.0, max=1.0)
+    unique_relevance: str = _method(
         "both",
         "--unique-relevance -u",
         "Given what a feature must be relevant: reference features, the selected ones, both, all others (ksg); or by "
         "the loss of a classifier without it.",
-        panel=METHOD,
         among=BOOSTS,
     )
-    unique_samples: int = flag(
-        2000, "--unique-samples", "Rows from which the first three of these are estimated.", panel=METHOD, min=10
+    unique_samples: int | None = _method(
+        None, "--unique-samples", "Rows that it is estimated from; 2000 if not given.", min=10
     )
-    classifier: str | None = flag(
-        None, "--classifier", "What to train for --unique-relevance classifier.", panel=METHOD, among=CLASSIFIERS
+    classifier: str | None = _method(
+        None, "--classifier", "What to train for --unique-relevance classifier.", among=CLASSIFIERS
     )
-    max_candidates: str = flag(
+    max_candidates: str = _method(
         "auto",
         "--max-candidates",
         "Search among that many of the most relevant columns only; auto is 300 where there are more than ten columns "
         "for each row, otherwise 5000.",
-        panel=METHOD,
         metavar="N|auto|all",
     )
 
@@ -199,20 +201,28 @@ class Boosting(Estimation):
         super().__post_init__()
         if self.classifier is not None and self.unique_relevance != "classifier":
             raise BadInput("--classifier goes with --unique-relevance classifier")
+        if self.unique_samples is not None and self.unique_relevance not in ("both", "reference", "selected"):
+            raise BadInput("--unique-samples goes with --unique-relevance both, reference or selected")
+
+    def boost(self) -> Any:
+        """What is boosted: a name, or an object with parameters of its own."""
+        from unirel import Boost, ClassifierLoss
+
+        if self.classifier is not None:
+            return ClassifierLoss(self.classifier)
+        if self.unique_samples is not None:
+            return Boost(self.unique_relevance, self.unique_samples)  # type: ignore[arg-type]
+        return "both" if self.unique_relevance == "none" else self.unique_relevance
 
 
 @dataclass(frozen=True, kw_only=True)
 class Searching(Boosting):
     """How features are searched, however many."""
 
-    criterion: str = flag("cmim", "--criterion -c", "What to score candidates by.", panel=METHOD, among=CRITERIA)
-    include: list[str] | None = flag(
-        None, "--include", "Features that are selected first.", panel=METHOD, metavar="COL,..."
-    )
-    exclude: list[str] | None = flag(
-        None, "--exclude", "Features that are never selected.", panel=METHOD, metavar="COL,..."
-    )
-    seed: int = flag(0, "--seed", "Seed of permutations and of samples of rows.", panel=METHOD, min=0)
+    criterion: str = _method("cmim", "--criterion -c", "What to score candidates by.", among=CRITERIA)
+    include: list[str] | None = _method(None, "--include", "Features that are selected first.", metavar="COL,...")
+    exclude: list[str] | None = _method(None, "--exclude", "Features that are never selected.", metavar="COL,...")
+    seed: int = _method(0, "--seed", "Seed of permutations and of samples of rows.", min=0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -225,20 +235,11 @@ class Selecting(Searching):
         "How many features, which share of them, all in order, or as many as are seen to add something.",
         metavar="20|0.2|auto|all",
     )
-    alpha: float = flag(
-        0.05,
-        "--alpha",
-        "With -k auto: chance to select anything where nothing is relevant.",
-        panel=METHOD,
-        min=0.0,
-        max=1.0,
+    alpha: float = _method(
+        0.05, "--alpha", "With -k auto: chance to select anything where nothing is relevant.", min=0.0, max=1.0
     )
-    max_seconds: float | None = flag(
-        None,
-        "--max-seconds",
-        "Time budget; what is selected by then is printed, marked incomplete.",
-        panel=METHOD,
-        min=0.0,
+    max_seconds: float | None = _method(
+        None, "--max-seconds", "Time budget; what is selected by then is printed, marked incomplete.", min=0.0
     )
 
 
@@ -247,39 +248,32 @@ class Printing:
     """How a result is printed, and whether anything is said beside it."""
 
     as_json: bool = flag(False, "--json", "Print JSON for programs.")
-    as_csv: bool = flag(False, "--csv", "Print the table as CSV.", panel=OUTPUT)
-    quiet: bool = flag(False, "--quiet -q", "No messages and no progress.", panel=OUTPUT)
+    as_csv: bool = _output(False, "--csv", "Print the table as CSV.")
+    quiet: bool = _output(False, "--quiet -q", "No messages and no progress.")
 
     def __post_init__(self) -> None:
         if self.as_json and self.as_csv:
             raise BadInput("--json and --csv are two ways to print; choose one")
 
 
-def make_selector(
-    options: Boosting, names: Sequence[str], kinds: dict[Any, str], target_type: str = "auto", **more: Any
-) -> "BURSelector":
-    """The selector that the flags describe, for a table with these columns; `more` are other parameters of it."""
+def make_selector(options: Boosting, names: Sequence[str], **parameters: Any) -> "BURSelector":
+    """The selector that the flags describe, for a table with these columns; `parameters` are others of it."""
     from unirel import BURSelector
 
     given: dict[str, Any] = {
-        **{name: getattr(options, name) for name in ("beta", "unique_relevance", "unique_samples", "classifier")},
-        "estimator": options.estimator,
-        "n_neighbors": options.neighbors,
-        "metric": options.metric,
+        "beta": 0.0 if options.unique_relevance == "none" else options.beta,
+        "unique_relevance": options.boost(),
+        "mi_estimator": options.mi_estimator("binned"),
         "max_candidates": None if options.max_candidates == "all" else _number(options.max_candidates),
-        "kinds": kinds or None,
-        "target_kind": target_type,
         "n_jobs": options.jobs,
     }
-    if options.unique_relevance == "none":
-        given |= {"unique_relevance": "both", "beta": 0.0}
     if isinstance(options, Searching):
         given |= {name: find_names(getattr(options, name), names, f"--{name}") for name in ("include", "exclude")}
         given |= {"criterion": options.criterion, "random_state": options.seed}
     if isinstance(options, Selecting):
         given |= {"n_features_to_select": _number(options.n_features)}
         given |= {"alpha": options.alpha, "max_seconds": options.max_seconds}
-    return BURSelector(**{**given, **more})
+    return BURSelector(**{**given, **parameters})
 
 
 def _number(text: str) -> int | float | str:
@@ -328,27 +322,31 @@ def in_flags(text: str) -> str:
     return text.strip()
 
 
-def with_flags(command: Callable[..., int]) -> Callable[..., int]:
-    """A function that typer understands: each parameter that is a group becomes the flags of its fields."""
-    hints = get_type_hints(command, include_extras=True)
-    groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
-    parameters: list[inspect.Parameter] = []
-    for parameter in inspect.signature(command).parameters.values():
-        group, hint = groups.get(parameter.name), hints[parameter.name]
-        parameters += _flags_of(group) if group else [_keyword(parameter.name, hint, parameter.default)]
+def with_flags(*examples: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Make a function that typer understands: each parameter that is a group becomes the flags of its fields."""
 
-    @wraps(command)
-    def run(**given: Any) -> int:
-        built = {
-            name: group(**{one.name: given.pop(one.name) for one in fields(group)}) for name, group in groups.items()
-        }
-        try:
-            return command(**built, **given)
-        except (KeyboardInterrupt, BrokenPipeError) as error:
-            raise Stopped from error
+    def decorate(command: Callable[..., int]) -> Callable[..., int]:
+        hints = get_type_hints(command, include_extras=True)
+        groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
+        parameters: list[inspect.Parameter] = []
+        for parameter in inspect.signature(command).parameters.values():
+            name, group = parameter.name, groups.get(parameter.name)
+            parameters += _flags_of(group) if group else [_keyword(name, hints[name], parameter.default)]
 
-    run.__signature__ = inspect.Signature(sorted(parameters, key=_place))  # type: ignore[attr-defined]
-    return run
+        @wraps(command)
+        def run(**given: Any) -> int:
+            for name, group in groups.items():
+                given[name] = group(**{one.name: given.pop(one.name) for one in fields(group)})
+            try:
+                return command(**given)
+            except (KeyboardInterrupt, BrokenPipeError) as error:
+                raise Stopped from error
+
+        run.__signature__ = inspect.Signature(sorted(parameters, key=_place))  # type: ignore[attr-defined]
+        run.examples = "\n\n".join(("Examples:", *examples))  # type: ignore[attr-defined]
+        return run
+
+    return decorate
 
 
 def _flags_of(group: Any) -> Iterator[inspect.Parameter]:
