@@ -3,7 +3,7 @@
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import IntEnum
 from typing import Any
@@ -26,36 +26,40 @@ class Failed(Exception):
     """What was asked for is fine but could not be done."""
 
 
+# Ctrl-C as it was heard: an import that compiled code asks for forgets it, or makes another error of it.
+heard: list[int] = []
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
-    heard: list[int] = []
+    code = None
+    with _hearing_interrupts(is_program=arguments is None):
+        try:
+            code = _run(arguments)
+        except KeyboardInterrupt:
+            pass
+        except Exception:
+            if not heard:
+                raise
+    if code is None:
+        print("unirel: interrupted before there was anything to print", file=sys.stderr)
+    elif heard and code != Exit.INTERRUPTED:
+        print("unirel: interrupted", file=sys.stderr)
+    return Exit.INTERRUPTED if heard or code is None else code
+
+
+@contextmanager
+def _hearing_interrupts(is_program: bool) -> Iterator[None]:
+    """Note Ctrl-C before it is raised; a program whose result is there cannot be interrupted any more."""
+    heard.clear()
+    if threading.current_thread() is not threading.main_thread():  # no other thread hears signals
+        yield
+        return
 
     def interrupt(number: int, _: Any) -> None:
         heard.append(number)
         raise KeyboardInterrupt
 
-    with _handling_interrupts(interrupt, is_program=arguments is None):
-        try:
-            code = _run(arguments)
-        except KeyboardInterrupt:
-            print("unirel: interrupted before there was anything to print", file=sys.stderr)
-            return Exit.INTERRUPTED
-        except Exception:
-            if not heard:  # an import that compiled code asks for makes another error of Ctrl-C
-                raise
-            code = Exit.FAILED
-    if heard and code != Exit.INTERRUPTED:  # or it forgets it
-        print("unirel: interrupted", file=sys.stderr)
-        return Exit.INTERRUPTED
-    return code
-
-
-@contextmanager
-def _handling_interrupts(interrupt: Callable[[int, Any], None], is_program: bool) -> Iterator[None]:
-    """Have Ctrl-C call a function; a program whose result is there cannot be interrupted any more."""
-    if threading.current_thread() is not threading.main_thread():  # no other thread hears signals
-        yield
-        return
     before = signal.signal(signal.SIGINT, interrupt)
     try:
         yield

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from unirel._version import __version__
-from unirel.cli import BadInput, Exit, Failed, compare, measures, select
+from unirel.cli import BadInput, Exit, Failed, compare, heard, measures, select
 from unirel.cli.options import Printing, Stopped, with_flags
 from unirel.cli.output import Output, say
 
@@ -70,6 +70,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
             code = typer.main.get_command(app).main(args=given, prog_name="unirel", standalone_mode=False, obj=given)
             if sys.stdout is not None:
                 sys.stdout.flush()
+        if code == Exit.INTERRUPTED and not isinstance(code, Exit):  # while flags were read, as typer says it
+            raise KeyboardInterrupt
         return int(code) if isinstance(code, int) else Exit.OK
     except Stopped as stopped:
         if isinstance(stopped.__cause__, KeyboardInterrupt):
@@ -80,7 +82,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         _close_output()
         return Exit.OK
     except Exception as error:
-        if type(error).__name__ == "Abort":  # Ctrl-C while flags were read
+        if heard or type(error).__name__ == "Abort":
             raise KeyboardInterrupt from None
         return _explain(error)
 
@@ -120,14 +122,16 @@ def _explain(error: Any) -> Exit:
     with suppress(OSError):
         if sys.stdout is not None:
             sys.stdout.flush()
-    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
-        error = BadInput(f"the name of a file, {error.filename!r}, is too long")
     if isinstance(error, MemoryError):
         say("out of memory; use fewer rows or columns, or --drop some")
+    elif isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        say(str(error.strerror))
+        _close_output()
+    elif isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+        say(f"the name of a file, {error.filename!r}, is too long")
+        return Exit.USAGE
     elif isinstance(error, BadInput | ValueError | TypeError | Failed | ImportError | OSError):
         say(str(error))
     else:
         say(f"failed: {type(error).__name__}: {error} (UNIREL_TRACEBACK=1 shows where)")
-    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
-        _close_output()
     return Exit.USAGE if isinstance(error, BadInput | ValueError | TypeError) else Exit.FAILED

@@ -1,6 +1,7 @@
 """`unirel compare`: does the selection help a model, on held-out rows."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
@@ -8,11 +9,16 @@ import typer
 from unirel.cli import Exit
 from unirel.cli.files import open_data
 from unirel.cli.measures import MaxRows, sampled
-from unirel.cli.options import Boosting, Data, Printing, make_selector, with_flags
+from unirel.cli.options import METHOD, Boosting, Data, Printing, flag, make_selector, with_flags
 from unirel.cli.output import Output
 
 HEADERS = ("model", "selector", "test score", "+/-", "features", "stability", "seconds")
 COLUMNS = ("model", "selector", "test_score", "test_score_std", "n_features", "stability", "seconds")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Boosting(Boosting):
+    jobs: int = flag(1, "--jobs -j", "Processes, -1 for one for each core; they take seconds to start.", panel=METHOD)
 
 
 @with_flags(
@@ -21,7 +27,7 @@ COLUMNS = ("model", "selector", "test_score", "test_score_std", "n_features", "s
 )
 def compare(
     data: Data,
-    options: Boosting,
+    options: _Boosting,
     printing: Printing,
     criteria: Annotated[
         str,

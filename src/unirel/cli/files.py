@@ -58,7 +58,7 @@ class Input:
 
     def read(self) -> "Table":
         """The table."""
-        from unirel.data.parts.opening import open_table
+        from unirel.data.opening import open_table
 
         return open_table(self.X, self.y, **self.kinds)[0]
 
@@ -75,7 +75,7 @@ class FileTable(NamedTuple):
 def open_data(data: Data, messages: Messages, *, in_parts: bool = False) -> Input:
     """Read the data; a command says whether it can do with parts of the rows, which are not read yet."""
     name = data.data
-    is_file = name == "-" or Path(name).exists()  # which raises an error for a name that is too long
+    is_file = name == "-" or os.path.exists(name)
     if not is_file and any(mark in name for mark in "*?["):
         if not in_parts:
             raise BadInput(f"'{name}' names files that are read in parts, but this needs all rows; name one file")
@@ -121,7 +121,7 @@ def _open_pattern(data: Data) -> tuple[Any, Any, Origin, Sequence[str]]:
     import pyarrow as pa
     import pyarrow.dataset as ds
 
-    from unirel.data.parts.files import FileParts
+    from unirel.data.arrow import ArrowRows
 
     files = sorted(glob(data.data, recursive=True))
     if not files:
@@ -138,15 +138,15 @@ def _open_pattern(data: Data) -> tuple[Any, Any, Origin, Sequence[str]]:
     if data.drop_missing_target:
         raise BadInput("--drop-missing-target takes one file; leave out those rows when the files are written")
     if data.scheduler is None:
-        parts: Any = FileParts(dataset, target, without=drop)
+        parts: Any = ArrowRows(dataset, target, without=drop)
     else:
-        from unirel.data.parts.cluster import DaskParts, connect
+        from unirel.data.dask import DaskRows, connect
 
         try:
             connect(data.scheduler)
         except (OSError, ValueError, ImportError) as error:
             raise Failed(f"--scheduler {data.scheduler} cannot be reached: {error}") from None
-        parts = DaskParts.of_files(dataset, target, without=drop)
+        parts = DaskRows.of_files(dataset, target, without=drop)
     lines = (
         "import pyarrow.dataset as ds",
         "from glob import glob",

@@ -216,7 +216,7 @@ def explain(
             raise BadInput(f"{feature!r} is ignored: {reason}; use it all the same with --discrete or --continuous")
         selector = make_selector(options, given.names, verbose=output.verbose, **given.kinds)
         report = Report.from_table(table, selector, given.origin, page=False)
-        found = relations.explain(table, report.selection, position, selector.mi_estimator)
+        found = relations.explain(table, report.selection, position)
     rows = [[row[column] for column in _EXPLAINED] for row in found.to_dict()["beside"]]
     shown = [[*row[:3], bar(row[2], 1.0), *row[3:]] for row in rows]
     words = explanation_in_words(found, report)

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 # Columns of text that the answer takes beside the names.
 _OTHERS = 40
-HEADERS = ("step", "name", "relevance", "unique", "shares most with")
+HEADERS = ("step", "name", "relevance", "unique", "most redundant with")
 COLUMNS = ("step", "name", "kind", "score", "relevance", "unique_relevance", "partner", "shared")
 _FORMATS = {".csv": "csv", ".tsv": "tsv", **SUFFIXES}
 
