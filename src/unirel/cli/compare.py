@@ -71,9 +71,11 @@ def compare(
             n_jobs=options.jobs,
             verbose=output.verbose,
         )
+    if not found.rows:
+        raise KeyboardInterrupt  # before the first split was finished
     content = found.to_dict(baselines)
     rows = [[row[name] for name in COLUMNS] for row in content["summary"]]
-    output.show("comparison", content, COLUMNS, rows, [_in_words(content)] if rows else [], HEADERS)
+    output.show("comparison", content, COLUMNS, rows, [_in_words(content)], HEADERS)
     if found.complete:
         return Exit.OK
     output.messages.tell("interrupted; these are the splits that were finished")

@@ -6,7 +6,7 @@ import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -187,11 +187,13 @@ def _open_file(data: Data, messages: Messages) -> tuple[Any, Any, Origin, Sequen
         if table.num_rows < n_rows:
             messages.note(f"left out {n_rows - table.num_rows} rows without a target")
     features = table.drop_columns([target])
-    ignored = _find_ignored(features, data.discrete_features(features.column_names))
+    asked = data.discrete_features(features.column_names)
+    reasons = {name: _reason_to_ignore(features.column(name)) for name in features.column_names if name not in asked}
+    ignored = {name: reason for name, reason in reasons.items() if reason}
     for reason in dict.fromkeys(ignored.values()):
         names = [name for name in ignored if ignored[name] == reason]
         messages.note(f"ignored {listed(names)}: {reason}; to use a column all the same: --discrete '{names[0]}'")
-    features = _without_null_types(features.drop_columns(list(ignored)))
+    features = features.drop_columns(list(ignored))
     if features.num_columns == 0:
         raise BadInput(f"there is no column beside the target {target!r} left")
     lines = tuple(_snippet(data, file, [target, *drop, *ignored]))
@@ -204,14 +206,8 @@ def _as_text(name: str) -> str:
     return os.fsencode(name).decode("utf-8", "replace")
 
 
-def _find_ignored(table: Any, asked: Collection[str]) -> dict[str, str]:
-    """Columns that should not be features unless that is asked for, and why."""
-    columns = zip(table.column_names, table.columns, strict=True)
-    reasons = {name: _reason_to_ignore(column) for name, column in columns if name not in asked}
-    return {name: reason for name, reason in reasons.items() if reason}
-
-
 def _reason_to_ignore(column: Any) -> str:
+    """Why a column should not be a feature unless that is asked for; empty if there is no reason."""
     import numpy as np
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -225,14 +221,6 @@ def _reason_to_ignore(column: Any) -> str:
         if first in (0, 1) and last == first + len(column) - 1 and (np.diff(column.to_numpy()) == 1).all():
             return "it numbers the rows"
     return ""
-
-
-def _without_null_types(table: Any) -> Any:
-    """Columns without any value as numbers: nothing can be said of the type `null`."""
-    import pyarrow as pa
-
-    fields = [pa.field(one.name, pa.float64()) if pa.types.is_null(one.type) else one for one in table.schema]
-    return table.cast(pa.schema(fields))
 
 
 def _snippet(data: Data, file: FileTable, left_out: list[str]) -> list[str]:

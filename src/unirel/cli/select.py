@@ -158,7 +158,7 @@ def _make_report(given: Input, selector: "BURSelector", messages: Messages, page
     ends, asked = end_of(selector.max_seconds), {"stability": writing.stability, "accuracy": writing.accuracy}
     with messages.catching_warnings():
         table = given.read()
-        Report.check(table, selector, **asked)
+        Report.check(table, selector, writing.accuracy, writing.stability)
         with until(ends):
             found = Report.from_table(table, selector, given.origin, page=page, test=page or bool(writing.stability))
             for name, value in asked.items():
