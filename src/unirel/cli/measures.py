@@ -27,7 +27,6 @@ from unirel.criteria import CRITERIA
 if TYPE_CHECKING:
     from unirel.results import RelevanceTest
 
-_TESTED = ("p_value", "adjusted", "significant")
 _REDUNDANCY = ("size", "name", "role", "joint_information", "unique_relevance")
 _EXPLAINED = ("step", "name", "shared", "together", "instead")
 
@@ -78,58 +77,56 @@ def relevance(
     output = Output(printing)
     given = open_data(data, output.messages, in_parts=True)
     from unirel import relevance_test
-    from unirel.estimation.base import make_information
 
     estimator, tested = options.mi_estimator("knn"), None
     with output.messages.catching_warnings():
-        table = given.read()
-        information = make_information(table, estimator, n_jobs=options.jobs)
-        raw = information.relevance(table.features)
-        values = information.bounded_pairs(raw, table.features, table.target)
-        entropy = information.entropy(table.target) if table.discrete[table.target] else None
+        columns, rows, entropy = _measure(given, estimator, options.jobs)
         if test:
+            asked: dict[str, Any] = {"n_permutations": permutations, "random_state": seed, "verbose": output.verbose}
             tested = relevance_test(
-                given.X,
-                given.y,
-                mi_estimator=estimator,
-                n_permutations=permutations,
-                random_state=seed,
-                n_jobs=options.jobs,
-                verbose=output.verbose,
-                **given.kinds,
+                given.X, given.y, mi_estimator=estimator, n_jobs=options.jobs, **asked, **given.kinds
             )
-    ranked = sorted(zip(values.tolist(), table.features.tolist(), strict=True), key=lambda pair: (-pair[0], pair[1]))
-    rows: list[list[Any]] = []
-    for rank, (value, feature) in enumerate(ranked, start=1):
-        column = table.columns[feature]
-        rows.append([rank, column.name, column.kind, column.n_missing, value, *_about(tested, feature, alpha)])
-    columns = ("rank", "name", "kind", "missing", "relevance", *(() if tested is None else _TESTED))
-    source, target = given.origin.source, given.origin.target
+    target = given.origin.target
+    most = f" The entropy of '{target}' is {entropy:.4f} nats." if entropy is not None else ""
+    words = [f"Relevance is mutual information with '{target}' in nats.{most}"]
+    if tested is not None:
+        columns += ["p_value", "adjusted", "significant"]
+        places = {name: place for place, name in enumerate(given.names)}
+        for row in rows:
+            p_value, adjusted = (float(values[places[row[1]]]) for values in (tested.p_value, tested.adjusted))
+            row += [p_value, adjusted, "yes" if adjusted <= alpha else "no"]
+        words.append(_test_in_words(tested, alpha, target))
     content: dict[str, Any] = {
-        "data": {"source": source, "target": target},
+        "data": {"source": given.origin.source, "target": target},
         "entropy": entropy,
         "features": [dict(zip(columns, row, strict=True)) for row in rows],
     }
-    shown = rows[:top] if top else rows
-    left = f" {len(rows) - len(shown):,} more are not shown (--top 0)." if len(shown) < len(rows) else ""
-    most = f" The entropy of '{target}' is {entropy:.4f} nats." if entropy is not None else ""
-    words = f"Relevance is mutual information with '{target}' in nats.{most}{left}"
     if tested is not None:
         content["test"] = {"alpha": alpha, "complete": tested.complete, "settings": dict(tested.settings)}
-        words += f" {_test_in_words(tested, alpha, target)}"
-    output.show("relevance", content, columns, shown, [words], [column.replace("_", "-") for column in columns])
+    shown = rows[:top] if top else rows
+    if len(shown) < len(rows):
+        words.append(f"{len(rows) - len(shown):,} more are not shown (--top 0).")
+    output.show("relevance", content, columns, shown, words, [column.replace("_", "-") for column in columns])
     if tested is not None and not tested.complete:
         output.messages.tell("interrupted; p-values are from the permutations that were made")
         return Exit.INTERRUPTED
     return Exit.OK
 
 
-def _about(tested: "RelevanceTest | None", feature: int, alpha: float) -> list[Any]:
-    """What the test says of one feature."""
-    if tested is None:
-        return []
-    p_value, adjusted = float(tested.p_value[feature]), float(tested.adjusted[feature])
-    return [p_value, adjusted, "yes" if adjusted <= alpha else "no"]
+def _measure(given: Input, estimator: Any, n_jobs: int) -> tuple[list[str], list[list[Any]], float | None]:
+    """Names of columns, a row for each feature, the most relevant first, and the entropy of a discrete target."""
+    from unirel.estimation.base import make_information
+
+    table = given.read()
+    information = make_information(table, estimator, n_jobs=n_jobs)
+    values = information.bounded_pairs(information.relevance(table.features), table.features, table.target)
+    ranked = sorted(zip(values.tolist(), table.features.tolist(), strict=True), key=lambda pair: (-pair[0], pair[1]))
+    rows = [
+        [rank, table.columns[feature].name, table.columns[feature].kind, table.columns[feature].n_missing, value]
+        for rank, (value, feature) in enumerate(ranked, start=1)
+    ]
+    entropy = information.entropy(table.target) if table.discrete[table.target] else None
+    return ["rank", "name", "kind", "missing", "relevance"], rows, entropy
 
 
 def _test_in_words(tested: "RelevanceTest", alpha: float, target: str) -> str:

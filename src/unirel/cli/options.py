@@ -303,10 +303,10 @@ def split_names(values: Sequence[str] | None, known: Collection[str] = ()) -> li
     return list(dict.fromkeys(found))
 
 
-def suggest(name: str, names: Sequence[str], what: str = "columns") -> str:
+def suggest(name: str, names: Sequence[str]) -> str:
     """What a name that is not there may have been meant to be."""
     close = difflib.get_close_matches(name, names) or [other for other in names if other.lower() == name.lower()]
-    return f"did you mean {' or '.join(map(repr, close))}?" if close else f"the {what} are {listed(names, 10)}"
+    return f"did you mean {' or '.join(map(repr, close))}?" if close else f"the columns are {listed(names, 10)}"
 
 
 def listed(names: Sequence[str], most: int = 5) -> str:
