@@ -9,6 +9,10 @@ from pathlib import Path
 import pytest
 from cli.test_files import columns_of, csv_bytes, selected
 
+from unirel.cli import BadInput
+from unirel.cli.files import read_table
+from unirel.cli.options import File
+
 TOO_MANY = 99999999999999999999
 
 
@@ -17,20 +21,22 @@ def write(path, columns):
     return path
 
 
+def names_in(path):
+    return read_table(File(data=str(path))).table.column_names
+
+
 def renamed(**names):
     return {names.get(name, name): values for name, values in columns_of().items()}
 
 
 @pytest.mark.parametrize("mark", ["\u2028", "\u2029", "\x85", "\x1c", "\x1d", "\x1e", "\x0b", "\x0c"])
 @pytest.mark.parametrize("name", ["a{}b", "{}a", "a{}"])
-def test_names_may_hold_what_some_take_for_the_end_of_a_line(unirel, tmp_path, mark, name):
-    path = write(tmp_path / "data.csv", renamed(a=name.format(mark)))
-    assert selected(unirel("select", path, "-t", "class", "-k", 1, "--json")) == [name.format(mark)]
+def test_names_may_hold_what_some_take_for_the_end_of_a_line(tmp_path, mark, name):
+    assert names_in(write(tmp_path / "data.csv", renamed(a=name.format(mark))))[0] == name.format(mark)
 
 
-def test_a_quoted_name_may_hold_the_end_of_a_line(unirel, tmp_path):
-    path = write(tmp_path / "data.csv", renamed(a='"a\r\nb"'))
-    assert selected(unirel("select", path, "-t", "class", "-k", 1, "--json")) == ["a\r\nb"]
+def test_a_quoted_name_may_hold_the_end_of_a_line(tmp_path):
+    assert names_in(write(tmp_path / "data.csv", renamed(a='"a\r\nb"')))[0] == "a\r\nb"
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
@@ -40,12 +46,12 @@ def test_lines_end_in_three_ways(unirel, tmp_path, end):
     assert selected(unirel("select", path, "-t", "class", "-k", 1, "--json")) == ["a"]
 
 
-def test_a_column_without_a_name_gets_one_that_is_free(unirel, tmp_path):
+def test_a_column_without_a_name_gets_one_that_is_free(tmp_path):
     path = tmp_path / "data.csv"
     path.write_bytes(csv_bytes(columns_of()).replace(b"a,noise,class", b"column 2,,class"))
-    assert sorted(selected(unirel("select", path, "-t", "class", "--json"))) == ["column 2", "column 2_"]
+    assert names_in(path) == ["column 2", "column 2_", "class"]
     path.write_bytes(csv_bytes(columns_of()).replace(b"a,noise,class", b",column 1,class"))
-    assert sorted(selected(unirel("select", path, "-t", "class", "--json"))) == ["column 1", "column 1_"]
+    assert names_in(path) == ["column 1_", "column 1", "class"]
 
 
 @pytest.mark.parametrize("encoding", ["base64", "hex", "rot13", "zlib", "undefined", "idna", ""])
@@ -161,12 +167,8 @@ def test_what_is_no_file_is_not_replaced(unirel, table, tmp_path):
 @pytest.mark.parametrize("kind", ["long", "unnamed", "repeated"])
 def test_wide_files_are_read_in_time_that_grows_with_their_width(tmp_path, kind):
     """Long names were refused; unnamed columns and one name twice took minutes."""
-    from unirel.cli import BadInput
-    from unirel.cli.files import read_table
-    from unirel.cli.options import File
-
-    n_columns = 50_000
-    names = ["" if kind == "unnamed" else f"{j}{'x' * 60 * (kind == 'long')}" for j in range(n_columns)]
+    n_columns = 20_000 if kind == "long" else 50_000
+    names = ["" if kind == "unnamed" else f"{j}{'x' * 120 * (kind == 'long')}" for j in range(n_columns)]
     if kind == "repeated":
         names[-1] = names[0]
     path = tmp_path / "wide.csv"
@@ -174,7 +176,7 @@ def test_wide_files_are_read_in_time_that_grows_with_their_width(tmp_path, kind)
     started = time.monotonic()
     if kind == "repeated":
         with pytest.raises(BadInput, match="duplicate column names: '0'"):
-            read_table(File(data=str(path)))
+            names_in(path)
     else:
-        assert read_table(File(data=str(path))).table.shape == (2, n_columns)
+        assert len(names_in(path)) == n_columns
     assert time.monotonic() - started < 20  # a second or two

@@ -77,23 +77,21 @@ def run(command, *, cwd, shell=""):
             2,
             b"unirel: standard input is closed, so there is nothing to read\n",
         ),
-        (["relevance", "table.csv", "-t", "class"], ">&-", 1, b"unirel: standard output is closed"),
-        (["relevance", "table.csv", "-t", "class", "-q"], "2>&-", 0, b""),
+        (["--version"], "2>&-", 0, b""),
         (["relevance", "nothing.csv", "-t", "class"], "2>&-", 2, b""),
         (["relevance", "nothing.csv", "-t", "class"], "<&- >&-", 1, b"unirel: standard output is closed"),
-        (["relevance", "table.csv", "-t", "class"], ">/dev/full", 1, b"unirel: No space left on device\n"),
+        (["--version"], ">/dev/full", 1, b"unirel: No space left on device\n"),
     ],
 )
-def test_closed_and_full_streams(table, tmp_path, command, shell, code, error):
+def test_closed_and_full_streams(tmp_path, command, shell, code, error):
     done = run(command, cwd=tmp_path, shell=shell)
     assert done.returncode == code, done.stderr
     assert done.stderr.startswith(error)
     assert done.stderr.count(b"\n") == bool(error)
 
 
-def test_a_closed_pipe_is_no_error(table):
-    command = [*PROGRAM, "relevance", str(table), "-t", "class"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+def test_a_closed_pipe_is_no_error():
+    with subprocess.Popen([*PROGRAM, "--version"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         process.stdout.close()
         assert process.wait(60) == 0
         assert process.stderr.read() == b""

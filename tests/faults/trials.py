@@ -219,8 +219,9 @@ def make_parts(folder, n_files=4, n_times=40):
 class Faults:
     """Runs trials and judges them by what the same programs do when they are left alone."""
 
-    def __init__(self, folder, programs=PROGRAMS):
-        self.folder, self.programs = Path(folder), programs
+    def __init__(self, folder, programs=PROGRAMS, n_before=2):
+        # Of the runs before, the first may compile, or wait for the disk.
+        self.folder, self.programs, self._n_before = Path(folder), programs, n_before
         self.known, self.plain, self.seconds = {}, {}, {}
         make_data(self.folder)
         if PARTS in programs:
@@ -234,7 +235,7 @@ class Faults:
 
     def _undisturbed(self, program):
         """How long a program takes and what it leaves when nobody disturbs it, with all that it reads in memory."""
-        for _ in range(2):  # the first time may compile, or wait for the disk
+        for _ in range(self._n_before):
             with tempfile.TemporaryDirectory(dir=self.folder) as name:
                 folder = self._prepare(program, Path(name))
                 ended = program.run(folder)
