@@ -78,7 +78,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
             raise KeyboardInterrupt from None
         _close_output()  # as in `unirel ... | head`
         return Exit.OK
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit):  # the second is what typer makes of the first
         _close_output()
         return Exit.OK
     except Exception as error:
