@@ -1,13 +1,16 @@
 """`unirel select`: what it prints and writes."""
 
 import csv
+import html
 import io
 import json
 import math
 import os
+import re
 import shlex
 import signal
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -241,6 +244,24 @@ def test_report_is_written(unirel, table, tmp_path):
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert page.startswith("<!DOCTYPE html>")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["page.html", "table.csv"]
+
+
+def test_the_program_on_the_page_reads_the_same_file(unirel, table, tmp_path, monkeypatch, capsys):
+    pytest.importorskip("vl_convert")
+    pytest.importorskip("pandas")
+    monkeypatch.chdir(tmp_path)
+    header, *rows = table.read_text(encoding="utf-8").splitlines()
+    rows = [f"{row};2024-01-{1 + place % 28:02d};k" for place, row in enumerate(rows)]
+    text = "\n".join([f"{header};tag;größe", *rows]).replace(",", ";").replace(".", ",")
+    (tmp_path / "table.csv").write_text(text, encoding="cp1252")
+    flags = ["-t", "class", "-k", 3, "--drop", "größe", "--encoding", "cp1252", "-q", "--json"]
+    done = unirel("report", "table.csv", *flags, "-o", "page.html")
+    assert done.code == 0, done.err
+    code = re.search(r'<code id="snippet">(.*?)</code>', (tmp_path / "page.html").read_text(encoding="utf-8"), re.S)[1]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        exec(html.unescape(code), {})
+    assert capsys.readouterr().out.strip() == str([row["name"] for row in json.loads(done.out)["features"]])
 
 
 def test_report_with_accuracy(unirel, table, tmp_path):
