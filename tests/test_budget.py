@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 
 import unirel.search.greedy
-from unirel import BURSelector, UnirelWarning, selection_path
+from unirel import BURSelector, ClassifierLoss, UnirelWarning, selection_path
 from unirel._runtime import OutOfTime, call_apart, check_time, end_of, map_tasks, until
-from unirel.evaluation import compare
-from unirel.report import Report
 from unirel.results import Ending
+from unirel.search.boost import Sample
 
 
 @pytest.fixture
@@ -87,11 +86,9 @@ def test_a_call_apart_keeps_results_errors_and_its_own_time():
 @pytest.mark.parametrize("kind", ["both", "reference", "ksg", "classifier"])
 def test_the_order_of_the_unboosted_run_is_returned(data, late, monkeypatch, kind):
     plain = BURSelector("jmi", 5, beta=0).fit(*data).order_
-    monkeypatch.setattr("unirel.search.unique.Sample.within_and_beside", lambda *_: late() or check_time())
-    for name in ("find", "losses"):
-        monkeypatch.setattr(
-            f"unirel.search.unique.UniqueFinder.{name}", lambda *_: late() or time.sleep(0.5) or check_time()
-        )
+    monkeypatch.setattr(Sample, "given_reference", lambda *_: late() or check_time())
+    monkeypatch.setattr("unirel.search.boost.find_unique", lambda *_, **__: late() or check_time())
+    monkeypatch.setattr(ClassifierLoss, "losses", lambda *_: late() or time.sleep(0.5) or check_time())
     with pytest.warns(UnirelWarning, match=r"used up.* 5 of 5 features .*not boosted"):
         selector = BURSelector("jmi", 5, unique_relevance=kind, max_seconds=500).fit(*data)
     assert selector.selection_.ending is Ending.OUT_OF_TIME
@@ -100,14 +97,14 @@ def test_the_order_of_the_unboosted_run_is_returned(data, late, monkeypatch, kin
 
 def test_a_boosted_run_that_comes_less_far_gives_way_to_the_unboosted_one(data, late, monkeypatch):
     plain = BURSelector("jmi", 5, beta=0).fit(*data).order_
-    found = unirel.search.greedy.find_boost
+    found = unirel.search.greedy.find_blend
 
     def find_at_the_last_moment(*given):
         boost = found(*given)
         late()
         return boost
 
-    monkeypatch.setattr("unirel.search.greedy.find_boost", find_at_the_last_moment)
+    monkeypatch.setattr("unirel.search.greedy.find_blend", find_at_the_last_moment)
     with pytest.warns(UnirelWarning, match="5 of 5 features"):
         selector = BURSelector("jmi", 5, max_seconds=500).fit(*data)
     assert selector.order_.tolist() == plain.tolist()
@@ -140,45 +137,24 @@ def test_reading_looks_at_the_clock(late, monkeypatch):
         selection_path(np.asfortranarray(X).astype(object), X[:, 0], selector=BURSelector(max_seconds=100))
 
 
-def slow_selector(X, y, max_features):
-    time.sleep(30)
-    return [0]
-
-
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_a_comparison_ends_in_time_with_what_is_finished(n_jobs):
-    begun = time.monotonic()
-    evaluation = compare("wine", {"slow": slow_selector}, ["knn"], n_runs=2, max_seconds=2, n_jobs=n_jobs)
-    assert time.monotonic() - begun < 20
-    assert not evaluation.complete
-
-
-def test_nothing_cut_short_is_recorded(tmp_path, late, monkeypatch):
-    best = unirel.search.greedy._best
-    monkeypatch.setattr("unirel.search.greedy._best", lambda *given: late() or best(*given))
-    journal = tmp_path / "journal.jsonl"
-    evaluation = compare("wine", ["jmi"], ["knn"], n_runs=1, max_features=3, max_seconds=500, journal=journal)
-    assert not evaluation.complete
-    assert not evaluation.outcomes
-    monkeypatch.undo()
-    whole = compare("wine", ["jmi"], ["knn"], n_runs=1, max_features=3)
-    again = compare("wine", ["jmi"], ["knn"], n_runs=1, max_features=3, journal=journal)
-    assert again.outcomes[0].test_curve == whole.outcomes[0].test_curve
-
-
 def test_a_report_without_the_accuracy_that_there_was_no_time_for(data, monkeypatch):
-    monkeypatch.setattr("unirel.report.accuracy._Measurement._score", lambda *_: time.sleep(30) or 0.0)
+    from unirel.report import Report
+
+    monkeypatch.setattr("unirel.report.accuracy._score", lambda *_: time.sleep(30) or 0.0)
     begun = time.monotonic()
+    selector = BURSelector(n_features_to_select=2, beta=0, max_seconds=3)
     with pytest.warns(UnirelWarning, match=r"max_seconds=3 was used up before the accuracy was measured"):
-        report = Report.from_data(*data, n_features_to_select=2, accuracy="knn", beta=0, max_seconds=3)
+        report = Report.from_data(*data, selector=selector, accuracy="knn")
     assert time.monotonic() - begun < 15
     assert len(report.selection) == 2
     assert report.accuracy is None
 
 
 def test_a_selection_that_leaves_no_time_to_analyse_it_is_returned(data, late, monkeypatch):
-    monkeypatch.setattr("unirel.report.report.surround", lambda *_: late() or check_time())
-    report = Report.from_data(*data, n_features_to_select=2, max_seconds=50)
+    from unirel.report import Report
+
+    monkeypatch.setattr("unirel.report.report.analyse", lambda *_, **__: late() or check_time())
+    report = Report.from_data(*data, selector=BURSelector(n_features_to_select=2, max_seconds=50))
     assert len(report.selection) == 2
     assert report.selection.complete
     assert report.analysis.names == ()

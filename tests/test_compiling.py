@@ -14,7 +14,7 @@ from unirel.estimation.kernels._jit import _Listener
 
 CODE = """
 from unirel._runtime import COMPILING, progress_of
-progress_of({"progress": None, "verbose": %s}, "testing")
+progress_of(%s, "testing")
 import numpy as np
 from unirel.estimation.kernels.bins import width_edges
 width_edges(np.zeros((1, 2)), 2, np.zeros((1, 1)))

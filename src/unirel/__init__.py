@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from unirel.predictors import ClassifierLoss as ClassifierLoss
     from unirel.search.boost import Boost as Boost
     from unirel.search.path import selection_path as selection_path
-    from unirel.selector_cv import BURSelectorCV as BURSelectorCV
     from unirel.selectors import BURSelector as BURSelector
+    from unirel.selectors import BURSelectorCV as BURSelectorCV
 
 # Where each public name lives. Type checkers read the block above; a test keeps the two equal.
 _HOME = {
@@ -48,7 +48,7 @@ _HOME = {
     "redundancy_analysis": "unirel.inference.redundancy",
     "selection_stability": "unirel.inference.stability",
     "BURSelector": "unirel.selectors",
-    "BURSelectorCV": "unirel.selector_cv",
+    "BURSelectorCV": "unirel.selectors",
     "KNN": "unirel.estimation.knn",
     "Binned": "unirel.estimation.binned",
     "Plugin": "unirel.estimation.plugin",

@@ -109,6 +109,10 @@ class Information(BaseEstimator, ABC):  # type: ignore[misc]
         if sample_weight is not None and not self.takes_weights:
             remedy = f"mi_estimator={self.name!r} has none; pass mi_estimator='binned'"
             raise ValueError(f"sample_weight needs counts, {remedy}")
+        return self.bind(table, sample_weight, n_jobs)
+
+    def bind(self, table: Table, sample_weight: ArrayLike | None = None, n_jobs: int | None = None) -> Self:
+        """The same without a check, for those who will ask about columns of the right kind only."""
         bound = type(self)(**self.get_params(deep=False))
         bound.table, bound.n_jobs, bound._known_ceilings = table, n_jobs, {}
         bound._prepare(sample_weight)
@@ -211,7 +215,7 @@ class Information(BaseEstimator, ABC):  # type: ignore[misc]
 
     def bounded(self, information: float, a: Block, b: Block) -> float:
         """Clip an estimate of I(a; b) to what is possible: not below 0, not above the entropy of a discrete side."""
-        return max(0.0, min(information, self._ceiling(a), self._ceiling(b)))
+        return float(np.clip(information, 0.0, min(self._ceiling(a), self._ceiling(b))))
 
     def bounded_pairs(self, information: Values, candidates: Block, column: int) -> Values:
         """Clip estimates of I(candidate; column) likewise."""

@@ -35,7 +35,9 @@ class BlockInformation(Information):
         """Refuse a table whose rows are not all at hand."""
         if table.is_sparse or table.is_parted:
             where = "X is sparse" if table.is_sparse else "the rows are in parts"
-            raise ValueError(f"estimator={cls.name!r} needs a dense table in memory, {where}; pass estimator='binned'")
+            raise ValueError(
+                f"mi_estimator={cls.name!r} needs a dense table in memory, {where}; pass mi_estimator='binned'"
+            )
         super().check(table)
 
     def mutual_information(self, a: Block, b: Block) -> float:
@@ -81,7 +83,7 @@ class BlockInformation(Information):
     def _counts(self) -> "Plugin":
         from unirel.estimation.plugin import Plugin
 
-        return Plugin().on(self.table, n_jobs=self.n_jobs)
+        return Plugin().bind(self.table, n_jobs=self.n_jobs)
 
 
 def normal_scores(values: Values) -> Values:

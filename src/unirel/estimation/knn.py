@@ -287,7 +287,7 @@ class KNN(Information):
     def _counts(self) -> Plugin:
         from unirel.estimation.plugin import Plugin
 
-        return Plugin(self.correction).on(self.table, n_jobs=self.n_jobs)
+        return Plugin(self.correction).bind(self.table, n_jobs=self.n_jobs)
 
     @cached_property
     def _ksg(self) -> KSG:

@@ -24,7 +24,8 @@ from unirel.results import Selection
 from unirel.search.folds import stop_if_interrupted
 from unirel.search.greedy import Searches
 from unirel.search.unique import find_boost
-from unirel.selectors import BURSelector, check_selection
+from unirel.search.base import check_selection
+from unirel.selectors import BURSelector
 
 Key = tuple[Any, ...]
 # Records of finished work.
