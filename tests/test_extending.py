@@ -1,4 +1,4 @@
-"""A new criterion and a new estimator are one file each and a name in a list; everything else finds them by itself."""
+"""A new criterion is a class in one file, a new estimator a file and a name in a list: all else finds them."""
 
 import json
 import os
@@ -15,11 +15,6 @@ pytest.importorskip("pyarrow")
 SOURCE = Path(__file__).parents[1] / "src" / "unirel"
 
 CRITERION = '''
-"""The best of the pairs."""
-
-from unirel.criteria.base import Criterion
-
-
 class Favourite(Criterion, name="favourite"):
     """I(x, s; y) of the newest selected s."""
 
@@ -92,11 +87,18 @@ print(json.dumps({"selected": selected, "help": printed("select", "--help")}))
 """
 
 
-def add(package, folder, name, code):
-    """Add a file and its name, as a contributor would."""
-    (package / folder / f"{name}.py").write_text(code, encoding="utf-8")
-    listing = package / folder / "__init__.py"
-    listing.write_text(listing.read_text(encoding="utf-8").replace('")', f'", "{name}")'), encoding="utf-8")
+def add_criterion(package):
+    """Add a class to the page of criteria, as a contributor would."""
+    page = package / "criteria.py"
+    before, after = page.read_text(encoding="utf-8").split("_CRITERIA: dict")
+    page.write_text(f"{before}{CRITERION}\n\n_CRITERIA: dict{after}", encoding="utf-8")
+
+
+def add_estimator(package):
+    """Add a file and its name."""
+    (package / "estimation" / "correlation.py").write_text(ESTIMATOR, encoding="utf-8")
+    listing = package / "estimation" / "__init__.py"
+    listing.write_text(listing.read_text(encoding="utf-8").replace('")', '", "correlation")'), encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -105,8 +107,8 @@ def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("package")
     # Compiled kernels are kept beside the source, with its times, and go along.
     shutil.copytree(SOURCE, folder / "unirel")
-    add(folder / "unirel", "criteria", "favourite", CRITERION)
-    add(folder / "unirel", "estimation", "correlation", ESTIMATOR)
+    add_criterion(folder / "unirel")
+    add_estimator(folder / "unirel")
     environment = {**os.environ, "PYTHONPATH": str(folder), "COLUMNS": "200"}
 
     def run(program):

@@ -37,7 +37,7 @@ from unirel import (
     relevance,
     selection_path,
 )
-from unirel.criteria.jmi import JMI
+from unirel.criteria import JMI
 from unirel.data.table import Table
 
 CHECKED = [

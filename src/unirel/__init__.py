@@ -11,7 +11,7 @@ from unirel._version import __version__
 if TYPE_CHECKING:
     from unirel import datasets as datasets
     from unirel import evaluation as evaluation
-    from unirel.criteria.base import Criterion as Criterion
+    from unirel.criteria import Criterion as Criterion
     from unirel.errors import UnirelWarning as UnirelWarning
     from unirel.estimation.binned import Binned as Binned
     from unirel.estimation.gaussian import Gaussian as Gaussian
@@ -58,7 +58,7 @@ _HOME = {
     "MINE": "unirel.estimation.mine",
     "Boost": "unirel.search.boost",
     "ClassifierLoss": "unirel.predictors",
-    "Criterion": "unirel.criteria.base",
+    "Criterion": "unirel.criteria",
     "UnirelWarning": "unirel.errors",
     "datasets": "unirel",
     "evaluation": "unirel",

@@ -11,7 +11,6 @@ from unirel.data.reading import DiscreteFeatures, TargetType
 from unirel.data.table import Table
 from unirel.estimation.base import Information, make_information
 from unirel.estimation.intervals import (
-    all_counted,
     check_level,
     interval_of_counts,
     interval_of_halves,
@@ -104,7 +103,7 @@ def mutual_information(
     bounded = information.bounded(value, features, target) if clip else value
     if confidence_level is None:
         return bounded
-    if all_counted(information, [*features, *given, *target]):
+    if information.counts([*features, *given, *target]):
         ends = interval_of_counts(information, [(features, target)], given, confidence_level)
     else:
         columns = np.concatenate([features, table.given])

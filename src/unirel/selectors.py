@@ -14,7 +14,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.parallel import Parallel, delayed
 
 from unirel._runtime import READING_SECONDS, end_of, progress_of, until
-from unirel.criteria.base import Criterion
+from unirel.criteria import Criterion
 from unirel.data.parts.opening import taken_names
 from unirel.data.reading import DiscreteFeatures, TargetType, collected, is_parted
 from unirel.data.table import Table

@@ -15,7 +15,7 @@ from sklearn.svm import LinearSVC
 
 import unirel
 from unirel import BURSelector, BURSelectorCV
-from unirel.criteria.base import make_criterion
+from unirel.criteria import make_criterion
 from unirel.datasets import make_planted
 from unirel.estimation.knn import KNN
 from unirel.evaluation import ChosenBeta, Evaluation, Tuned, Wrapper, compare, stability

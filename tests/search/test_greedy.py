@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from test_measures import make_case
 
 from unirel import KNN, BURSelector, ClassifierLoss, Criterion, Gaussian, selection_path
-from unirel.criteria.base import make_criterion
+from unirel.criteria import make_criterion
 from unirel.data.table import Table
 from unirel.estimation.base import Memo, make_information
 from unirel.search.boost import Blend

@@ -14,7 +14,7 @@ import unirel
 import unirel.search.greedy
 import unirel.search.path
 from unirel import BURSelector, UnirelWarning, selection_path
-from unirel.criteria.jmi import JMI
+from unirel.criteria import JMI
 from unirel.estimation.knn import KNN
 from unirel.results import Ending
 from unirel.search.path import DEFAULT_BETAS

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from functools import cached_property
@@ -28,7 +27,7 @@ from unirel.data.reading import (
     open_all,
 )
 from unirel.data.sparse import SparseBlock, SparseColumns, SparseNumbers
-from unirel.errors import UnirelWarning, check_choice
+from unirel.errors import check_choice, warn
 
 # Columns are scaled together in blocks of about this many values, few enough to stay in the cache.
 _BLOCK = 2**15
@@ -339,7 +338,7 @@ def _warn_of_ignored(inputs: Columns, asked: NDArray[np.int8]) -> None:
     if left_out:
         listed = ", ".join(f"{column.name!r} ({column.reason})" for column in left_out)
         remedy = f"to use a column all the same, pass discrete_features={{{left_out[0].name!r}: True}}"
-        warnings.warn(f"ignored {listed}; {remedy}", UnirelWarning, stacklevel=4)
+        warn(f"ignored {listed}; {remedy}", stacklevel=4)
 
 
 def _warn_of_times(inputs: Columns, since: Mapping[int, str]) -> None:
@@ -347,7 +346,7 @@ def _warn_of_times(inputs: Columns, since: Mapping[int, str]) -> None:
     if since:
         listed = ", ".join(f"{inputs[position].name!r} as {words}" for position, words in since.items())
         remedy = f"to leave a column out, pass exclude=[{inputs[min(since)].name!r}]"
-        warnings.warn(f"read {listed}; {remedy}", UnirelWarning, stacklevel=3)
+        warn(f"read {listed}; {remedy}", stacklevel=3)
 
 
 def _warn_of_indexes(X: Any, y: Any) -> None:
@@ -355,10 +354,9 @@ def _warn_of_indexes(X: Any, y: Any) -> None:
     ours: Any = getattr(X, "index", None)
     theirs: Any = getattr(y, "index", None)
     if hasattr(ours, "equals") and hasattr(theirs, "equals") and len(X) == len(y) and not ours.equals(theirs):
-        warnings.warn(
+        warn(
             "X and y have different indexes; their rows are matched by position. If that is not meant, pass "
             "y.loc[X.index]",
-            UnirelWarning,
             stacklevel=3,
         )
 

@@ -16,15 +16,15 @@ from sklearn.base import clone
 
 from unirel._runtime import OutOfTime, end_of, until
 from unirel.classifiers.registry import Labels, Values
-from unirel.criteria.base import Criterion, make_criterion
+from unirel.criteria import Criterion, make_criterion
 from unirel.data.table import Table
 from unirel.evaluation.wrappers import Wrapper
 from unirel.options import DEFAULT_N_FEATURES, ReadingOptions, SelectorOptions, check_beta, options_of, part_of
 from unirel.results import Selection
+from unirel.search.base import check_selection
 from unirel.search.folds import stop_if_interrupted
 from unirel.search.greedy import Searches
 from unirel.search.unique import find_boost
-from unirel.search.base import check_selection
 from unirel.selectors import BURSelector
 
 Key = tuple[Any, ...]

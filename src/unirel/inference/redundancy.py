@@ -1,6 +1,5 @@
 """How many of the selected features are unnecessary: the redundancy rate of a selection."""
 
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, combinations, islice
@@ -12,7 +11,7 @@ import numpy as np
 
 from unirel._runtime import READING_SECONDS, OutOfTime, Progress, end_of, progress_of, until
 from unirel.data.table import Table
-from unirel.errors import UnirelWarning, check_whole_number
+from unirel.errors import check_whole_number, warn
 from unirel.estimation.base import Columns, Information, Values
 from unirel.estimation.knn import KNN
 from unirel.results import Redundancy
@@ -171,11 +170,10 @@ def find_redundancy(
     small = len(candidates) <= max_exact
     done = search.run(exact=small and complete, progress=progress)
     if not small:
-        warnings.warn(
+        warn(
             f"{len(candidates)} of the {size} features up to saturation have no unique relevance, more than "
             f"max_exact={max_exact}: not all subsets were searched, and the redundancy rate is a lower bound. "
             "Raise max_exact (every feature more doubles the time) or tolerance.",
-            UnirelWarning,
             stacklevel=3,
         )
     is_kept = is_unique | np.isin(saturated, search.best.columns)

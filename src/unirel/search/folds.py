@@ -1,6 +1,5 @@
 """Select features from some rows and score the first n of them: the one loop of that kind."""
 
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
@@ -12,7 +11,7 @@ from sklearn.base import clone
 
 from unirel.data.reading import take_columns, take_rows
 from unirel.data.table import Table
-from unirel.errors import UnirelWarning, check_beta
+from unirel.errors import check_beta, quietly
 from unirel.estimation.base import Columns, Values
 from unirel.results import Selection, SelectionPath
 from unirel.search.greedy import select
@@ -37,8 +36,7 @@ def select_rows(
     What there is to warn of, a selection from all rows says once.
     """
     positions = {name: table.positions(getattr(settings, name)) for name in ("include", "exclude")}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UnirelWarning)
+    with quietly():
         part = Table.from_data(take_rows(X, rows), take_rows(y, rows), **table.decided_types(X))
         path = select(part, [settings.criterion], betas, replace(settings, **positions))  # type: ignore[arg-type]
     stop_if_interrupted(path)

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from unirel import BURSelector, selection_path
-from unirel.criteria.jmi import JMI
+from unirel.criteria import JMI
 from unirel.data.parts.cluster import KeptByDask
 from unirel.data.parts.table import Coded
 from unirel.estimation.part_codes import weights_of
@@ -144,7 +144,7 @@ import time
 import dask.dataframe as dd
 from distributed import Client, LocalCluster
 from unirel import BURSelector
-from unirel.criteria.jmi import JMI
+from unirel.criteria import JMI
 from tests.parts.test_cluster import make_frame
 
 class Slow(JMI, name="slow"):

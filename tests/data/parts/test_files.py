@@ -105,7 +105,7 @@ SLOW = """
 import sys, time
 import pyarrow.dataset as ds
 from unirel import BURSelector
-from unirel.criteria.jmi import JMI
+from unirel.criteria import JMI
 
 class Slow(JMI, name="slow"):
     def term(self, info, candidates, selected):
