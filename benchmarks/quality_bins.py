@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.quality import MOST_FEATURES, Table, areas_of
 from benchmarks.quality_selectors import PEERS, Order, ours
 from unirel import Binned
-from unirel.datasets import load
+from unirel.datasets.fetch import load
 from unirel.experiments.tables import ReplayTables
 
 SELECTORS: dict[str, Order] = {

@@ -132,13 +132,13 @@ def test_the_pass_for_unique_relevance_looks_at_the_clock():
 
 def test_reading_looks_at_the_clock(late, monkeypatch):
     X = np.random.default_rng(0).normal(size=(50, 4))
-    monkeypatch.setattr("unirel.data.coding.DenseColumns._code_numbers", lambda *_: late())
+    monkeypatch.setattr("unirel.data.encoding.DenseColumns._code_numbers", lambda *_: late())
     with pytest.raises(TimeoutError, match="used up"):
         selection_path(np.asfortranarray(X).astype(object), X[:, 0], selector=BURSelector(max_seconds=100))
 
 
 def test_a_report_without_the_accuracy_that_there_was_no_time_for(data, monkeypatch):
-    from unirel.report import Report
+    from unirel.report.report import Report
 
     monkeypatch.setattr("unirel.report.accuracy._score", lambda *_: time.sleep(30) or 0.0)
     begun = time.monotonic()
@@ -151,7 +151,7 @@ def test_a_report_without_the_accuracy_that_there_was_no_time_for(data, monkeypa
 
 
 def test_a_selection_that_leaves_no_time_to_analyse_it_is_returned(data, late, monkeypatch):
-    from unirel.report import Report
+    from unirel.report.report import Report
 
     monkeypatch.setattr("unirel.report.report.analyse", lambda *_, **__: late() or check_time())
     report = Report.from_data(*data, selector=BURSelector(n_features_to_select=2, max_seconds=50))

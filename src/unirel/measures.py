@@ -6,8 +6,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel.data.parts.opening import open_table
-from unirel.data.reading import DiscreteFeatures, TargetType
+from unirel.data.columns import DiscreteFeatures, TargetType
+from unirel.data.opening import open_table
 from unirel.data.table import Table
 from unirel.estimation.base import Information, make_information
 from unirel.estimation.intervals import (
@@ -430,7 +430,7 @@ def _open(
     if conditional_on is None:
         table, _ = open_table(X, y, discrete_features, target_type)
     else:
-        reading = {"discrete_features": discrete_features, "target_type": target_type}
+        reading: dict[str, Any] = {"discrete_features": discrete_features, "target_type": target_type}
         table = Table.from_data(X, y, conditional_on=conditional_on, **reading)
     return make_information(table, mi_estimator, n_jobs=n_jobs)
 

@@ -15,8 +15,9 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from unirel._runtime import READING_SECONDS, end_of, progress_of, until
 from unirel.criteria import Criterion
-from unirel.data.parts.opening import taken_names
-from unirel.data.reading import DiscreteFeatures, TargetType, collected, is_parted
+from unirel.data.columns import DiscreteFeatures, TargetType
+from unirel.data.opening import taken_names
+from unirel.data.readers import collected, is_parted
 from unirel.data.table import Table
 from unirel.errors import check_whole_number
 from unirel.estimation.base import Information, Values

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from unirel.data.table import Table, average_ranks
+from unirel.data.table import Table
 from unirel.estimation.base import Block, Columns, Information, Values
 
 if TYPE_CHECKING:
@@ -89,7 +89,9 @@ class BlockInformation(Information):
 def normal_scores(values: Values) -> Values:
     """Ranks through the inverse of the normal distribution, ties at their mean rank; 0 where a value is missing."""
     present, scores = ~np.isnan(values), np.zeros(len(values))
-    scores[present] = ndtri(average_ranks(values[present]) / (present.sum() + 1))
+    from scipy.stats import rankdata  # slow to import
+
+    scores[present] = ndtri(rankdata(values[present]) / (present.sum() + 1))
     return scores
 
 

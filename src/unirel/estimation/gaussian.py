@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import entr, psi
 
 from unirel._runtime import Progress, pieces
-from unirel.data.parts.table import PartedTable
+from unirel.data.chunks import PartedTable
 from unirel.data.weights import check_weights
 from unirel.estimation.base import Block, Changes, Columns, Information, Values, entropy_of
 from unirel.estimation.gaussian_rows import KNOWN
@@ -71,7 +71,7 @@ class Gaussian(Information):
         weights = None if sample_weight is None else check_weights(sample_weight, table.n_samples)
         self._total = float(table.n_samples if weights is None else weights.sum())
         if isinstance(table, PartedTable) and table.weights is not None:
-            self._total = table.weights.total / table.weights.row
+            self._total = table.weights.n_effective
         self._weights, self._ridge = weights, 0.0 if shrinkage == "auto" else float(shrinkage)
         self._products: dict[int, Values] = {}
 

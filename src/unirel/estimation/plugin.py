@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import xlogy
 
 from unirel._runtime import map_tasks
-from unirel.data.parts.table import PartedTable
+from unirel.data.chunks import PartedTable
 from unirel.data.weights import check_weights
 from unirel.errors import check_choice
 from unirel.estimation.base import Block, Columns, Information, Values, known_n_log_n

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.special import chdtrc
 
 from unirel._runtime import progress_of
-from unirel.data.reading import DiscreteFeatures, TargetType
+from unirel.data.columns import DiscreteFeatures, TargetType
 from unirel.data.table import Table
 from unirel.errors import check_choice, check_whole_number, warn
 from unirel.estimation.base import Columns, Information, Values, make_information
@@ -195,7 +195,7 @@ def conditional_test(
     array([False, False])
     """
     named = names_columns(given)
-    reading = {"discrete_features": discrete_features, "target_type": target_type}
+    reading: dict[str, Any] = {"discrete_features": discrete_features, "target_type": target_type}
     table = Table.from_data(X, y, conditional_on=None if named else given, **reading)
     return permutation_test(
         make_information(table, mi_estimator, n_jobs=n_jobs),

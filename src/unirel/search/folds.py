@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from unirel.data.reading import take_columns, take_rows
+from unirel.data.columns import take_columns, take_rows
 from unirel.data.table import Table
 from unirel.errors import check_beta, quietly
 from unirel.estimation.base import Columns, Values
@@ -37,7 +37,7 @@ def select_rows(
     """
     positions = {name: table.positions(getattr(settings, name)) for name in ("include", "exclude")}
     with quietly():
-        part = Table.from_data(take_rows(X, rows), take_rows(y, rows), **table.decided_types(X))
+        part = table.like(take_rows(X, rows), take_rows(y, rows))
         path = select(part, [settings.criterion], betas, replace(settings, **positions))  # type: ignore[arg-type]
     stop_if_interrupted(path)
     return path

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unirel._runtime import map_tasks
-from unirel.data.parts.table import PartedTable
+from unirel.data.chunks import PartedTable
 from unirel.data.sampling import sample_table
 from unirel.data.table import Table
 from unirel.data.weights import check_weights
