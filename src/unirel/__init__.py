@@ -11,6 +11,8 @@ from unirel._version import __version__
 if TYPE_CHECKING:
     from unirel import datasets as datasets
     from unirel import evaluation as evaluation
+    from unirel import plotting as plotting
+    from unirel import report as report
     from unirel.criteria import Criterion as Criterion
     from unirel.errors import UnirelWarning as UnirelWarning
     from unirel.estimation.binned import Binned as Binned
@@ -62,6 +64,8 @@ _HOME = {
     "UnirelWarning": "unirel.errors",
     "datasets": "unirel",
     "evaluation": "unirel",
+    "plotting": "unirel",
+    "report": "unirel",
 }
 
 __all__ = ["__version__", *_HOME]

@@ -719,3 +719,12 @@ class TestRefusing:
         texts = [f"p{i}" for i in range(40)]
         with pytest.warns(UnirelWarning, match="ignored"), pytest.raises(ValueError, match="no feature is left"):
             Table.from_data(pd.Series(texts), np.arange(40) % 2)
+
+
+def test_a_note_about_a_column_changes_nothing_about_the_others():
+    """The levels of all columns were counted when the first was named in a warning, before the target was read."""
+    X = {"id": [f"K{row}" for row in range(40)], "a": np.arange(40) % 4, "b": np.linspace(0, 1, 40)}
+    with pytest.warns(UnirelWarning, match="ignored 'id'"):
+        table = Table.from_data(pd.DataFrame(X), np.arange(40) % 2)
+    assert table.n_levels.tolist() == [0, 4, 0, 2]
+    assert [column.n_levels for column in table.columns] == [0, 4, 0, 2]

@@ -1,152 +1,98 @@
-"""`unirel compare`: does the selection help a classifier, on rows that nobody has seen."""
+"""`unirel compare`: does the selection help a model, on held-out rows."""
 
-import time
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import typer
 
-from unirel._runtime import READING_SECONDS, ProgressBar, end_of, until
-from unirel.cli.exits import BadInput, Exit
-from unirel.cli.interrupts import interrupts
-from unirel.cli.messages import Messages, listed
-from unirel.cli.options import takes
-from unirel.cli.output import Printing
-from unirel.cli.request import Input, MaxRows, Request
-from unirel.options import SelectorOptions
+from unirel.cli import Exit
+from unirel.cli.files import open_data
+from unirel.cli.measures import MaxRows, sampled
+from unirel.cli.options import METHOD, Boosting, Data, Printing, flag, make_selector, with_flags
+from unirel.cli.output import Output
 
-if TYPE_CHECKING:
-    from unirel.evaluation import Evaluation
-
-EXAMPLES = """Examples:
-
-unirel compare data.csv --target outcome
-
-unirel compare breast_cancer --criteria mim,jmi --beta 0.1 --classifiers knn --runs 10
-"""
-
-HINT = "unirel: faster with fewer rows (--max-rows), splits (--runs) or --classifiers, or with --beta 0"
-HEADERS = ("classifier", "selector", "test accuracy", "+/-", "features", "stability", "seconds")
-_DIFFERENCE = ("mean", "low", "high")
-COLUMNS = ("classifier", "selector", "test_accuracy", "test_accuracy_std", "n_features", "stability", "seconds")
-
-Criteria = Annotated[str, typer.Option("--criteria", metavar="NAME,...", help="What to compare, plain and boosted.")]
-Classifiers = Annotated[str, typer.Option("--classifiers", metavar="NAME,...", help="Of rf, knn, svm and logistic.")]
-Runs = Annotated[int, typer.Option("--runs", min=1, help="Random splits into 60 / 20 / 20 % of the rows.")]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the splits and of a sample.")]
-MaxFeatures = Annotated[int, typer.Option("--max-features", min=1, help="Features to select at most.")]
-JournalFile = Annotated[
-    Path | None, typer.Option("--journal", metavar="FILE", help="Keep finished work, to go on where it was stopped.")
-]
-MaxSeconds = Annotated[
-    float | None, typer.Option("--max-seconds", min=0.0, help="Time budget; what is finished by then is printed.")
-]
+HEADERS = ("model", "selector", "test score", "+/-", "features", "stability", "seconds")
+COLUMNS = ("model", "selector", "test_score", "test_score_std", "n_features", "stability", "seconds")
 
 
-@takes(
-    SelectorOptions,
-    without=["target_kind", "criterion", "n_features_to_select", "include", "exclude", "max_seconds", "random_state"],
-    n_jobs=1,  # others are processes, which take seconds to start
+@dataclass(frozen=True, kw_only=True)
+class _Boosting(Boosting):
+    jobs: int = flag(1, "--jobs -j", "Processes, -1 for one for each core; they take seconds to start.", panel=METHOD)
+
+
+@with_flags(
+    "unirel compare data.csv --target outcome",
+    "unirel compare breast_cancer --criteria mim,jmi,lasso --beta 0.1 --models knn --splits 10",
 )
-def command(
-    request: Request,
-    criteria: Criteria = "jmi",
-    classifiers: Classifiers = "knn,svm",
-    runs: Runs = 5,
-    max_features: MaxFeatures = 20,
-    journal: JournalFile = None,
-    max_seconds: MaxSeconds = None,
-    seed: Seed = 0,
-    max_rows: MaxRows = 1200,
-    *,
+def compare(
+    data: Data,
+    options: _Boosting,
     printing: Printing,
-    **options: Any,
+    criteria: Annotated[
+        str,
+        typer.Option(
+            "--criteria",
+            metavar="NAME,...",
+            help="Criteria, plain and boosted; or kbest, lasso, forest, rfe, lightgbm.",
+        ),
+    ] = "jmi",
+    models: Annotated[str, typer.Option("--models", metavar="NAME,...", help="Of logistic, rf, knn and svm.")] = (
+        "knn,svm"
+    ),
+    splits: Annotated[int, typer.Option("--splits", min=1, help="Random splits into 60 / 20 / 20 % of the rows.")] = 5,
+    max_features: Annotated[int, typer.Option("--max-features", min=1, help="Features to select at most.")] = 20,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the splits and of a sample.")] = 0,
+    max_rows: MaxRows = 1200,
 ) -> int:
-    """Compare selectors by the accuracy of classifiers that are trained on what they select."""
-    messages, ends = printing.messages, end_of(max_seconds)
-    with until(ends + READING_SECONDS):
-        given = request.open(options, messages).sampled(max_rows, seed, messages)
-    X = _numbers(given, messages)
+    """Compare selectors by the scores of models that are trained on what they select."""
+    output = Output(printing)
+    given = sampled(open_data(data, output.messages), max_rows, seed, output.messages)
 
-    from unirel import BURSelector
-    from unirel.evaluation import compare
+    from unirel import evaluation
+    from unirel.predictors import PEERS
 
-    kept = {name: value for name, value in given.options.items() if name not in ("kinds", "n_jobs")}
     selectors: dict[str, Any] = {}
+    baselines: dict[str, str] = {}
     for name in filter(None, criteria.split(",")):
-        selectors[name] = BURSelector(name, **{**kept, "beta": 0.0})
-        if given.options["beta"] > 0:
-            selectors[f"{name} boosted"] = BURSelector(name, **kept)
-    with messages.catching_warnings(), until(ends):
-        evaluation = compare(
-            [(given.origin.source, X, _classes(given))],
+        boosted = make_selector(options, given.names, criterion=name, **{**given.kinds, "n_jobs": None})
+        selectors[name] = name if name in PEERS else boosted.__class__(**{**boosted.get_params(False), "beta": 0.0})
+        if name not in PEERS and boosted.beta > 0:
+            selectors[f"{name} boosted"] = boosted
+            baselines[f"{name} boosted"] = name
+    with output.messages.catching_warnings():
+        found = evaluation.compare(
+            [(given.origin.source, given.X, given.y)],
             selectors,
-            list(filter(None, classifiers.split(","))),
-            n_runs=runs,
-            max_features=min(max_features, X.shape[1]),
+            list(filter(None, models.split(","))),
+            n_features=max_features,
+            n_splits=splits,
             random_state=seed,
-            n_jobs=given.options["n_jobs"],
-            journal=journal,
-            progress=None if printing.quiet else ProgressBar("comparing", hint=HINT),
+            n_jobs=options.jobs,
+            verbose=output.verbose,
         )
-    if not evaluation.complete:
-        interrupts.answer()
-    rows = [[row[name] for name in COLUMNS] for row in evaluation.summary_rows()]
-    words = in_words(evaluation) if rows else ""
-    printing.show("comparison", evaluation.to_dict(), COLUMNS, rows, words, HEADERS)
-    if evaluation.complete:
+    if not found.rows:
+        raise KeyboardInterrupt  # before the first split was finished
+    content = found.to_dict(baselines)
+    rows = [[row[name] for name in COLUMNS] for row in content["summary"]]
+    output.show("comparison", content, COLUMNS, rows, [_in_words(content)], HEADERS)
+    if found.complete:
         return Exit.OK
-    if time.monotonic() > ends:
-        messages.tell(f"incomplete: --max-seconds {max_seconds:g} were used up; these are the runs that were finished")
-        return Exit.OK
-    messages.tell("interrupted; these are the runs that were finished")
+    output.messages.tell("interrupted; these are the splits that were finished")
     return Exit.INTERRUPTED
 
 
-def _numbers(given: Input, messages: Messages) -> Any:
-    """Columns that classifiers can use: numbers without missing values."""
-    import numpy as np
-    import pyarrow as pa
-
-    left_out, columns, kinds = [], [], given.options["kinds"] or {}
-    for name in given.X.column_names:
-        column = given.X.column(name)
-        usable = (
-            pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_boolean(column.type)
-        )
-        values = column.to_numpy().astype(np.float64) if usable and not column.null_count else None
-        if values is not None and np.isinf(values).any():
-            raise BadInput(f"column {name!r} contains infinity; replace it by a number or a missing value")
-        if values is None or np.isnan(values).any() or kinds.get(name) == "ignored":
-            left_out.append(name)
-        else:
-            columns.append(values)
-    if not columns:
-        raise BadInput("compare needs columns of numbers without missing values, and there are none")
-    if left_out:
-        messages.note(f"left out {listed(left_out)}: compare needs numbers without missing values")
-    return np.column_stack(columns)
-
-
-def _classes(given: Input) -> Any:
-    return given.y.to_numpy() if hasattr(given.y, "to_numpy") else given.y
-
-
-def in_words(evaluation: "Evaluation") -> str:
-    """What the comparison says, in words, with what chance alone could do."""
-    best = max(evaluation.summary_rows(), key=lambda row: row["test_accuracy"])
+def _in_words(content: Mapping[str, Any]) -> str:
+    """What the comparison says, with what chance alone could do."""
+    best = max(content["summary"], key=lambda row: row["test_score"])
     sentences = [
-        f"Best on average: {best['selector']} with {best['classifier']}, {best['test_accuracy']:.1%} of the test rows "
-        f"right with {best['n_features']:.1f} features."
+        f"Best on average: {best['selector']} with {best['model']}, test score {best['test_score']:.3f} with "
+        f"{best['n_features']:.1f} features."
     ]
-    for row in evaluation.difference_rows():
-        difference, low, high = (100 * row[name] if row.get(name) is not None else None for name in _DIFFERENCE)
-        if difference is None:
-            continue
-        interval = f" (95 % interval {low:+.1f} to {high:+.1f})" if low is not None and high is not None else ""
-        sure = "" if low is not None and high is not None and low * high > 0 else ", which may be chance"
-        sentences.append(
-            f"With {row['classifier']}, {row['selector']} differs from {row['baseline']} by {difference:+.1f} "
-            f"points{interval}{sure}."
-        )
+    for row in content["differences"]:
+        low, high = row["low"], row["high"]
+        interval = "" if low is None else f" (95 % interval {low:+.3f} to {high:+.3f})"
+        chance = "" if low is not None and low * high > 0 else ", which may be chance"
+        about = f"With {row['model']}, {row['selector']} differs from {row['baseline']} by {row['mean']:+.3f}"
+        sentences.append(f"{about}{interval}{chance}.")
     return " ".join(sentences)

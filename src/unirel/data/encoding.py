@@ -109,7 +109,9 @@ class Columns(Sequence[Column]):
         reason = self.facts.reasons[index] or reason_of(
             int(self.facts.n_values[index]), self.n_samples - n_missing, FEATURE
         )
-        return Column(self.names[index], kind, reason, int(self.n_levels[index]), n_missing)
+        # Asked while columns are still being encoded, so nothing about the others is kept.
+        n_levels = int(self.facts.n_values[index]) + (n_missing > 0) if kind == KINDS[DISCRETE] else 0
+        return Column(self.names[index], kind, reason, n_levels, n_missing)
 
     def __eq__(self, other: object) -> bool:
         return tuple(self) == tuple(other) if isinstance(other, Columns | tuple) else NotImplemented
