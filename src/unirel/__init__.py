@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from unirel._version import __version__
 
 if TYPE_CHECKING:
-    from unirel import datasets as datasets
     from unirel import evaluation as evaluation
     from unirel.criteria.base import Criterion as Criterion
+    from unirel.data import datasets as datasets
     from unirel.errors import UnirelWarning as UnirelWarning
     from unirel.inference.redundancy import redundancy_analysis as redundancy_analysis
     from unirel.inference.stability import selection_stability as selection_stability
@@ -42,7 +42,7 @@ _HOME = {
     "BURSelectorCV": "unirel.selector_cv",
     "Criterion": "unirel.criteria.base",
     "UnirelWarning": "unirel.errors",
-    "datasets": "unirel",
+    "datasets": "unirel.data",
     "evaluation": "unirel",
 }
 
@@ -53,7 +53,8 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'unirel' has no attribute {name!r}")
     home = _HOME[name]
-    value = import_module(f"unirel.{name}") if home == "unirel" else getattr(import_module(home), name)
+    is_module = name in ("datasets", "evaluation")
+    value = import_module(f"{home}.{name}") if is_module else getattr(import_module(home), name)
     globals()[name] = value
     return value
 

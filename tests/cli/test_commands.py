@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-COMMANDS = ["select", "relevance", "redundancy", "compare", "reproduce", "apply", "datasets"]
+COMMANDS = ["select", "relevance", "redundancy", "compare", "apply", "datasets"]
 
 
 def test_relevance(unirel, table):
@@ -106,108 +106,30 @@ def test_redundancy_takes_the_options_of_a_search(unirel, table):
     assert content["settings"]["classifier"] == "knn"
 
 
-def test_compare(unirel, table, tmp_path):
-    options = ["--runs", 2, "--classifiers", "knn", "--max-features", 3]
-    done = unirel("compare", table, "-t", "class", *options, "--journal", tmp_path / "journal")
+def test_compare(unirel, table):
+    options = ["--splits", 2, "--models", "knn", "--max-features", 3]
+    done = unirel("compare", table, "-t", "class", *options)
     assert done.code == 0
     assert "jmi boosted" in done.out
     assert "Best on average" in done.out
-    content = json.loads(unirel("compare", table, "-t", "class", *options, "--json").out)
-    assert {row["selector"] for row in content["summary"]} == {"jmi", "jmi boosted"}
+    content = json.loads(unirel("compare", table, "-t", "class", *options, "--criteria", "jmi,lasso", "--json").out)
+    assert {row["selector"] for row in content["summary"]} == {"jmi", "jmi boosted", "lasso"}
+    assert [(row["selector"], row["baseline"]) for row in content["differences"]] == [("jmi boosted", "jmi")]
     assert "'best'" in unirel("compare", table, "-t", "class", "--criteria", "best").error
 
 
-def test_compare_leaves_out_what_classifiers_cannot_use(unirel, table):
+def test_compare_takes_words_and_missing_values(unirel, table):
     lines = table.read_text(encoding="utf-8").splitlines()
-    words = [f"{line},{['red', 'blue'][row % 2]}" for row, line in enumerate(lines[1:])]
+    words = [f"{line},{['red', 'blue', ''][row % 3]}" for row, line in enumerate(lines[1:])]
     table.write_text("\n".join([lines[0] + ",colour", *words]), encoding="utf-8")
-    done = unirel("compare", table, "-t", "class", "--runs", 1, "--classifiers", "knn", "--max-features", 2)
-    assert done.code == 0
-    assert "left out 'colour'" in done.error
-
-
-def test_reproduce_lists_experiments(unirel):
-    done = unirel("reproduce")
-    assert done.code == 0
-    assert "redundancy_sonar" in done.out
-    assert "there is no experiment 'x'" in unirel("reproduce", "x").error
-
-
-def test_reproduce_passes_options_on(unirel, tmp_path, monkeypatch):
-    from unirel.datasets import fetch
-
-    def fail(**_):
-        raise OSError("offline")
-
-    monkeypatch.setattr(fetch.builtin, "fetch_openml", fail)
-    done = unirel("reproduce", "redundancy_sonar", "--preset", "smoke", "--data", tmp_path)
-    assert done.code == 1
-    assert f"no sonar.parquet in {tmp_path}" in done.error
-    done = unirel("reproduce", "dataset_table", "--preset", "smoke", "--data", tmp_path, "--output", tmp_path / "out")
-    assert done.code == 0
-    assert done.out == (tmp_path / "out" / "dataset_table.md").read_text(encoding="utf-8")
-
-
-def test_reproduce_replaces_parts_of_a_preset(unirel):
-    given = ["--preset", "smoke", "--datasets", "iris,wine", "--runs", 1, "--classifiers", "svm"]
-    done = unirel("reproduce", "accuracy_ksg", *given)
-    assert done.code == 0
-    assert "preset smoke: runs 1, each a random split 60/20/20 (seed 0); classifiers svm;" in done.out
-    assert "| svm | MIM |" in done.out
-    assert "no dataset 'nothing'" in unirel("reproduce", "accuracy_ksg", "--datasets", "nothing").error
-
-
-@pytest.mark.parametrize("name", ["accuracy_ksg", "redundancy_sonar"])
-def test_reproduce_ends_with_130_after_an_interruption(unirel, monkeypatch, name):
-    """Whether what is finished is printed, or there is nothing to print."""
-    from sklearn.utils import Bunch
-
-    from unirel.estimation.knn import KNN
-    from unirel.experiments import redundancy_sonar
-
-    X = np.random.default_rng(0).normal(size=(40, 40))
-    monkeypatch.setattr(redundancy_sonar, "load", lambda *_: Bunch(data=X, target=np.arange(40) % 2))
-
-    def interrupt(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(KNN, "joint", interrupt)
-    more = ["--datasets", "iris"] if name == "accuracy_ksg" else []
-    done = unirel("reproduce", name, "--preset", "smoke", *more)
-    assert done.code == 130
-    assert ("Interrupted" in done.out) == (name == "accuracy_ksg")
-
-
-def test_the_package_of_experiments_runs_the_same_command(tmp_path):
-    given = [sys.executable, "-m", "unirel.experiments", "dataset_table", "--preset", "smoke", "--data", str(tmp_path)]
-    done = subprocess.run(given, capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("# The datasets")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "reason"),
-    [
-        (["dataset_table", "--classifiers", "knn"], "dataset_table does not take --classifiers"),
-        (["redundancy_sonar", "--datasets", "x"], "redundancy_sonar does not take --datasets"),
-        (["dataset_table", "--runs", "3"], "dataset_table does not take --runs"),
-        (["genes", "--nonsense"], "--nonsense"),
-        (["genes", "--preset", "huge"], "'huge' is not one of 'smoke', 'small', 'medium', 'full'"),
-        (["genes", "--runs", "0"], "--runs"),
-        (["genes", "--jobs", "x"], "--jobs"),
-    ],
-)
-def test_reproduce_refuses_in_one_line(unirel, arguments, reason):
-    done = unirel("reproduce", *arguments)
-    assert done.code == 2
-    assert done.out == ""
-    assert len(done.err.splitlines()) == 1
-    assert reason in done.err
+    done = unirel("compare", table, "-t", "class", "--splits", 1, "--models", "knn", "--max-features", 2)
+    assert done.code == 0, done.error
 
 
 def test_datasets(unirel):
     assert "breast_cancer" in unirel("datasets").out
     names = [row["name"] for row in json.loads(unirel("datasets", "--json").out)["datasets"]]
-    assert {"iris", "sonar"} <= set(names)
+    assert {"iris", "wine"} <= set(names)
 
 
 def test_a_dataset_by_name(unirel):

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from unirel._version import __version__
-from unirel.cli import apply, compare, datasets, explain, redundancy, relevance, report, reproduce, select
+from unirel.cli import apply, compare, datasets, explain, redundancy, relevance, report, select
 from unirel.cli.exits import BadInput, Exit, Failed
 from unirel.cli.interrupts import NOTHING, interrupts
 from unirel.cli.messages import say_error, warnings_as_lines
@@ -40,7 +40,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _module in (select, report, explain, relevance, redundancy, compare, apply, reproduce, datasets):
+for _module in (select, report, explain, relevance, redundancy, compare, apply, datasets):
     app.command(_module.__name__.rpartition(".")[2], epilog=_module.EXAMPLES)(_guarded(_module.command))
 
 

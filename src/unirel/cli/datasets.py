@@ -11,17 +11,14 @@ unirel datasets
 unirel select breast_cancer
 """
 
-COLUMNS = ("name", "n_samples", "n_features", "kind", "source", "title")
-WORDS = (
-    "Those of scikit-learn come with it. For the others set UNIREL_DATA to a folder with <name>.parquet, or be online "
-    "if the source is OpenML."
-)
+COLUMNS = ("name", "n_samples", "n_features", "n_classes", "title")
+WORDS = "These come with scikit-learn; any other data are read from a file."
 
 
 @takes()
 def command(printing: Printing) -> int:
     """List the datasets that can be named instead of a file."""
-    from unirel.datasets import describe
+    from unirel.data.datasets import describe
 
     datasets = describe()
     rows = [[dataset[name] for name in COLUMNS] for dataset in datasets]

@@ -124,7 +124,7 @@ class Request:
         drop = find_names(self.drop, table.column_names, "--drop")
         lines = (
             "import pandas as pd",
-            "from unirel.datasets import load",
+            "from unirel.data.datasets import load",
             f"data = load({self.data!r})",
             f"X = pd.DataFrame(data.data, columns=data.feature_names){f'.drop(columns={drop!r})' if drop else ''}",
             "y = data.target",

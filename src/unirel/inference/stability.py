@@ -1,7 +1,6 @@
 """How stable a selection is: the same selector on many parts of the rows."""
 
 import hashlib
-import os
 from collections.abc import Sequence
 from itertools import combinations
 from numbers import Real
@@ -16,16 +15,13 @@ from sklearn.base import clone
 from unirel._runtime import check_time, map_tasks, progress_of
 from unirel.data.reading import take_rows
 from unirel.data.table import Table
-from unirel.evaluation.journal import Journal, Record, Records
-from unirel.evaluation.statistics import nogueira_index
 from unirel.options import RunOptions, check_whole_number, complete, documented
 from unirel.results import ExchangeablePair, Stability
 
 # A pair is exchangeable if one of the two is in at least this share of the subsamples, both in at most this share of
 # those, and, unless they are copies, chance would put as few of any two features together at most that often.
 _EITHER, _BOTH, _CHANCE = 0.5, 0.1, 0.05
-# Subsamples that are fitted between two looks at the journal.
-_BLOCK = 4
+Record = dict[str, Any]
 
 
 @documented(RunOptions)
@@ -38,7 +34,6 @@ def selection_stability(
     share: float = 0.5,
     level: float = 0.95,
     random_state: int = 0,
-    journal: str | os.PathLike[str] | None = None,
     **options: Unpack[RunOptions],
 ) -> Stability:
     """Fit a selector to many parts of the rows, and count how often it selects each feature.
@@ -59,8 +54,6 @@ def selection_stability(
         Of the interval of the index.
     random_state : int, default=0
         Seed of the subsamples.
-    journal : path, optional
-        A file that keeps what is done, so that a run that was stopped goes on, and more subsamples can be added later.
     {options}
 
     Returns
@@ -69,7 +62,7 @@ def selection_stability(
 
     Notes
     -----
-    The index is that of Nogueira et al., see `unirel.evaluation.stability`: 1 if every subsample gives the same
+    The index is that of Nogueira et al., see `stability`: 1 if every subsample gives the same
     features, 0 if they agree no better than features drawn by chance. It is corrected for how many are selected, so
     selections of different sizes compare. Its interval, from the same paper, says how it would vary with other
     subsamples of these rows, not with other rows.
@@ -95,29 +88,15 @@ def selection_stability(
     table = Table.from_data(X, y)
     labels = None if table.classes is None else table.codes(table.target)
     settings = {"selector": _described(selector), "share": share, "random_state": random_state}
-    if journal is not None:
-        settings["data"] = _digest(table)
     bar = progress_of(chosen, "fitting subsamples")
-    with Records() if journal is None else Journal(journal, settings, {}) as records:
 
-        def fit(number: int) -> Record:
-            if (number,) in records:
-                return records[number,]
-            rows = draw_rows(table.n_samples, labels, share, (random_state, number))
-            record = _fit(clone(selector), take_rows(X, rows), take_rows(y, rows))
-            check_time()  # which would have cut the selection short
-            return record
+    def fit(number: int) -> Record:
+        rows = draw_rows(table.n_samples, labels, share, (random_state, number))
+        record = _fit(clone(selector), take_rows(X, rows), take_rows(y, rows))
+        check_time()  # which would have cut the selection short
+        return record
 
-        found = []
-        # A block at a time, so that what is done is in the journal before the next one begins.
-        for start in range(0, n_subsamples, _BLOCK):
-            block = range(start, min(start + _BLOCK, n_subsamples))
-            for number, record in zip(block, map_tasks(fit, block, chosen["n_jobs"]), strict=True):
-                if (number,) not in records:
-                    records.add((number,), record)
-                found.append(record)
-            if bar is not None:
-                bar(len(found), n_subsamples)
+    found = map_tasks(fit, range(n_subsamples), chosen["n_jobs"], bar)
     return _summarize(table, found, level, settings)
 
 
@@ -206,13 +185,54 @@ def _content(table: Table, column: int) -> bytes:
     return hashlib.sha256(block.dtype.str.encode() + np.ascontiguousarray(block).tobytes()).digest()
 
 
-def _digest(table: Table) -> str:
-    """What tells a table from others."""
-    columns = [*table.features.tolist(), table.target]
-    return hashlib.sha256(b"".join(_content(table, column) for column in columns)).hexdigest()
-
-
 def _described(selector: Any) -> str:
     """All parameters of a selector but those that change nothing about the result."""
     parameters = {name: value for name, value in selector.get_params().items() if name not in ("n_jobs", "verbose")}
     return f"{type(selector).__name__}({', '.join(f'{name}={value!r}' for name, value in sorted(parameters.items()))})"
+
+
+def stability(selections: Sequence[Sequence[int]], n_features: int) -> float:
+    """How much selections from several splits agree, by the index of Nogueira, Sechidis and Brown (2018).
+
+    Parameters
+    ----------
+    selections : list of lists of int
+        Positions of the selected features, for each split.
+    n_features : int
+        How many features there are.
+
+    Returns
+    -------
+    float
+        1 if all select the same features, about 0 if they select at random, NaN with fewer than two selections or if
+        each has nothing or everything.
+
+    Examples
+    --------
+    >>> from unirel.evaluation import stability
+    >>> stability([[0, 1], [1, 0]], n_features=10)
+    1.0
+    """
+    check_whole_number("n_features", n_features, 1)
+    chosen = np.array([np.isin(np.arange(n_features), list(selection)) for selection in selections])
+    return nogueira_index(chosen)[0] if len(chosen) > 1 else float("nan")
+
+
+def nogueira_index(selected: NDArray[np.bool_]) -> tuple[float, float]:
+    """The stability index of rows of a matrix that say which features are selected, and its standard error.
+
+    Both are NaN where none, or all, of the features are always selected: then there is nothing to be stable about.
+    """
+    n_rows, n_features = selected.shape
+    chosen = selected.astype(np.float64)
+    frequency, sizes = chosen.mean(axis=0), chosen.sum(axis=1)
+    mean_share = float(sizes.mean()) / n_features
+    by_chance = mean_share * (1 - mean_share)
+    if by_chance <= 0:
+        return float("nan"), float("nan")
+    index = 1 - n_rows / (n_rows - 1) * float((frequency * (1 - frequency)).mean()) / by_chance
+    shares = sizes / n_features
+    parts = chosen @ frequency / n_features - shares * mean_share
+    parts += index / 2 * (2 * shares * mean_share - shares - mean_share + 1)
+    parts /= by_chance
+    return index, 2 / n_rows * float(((parts - parts.mean()) ** 2).sum()) ** 0.5

@@ -11,7 +11,7 @@ import numpy as np
 from unirel.plotting.base import COLORS, WIDTH, Display
 
 if TYPE_CHECKING:
-    from unirel.evaluation.results import Evaluation
+    from unirel.evaluation import Evaluation
 
 # When all colours are used, other lines, so that many curves are told apart.
 _LINES = ("-", "--", ":", "-.")
@@ -45,30 +45,31 @@ class AccuracyDisplay(Display):
             raise ValueError(f"curves have {sorted(lengths)} values, but there are {len(self.sizes)} sizes")
 
     @classmethod
-    def from_evaluation(cls, evaluation: Evaluation, classifier: str | None = None, dataset: str | None = None) -> Self:
-        """Take the test curves of a comparison.
+    def from_evaluation(cls, evaluation: Evaluation, model: str | None = None, dataset: str | None = None) -> Self:
+        """Take the test scores of a comparison.
 
         Parameters
         ----------
         evaluation : Evaluation
             What `unirel.evaluation.compare` returns.
-        classifier, dataset : str, optional
+        model, dataset : str, optional
             Which of them; the first one by default.
 
         Returns
         -------
         AccuracyDisplay
         """
-        outcomes = list(evaluation)
-        classifier = outcomes[0].classifier if classifier is None else classifier
-        dataset = outcomes[0].dataset if dataset is None else dataset
-        chosen = [one for one in outcomes if (one.classifier, one.dataset) == (classifier, dataset)]
+        rows = evaluation.rows
+        model = rows[0]["model"] if model is None else model
+        dataset = rows[0]["dataset"] if dataset is None else dataset
+        chosen = [row for row in rows if (row["model"], row["dataset"]) == (model, dataset)]
         if not chosen:
-            raise ValueError(f"there is no outcome for classifier={classifier!r}, dataset={dataset!r}")
-        curves: dict[str, list[Any]] = {}
-        for outcome in chosen:
-            curves.setdefault(outcome.selector, []).append(outcome.test_curve)
-        return cls(curves, chosen[0].grid)
+            raise ValueError(f"there is no outcome for model={model!r}, dataset={dataset!r}")
+        curves: dict[str, dict[int, list[float]]] = {}
+        for row in chosen:
+            curves.setdefault(row["selector"], {}).setdefault(row["split"], []).append(row["test_score"])
+        sizes = list(dict.fromkeys(row["n_features"] for row in chosen))
+        return cls({selector: list(splits.values()) for selector, splits in curves.items()}, sizes)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw one curve per selector on `ax` or on a new figure, and return itself."""

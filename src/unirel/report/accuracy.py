@@ -10,14 +10,23 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from unirel._runtime import Progress, Stages, call_apart, check_time
-from unirel.classifiers.losses import design_matrix, smallest_class, split_classes, split_numbers
-from unirel.classifiers.registry import make_estimator, standardise, words_of
 from unirel.data.table import Table
 from unirel.estimation.base import Columns, Values
 from unirel.inference.findings import Accuracy
-from unirel.options import CLASSIFIER_NAMES, SelectionOptions, check_choice
+from unirel.options import SelectionOptions, check_choice
+from unirel.predictors import (
+    MODELS,
+    design_matrix,
+    limit_neighbors,
+    make_model,
+    smallest_class,
+    split_classes,
+    split_numbers,
+    standardise,
+    words_of,
+)
 from unirel.results import Selection
-from unirel.search.folds import read_like, score_prefixes, select_rows
+from unirel.search.folds import score_prefixes, select_rows
 
 _FOLDS = 5
 # More points than this make no better curve, and every one costs a fit in every fold.
@@ -26,7 +35,7 @@ _MOST_SIZES = 30
 
 def check_accuracy(accuracy: str, table: Table, unique_relevance: Any = "reference") -> None:
     """Refuse early what cannot be measured."""
-    check_choice("accuracy", accuracy, CLASSIFIER_NAMES)
+    check_choice("accuracy", accuracy, MODELS)
     if not isinstance(unique_relevance, str):
         raise ValueError(
             f"accuracy={accuracy!r} selects features anew in every fold, which values of unique_relevance found on all "
@@ -88,9 +97,7 @@ def measure_accuracy(
     steps = Stages(progress, n_folds * (len(selection) + len(sizes) + 1))
     changed: SelectionOptions = {"n_features_to_select": len(selection), "max_seconds": None, "progress": steps.step}
     rows = X if hasattr(X, "shape") else np.array(X, dtype=object)
-    # What predicts gets the columns as they are, not their ranks among all rows.
-    plain = read_like(table, rows, y, {**options, "scale": None}) if options["scale"] == "rank" else table
-    trial = _Measurement(accuracy, table, target, *_numbers(plain), sizes, selection, {**options, **changed}, steps)
+    trial = _Measurement(accuracy, table, target, *design_matrix(table), sizes, selection, {**options, **changed}, steps)
     # On small tables, threads that scikit-learn starts by itself wait for each other more than they work.
     with threadpool_limits(1 if options["n_jobs"] in (None, 1) else None):
         scores = np.array([trial.score(rows, y, train, test) for train, test in splits])
@@ -159,19 +166,10 @@ class _Measurement:
 
     def _score(self, known: Values, unknown: Values, train: Columns, test: Columns) -> float:
         discrete = self.table.classes is not None
-        estimator = make_estimator(self.method, discrete)
-        if self.method == "knn" and estimator.n_neighbors > len(train):
-            estimator.set_params(n_neighbors=len(train))
+        estimator = limit_neighbors(make_model(self.method, discrete), len(train))
         if known.shape[1] == 0:  # constant features
             estimator = DummyClassifier() if discrete else DummyRegressor()
         # What is made here needs no checks, which on small tables take longer than the fit.
         with config_context(assume_finite=True, skip_parameter_validation=True):
             return float(estimator.fit(known, self.target[train]).score(unknown, self.target[test]))
 
-
-def _numbers(table: Table) -> tuple[Values, list[Columns]]:
-    """Features as numbers, NaN for a missing one, and the columns that belong to each feature."""
-    matrix, columns_of = design_matrix(table)
-    for feature in np.flatnonzero(table.has_missing[: table.n_features] & ~table.discrete[: table.n_features]):
-        matrix[table.values[feature] >= table.far, columns_of[feature][0]] = np.nan
-    return matrix, columns_of

@@ -238,12 +238,10 @@ class UniqueFinder:
     def losses(self, columns: Columns | None = None, progress: Progress | None = None) -> Values:
         """Losses of the classifier without each of some features, all if it is not said which."""
         # scikit-learn is slow to import, and only this needs it.
-        from unirel.classifiers.losses import losses_without_each
+        from unirel.predictors import ClassifierLoss
 
-        classifier = "logistic" if self.classifier is None else self.classifier
-        return losses_without_each(
-            self.table, classifier, columns=columns, cv=self.cv, n_jobs=self.n_jobs, progress=progress
-        )
+        loss = ClassifierLoss("logistic" if self.classifier is None else self.classifier, self.cv)
+        return loss.losses(self.table, columns, self.n_jobs, progress)
 
     def information(self) -> KNN:
         """The estimator, with what "auto" means to the method."""

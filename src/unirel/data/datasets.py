@@ -1,12 +1,80 @@
-"""A dataset whose answer is known."""
+"""Datasets by name: those that come with scikit-learn, and a synthetic one whose answer is known."""
+
+import difflib
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import datasets as builtin
 from sklearn.utils import Bunch
 
 from unirel.options import check_whole_number
 
+__all__ = ["describe", "load", "make_planted"]
+
 Values = NDArray[np.float64]
+# Each is `load_...` of sklearn.datasets.
+TITLES = {
+    "breast_cancer": "Breast cancer Wisconsin (diagnostic)",
+    "diabetes": "Diabetes progression after a year",
+    "digits": "Handwritten digits, 8 x 8 pixels",
+    "iris": "Iris plants",
+    "wine": "Wine recognition",
+}
+
+
+def load(name: str) -> Bunch:
+    """Load a dataset of scikit-learn by its name.
+
+    Parameters
+    ----------
+    name : {"breast_cancer", "diabetes", "digits", "iris", "wine"}
+        Which one.
+
+    Returns
+    -------
+    sklearn.utils.Bunch
+        ``data`` of shape (n_samples, n_features), ``target``, ``feature_names``, ``target_names`` if the target has
+        classes, ``name`` and ``DESCR``.
+
+    Examples
+    --------
+    >>> from unirel.data.datasets import load
+    >>> load("iris").data.shape
+    (150, 4)
+    """
+    if name not in TITLES:
+        close = difflib.get_close_matches(str(name).lower().replace("-", "_"), TITLES)
+        guess = f"did you mean {' or '.join(map(repr, close))}? There are" if close else "there are"
+        raise ValueError(f"there is no dataset {name!r}; {guess} {', '.join(TITLES)}")
+    bunch = getattr(builtin, f"load_{name}")()
+    facts: dict[str, Any] = {"data": bunch.data, "target": bunch.target, "name": name, "DESCR": bunch.DESCR}
+    if "target_names" in bunch:
+        facts["target_names"] = list(map(str, bunch.target_names))
+    return Bunch(feature_names=list(map(str, bunch.feature_names)), **facts)
+
+
+def describe() -> list[dict[str, Any]]:
+    """List the datasets that `load` knows.
+
+    Returns
+    -------
+    list of dict
+        For each its ``name``, ``n_samples``, ``n_features``, ``n_classes`` (None for a continuous target) and
+        ``title``.
+
+    Examples
+    --------
+    >>> from unirel.data.datasets import describe
+    >>> [dataset["name"] for dataset in describe()]
+    ['breast_cancer', 'diabetes', 'digits', 'iris', 'wine']
+    """
+    rows = []
+    for name, title in TITLES.items():
+        bunch = load(name)
+        shape = dict(zip(("n_samples", "n_features"), bunch.data.shape, strict=True))
+        rows.append({"name": name, **shape, "n_classes": len(bunch.get("target_names", ())) or None, "title": title})
+    return rows
 
 
 def make_planted(
@@ -16,7 +84,7 @@ def make_planted(
     n_noise: int = 90,
     random_state: int | None = 0,
 ) -> Bunch:
-    """Make a table with useful features, noisy copies of them and noise, in random order.
+    """Make a synthetic dataset of informative features, noisy copies of them and noise, in random order.
 
     Parameters
     ----------
@@ -28,7 +96,7 @@ def make_planted(
         Features that repeat an informative one with a little noise, one after the other; so the first informative
         features have a copy and no unique relevance, and the others, if any, have it.
     n_noise : int
-        Features that tell nothing.
+        Features that are independent of the target.
     random_state : int, optional
         Seed.
 
@@ -47,7 +115,7 @@ def make_planted(
     Examples
     --------
     >>> from unirel import selection_path
-    >>> from unirel.datasets import make_planted
+    >>> from unirel.data.datasets import make_planted
     >>> planted = make_planted(300, n_informative=3, n_copies=0, n_noise=7)
     >>> order = selection_path(planted.data, planted.target, criteria="mim", betas=0, n_features_to_select=3)
     >>> sorted(order.order("mim", 0)) == sorted(planted.informative)
