@@ -255,7 +255,9 @@ class Evaluation:
             splits = sorted(set(group) & set(groups.get((dataset, model, other), {})))
             if other == selector or not splits:
                 continue
-            values, base = ([groups[dataset, model, one][split][metric] for split in splits] for one in (selector, other))
+            values, base = (
+                [groups[dataset, model, one][split][metric] for split in splits] for one in (selector, other)
+            )
             found = paired_difference(values, base, confidence_level=level, overlap=overlap)
             row = {"dataset": dataset, "model": model, "selector": selector, "baseline": other}
             rows.append({**row, **{name: _known(value) for name, value in found._asdict().items()}})
