@@ -30,7 +30,17 @@ from unirel.errors import UnirelWarning
 from unirel.inference.paired import PairedDifference, paired_difference
 from unirel.inference.stability import stability
 from unirel.options import check_choice, check_whole_number
-from unirel.predictors import PEERS, design_matrix, limit_neighbors, make_model, make_peer, order_of, standardise
+from unirel.predictors import (
+    PEERS,
+    check_order,
+    code_matrix,
+    design_matrix,
+    limit_neighbors,
+    make_model,
+    make_peer,
+    order_of,
+    standardise,
+)
 from unirel.search.folds import stop_if_interrupted
 from unirel.selector_cv import BURSelectorCV
 from unirel.selectors import BURSelector
@@ -113,8 +123,10 @@ def compare(
     if not 0 < test_size < 0.5:
         raise ValueError(f"test_size={test_size!r} must be above 0 and below 0.5: two such parts are held out")
     chosen, trained = _labelled("selectors", selectors), _labelled("models", models)
-    one = isinstance(datasets, str) or (isinstance(datasets, tuple) and len(datasets) == 3 and _is_table(datasets))
-    tables = [_read(dataset, n_features) for dataset in ([datasets] if one else datasets)]
+    # A tuple of three may be a table with its name, or three names.
+    is_table = isinstance(datasets, tuple) and len(datasets) == 3 and not isinstance(datasets[1], str | tuple)
+    listed = [datasets] if is_table or isinstance(datasets, str) else datasets
+    tables = [_read(dataset, n_features) for dataset in listed]
     _check(chosen, trained, tables)
     pieces = [(table, split, label) for table in tables for split in range(n_splits) for label in chosen]
     tasks = (
@@ -196,18 +208,9 @@ class Evaluation:
     ) -> Any:
         """One row for each dataset, model and selector: how it differs from a baseline over the same splits.
 
-        Parameters
-        ----------
-        baseline : str or mapping, optional
-            A selector, or one for each selector that has one; the first selector by default.
-        metric : {"test_score", "area", "n_features"}
-            What to compare.
-        confidence_level : float
-            Of the interval, which is corrected for the rows that splits share (see `paired_difference`).
-
-        Returns
-        -------
-        frame
+        The baseline is a selector, or a mapping from selectors to theirs; the first selector by default. `metric` is
+        "test_score", "area" or "n_features". The interval is corrected for rows that splits share, see
+        `paired_difference`.
         """
         return _frame(self._differences(baseline, metric, confidence_level))
 
@@ -255,9 +258,8 @@ class Evaluation:
             splits = sorted(set(group) & set(groups.get((dataset, model, other), {})))
             if other == selector or not splits:
                 continue
-            values, base = (
-                [groups[dataset, model, one][split][metric] for split in splits] for one in (selector, other)
-            )
+            both = (groups[dataset, model, one] for one in (selector, other))
+            values, base = ([side[split][metric] for split in splits] for side in both)
             found = paired_difference(values, base, confidence_level=level, overlap=overlap)
             row = {"dataset": dataset, "model": model, "selector": selector, "baseline": other}
             rows.append({**row, **{name: _known(value) for name, value in found._asdict().items()}})
@@ -314,10 +316,6 @@ def _read(dataset: Any, n_features: int | Sequence[int]) -> _Dataset:
     except (TypeError, ValueError):
         raise TypeError(f"a dataset must be a name or (name, X, y), but one is {type(dataset).__name__}") from None
     table = Table.from_data(X, y)
-    codes = np.zeros((table.n_samples, table.n_features))  # columns that are ignored stay 0
-    for feature in table.features.tolist():
-        known = table.codes(feature) if table.discrete[feature] else table.continuous_block([feature])[0]
-        codes[:, feature] = known
     target, discrete = table.target, table.classes is not None
     values = table.codes(target).astype(np.int64) if discrete else table.continuous_block([target])[0]
     if discrete and len(np.unique(values)) < 2:
@@ -327,11 +325,7 @@ def _read(dataset: Any, n_features: int | Sequence[int]) -> _Dataset:
     if not sizes:
         raise ValueError("n_features names no number of features to try")
     is_category = table.discrete[: table.n_features]
-    return _Dataset(str(name), X, values, discrete, *design_matrix(table), codes, is_category, sizes)
-
-
-def _is_table(dataset: tuple[Any, ...]) -> bool:
-    return isinstance(dataset[0], str) and not isinstance(dataset[1], str | tuple)
+    return _Dataset(str(name), X, values, discrete, *design_matrix(table), code_matrix(table), is_category, sizes)
 
 
 def _labelled(parameter: str, given: Any) -> dict[str, Any]:
@@ -422,12 +416,7 @@ def _order(selector: Any, data: _Dataset, train: Positions) -> Positions:
         X = SimpleImputer(keep_empty_features=True).fit_transform(data.codes[train])
         is_function = not hasattr(selector, "fit")
         order = selector(X, y, data.sizes[-1]) if is_function else order_of(clone(selector).fit(X, y), X.shape[1])
-    order = np.asarray(order)
-    if order.ndim != 1 or order.size == 0 or order.dtype.kind not in "iu":
-        raise ValueError(f"{data.name}: a selector must name at least one position of a column, but it says {order!r}")
-    if len(np.unique(order)) < len(order) or order.min() < 0 or order.max() >= data.n_features:
-        raise ValueError(f"{data.name}: an order must name each of {data.n_features} positions at most once: {order}")
-    return order[: data.sizes[-1]]
+    return check_order(order, data.n_features)[: data.sizes[-1]]
 
 
 def _ours(selector: Any, data: _Dataset) -> Any:

@@ -151,6 +151,16 @@ def order_of(fitted: Any, n_features: int) -> Rows:
     return selected
 
 
+def check_order(order: Any, n_features: int) -> Rows:
+    """An order of features that someone else made, if it is one."""
+    found = np.asarray(order)
+    if found.ndim != 1 or found.size == 0 or found.dtype.kind not in "iu":
+        raise ValueError(f"a selector must name at least one position of a column, but it says {order!r}")
+    if len(np.unique(found)) < len(found) or found.min() < 0 or found.max() >= n_features:
+        raise ValueError(f"an order must name each of {n_features} positions at most once: {found.tolist()}")
+    return found
+
+
 def design_matrix(table: Table) -> tuple[Values, list[Rows]]:
     """Features as numbers for a model.
 
@@ -176,6 +186,15 @@ def design_matrix(table: Table) -> tuple[Values, list[Rows]]:
     return matrix, np.split(np.arange(matrix.shape[1]), ends[:-1])
 
 
+def code_matrix(table: Table) -> Values:
+    """One column for each feature, for selectors that take numbers: levels as codes, NaN for a missing number."""
+    matrix = np.zeros((table.n_samples, table.n_features))  # columns that are ignored stay 0
+    for feature in table.features.tolist():
+        values = table.codes(feature) if table.discrete[feature] else table.continuous_block([feature])[0]
+        matrix[:, feature] = values
+    return matrix
+
+
 def _levels_of(table: Table, feature: int) -> Values:
     codes = table.codes(feature)
     counts = np.bincount(codes)
@@ -195,8 +214,8 @@ def standardise(matrix: Values, train: Rows) -> Values:
     """All rows in units of the training rows, whose mean stands for missing values; a constant is only centred."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # a column without any value among the training rows
-        scaled = StandardScaler().fit(matrix[train]).transform(matrix)
-    return np.nan_to_num(scaled, nan=0.0)
+        scaled: Values = StandardScaler().fit(matrix[train]).transform(matrix)
+    return np.where(np.isnan(scaled), 0.0, scaled)
 
 
 def smallest_class(codes: NDArray[Any]) -> tuple[int, int]:

@@ -97,9 +97,8 @@ def measure_accuracy(
     steps = Stages(progress, n_folds * (len(selection) + len(sizes) + 1))
     changed: SelectionOptions = {"n_features_to_select": len(selection), "max_seconds": None, "progress": steps.step}
     rows = X if hasattr(X, "shape") else np.array(X, dtype=object)
-    trial = _Measurement(
-        accuracy, table, target, *design_matrix(table), sizes, selection, {**options, **changed}, steps
-    )
+    given: SelectionOptions = {**options, **changed}
+    trial = _Measurement(accuracy, table, target, *design_matrix(table), sizes, selection, given, steps)
     # On small tables, threads that scikit-learn starts by itself wait for each other more than they work.
     with threadpool_limits(1 if options["n_jobs"] in (None, 1) else None):
         scores = np.array([trial.score(rows, y, train, test) for train, test in splits])
