@@ -144,7 +144,7 @@ def _warm_up() -> None:
     from unirel import BURSelector
 
     X = np.random.default_rng(0).integers(0, 8, (300, 12))
-    BURSelector("jmi", 2, beta=0, kinds="discrete").fit(X, X[:, 0] > 3)
+    BURSelector("jmi", 2, beta=0, discrete_features=True).fit(X, X[:, 0] > 3)
 
 
 Runs = dict[str, tuple[list[float], float]]

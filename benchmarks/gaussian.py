@@ -38,7 +38,7 @@ def _selection(n_samples: int, n_features: int, n_wanted: int, part: int = 2) ->
     """A selection with reading; a few fits beside half of the selected features stand for all."""
     X, y = _data(n_samples, n_features)
     few, known = X[:, : part + n_wanted // 2], range(part, part + n_wanted // 2)
-    information = Gaussian(Table.from_data(few, y))
+    information = Gaussian().on(Table.from_data(few, y))
 
     def ours() -> np.ndarray:
         _select(X, y, n_wanted)

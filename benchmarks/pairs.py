@@ -33,7 +33,7 @@ def _continuous(n_samples: int, n_candidates: int) -> Comparison:
     columns = table.values
     return Comparison(
         f"{n_samples:>7,} rows, {n_candidates} candidates",
-        lambda: KNN(table, n_neighbors=N_NEIGHBORS, n_jobs=1).joint(range(1, n_candidates + 1), [0]),
+        lambda: KNN(n_neighbors=N_NEIGHBORS).on(table, n_jobs=1).joint(range(1, n_candidates + 1), [0]),
         lambda: tree_joint(columns[1], columns[0], labels),
         scale=n_candidates,
         part=1,
@@ -43,11 +43,11 @@ def _continuous(n_samples: int, n_candidates: int) -> Comparison:
 def _counting(n_samples: int, n_levels: int, n_candidates: int) -> Comparison:
     rng = np.random.default_rng(0)
     codes = rng.integers(n_levels, size=(n_samples, n_candidates + 1))
-    table = Table.from_data(codes, rng.integers(2, size=n_samples), kinds="discrete")
+    table = Table.from_data(codes, rng.integers(2, size=n_samples), discrete_features=True)
     return Comparison(
         f"{n_samples:>7,} rows, {n_levels} levels, {n_candidates} candidates",
         # A new one each time: an estimator knows what it was asked last.
-        lambda: Plugin(table, n_jobs=1).pairwise(range(1, n_candidates + 1), 0),
+        lambda: Plugin().on(table, n_jobs=1).pairwise(range(1, n_candidates + 1), 0),
         lambda: mutual_info_score(codes[:, 1], codes[:, 0]),
         scale=n_candidates,
         part=1,

@@ -118,7 +118,7 @@ def ours(**parameters: Any) -> Order:
 def ours_by_validation(X: np.ndarray, y: np.ndarray, n_features: int, kind: str) -> Any:
     """The default with its weight chosen by cross-validation of nearest neighbours."""
     model = KNeighborsClassifier(5) if kind == "classes" else KNeighborsRegressor(5)
-    inner = BURSelector(target_kind=_target_kind(kind))
+    inner = BURSelector(target_type=_target_kind(kind))
     found = BURSelectorCV(model, inner, max_features=min(20, n_features), cv=3, one_standard_error=len(y) < 100)
     beta = found.fit(StandardScaler().fit_transform(X), y).best_beta_
     return ours(beta=beta)(X, y, n_features, kind)

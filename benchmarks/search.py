@@ -41,7 +41,7 @@ def _search(criterion: str, n_samples: int, n_features: int, n_wanted: int, n_kn
 
     def ours() -> np.ndarray:
         _seconds(X, y, next(sizes, n_wanted), criteria=criterion, betas=0)
-        return KNN(table, n_jobs=1).joint(others, known)
+        return KNN().on(table, n_jobs=1).joint(others, known)
 
     def peer() -> list[float]:
         estimate = peer_joint if n_known > 1 else lambda points, labels: tree_joint(*points.T, labels)

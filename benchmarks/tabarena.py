@@ -36,8 +36,8 @@ class UnirelScoring:
         problem_type = getattr(self, "problem_type", None)
         selector = BURSelector(
             n_features_to_select=min(self.max_features, X.shape[1]),
-            target_kind=TARGET_KINDS.get(problem_type, "auto"),
             max_seconds=time_limit,
+            target_type=TARGET_KINDS.get(problem_type, "auto"),
         )
         try:
             selector.fit(X, y)

@@ -49,7 +49,7 @@ def _beside_all(n_samples: int, n_features: int, part: int = 2) -> Comparison:
 def _beside_reference(n_samples: int, n_candidates: int, part: int = 10) -> Comparison:
     table = Table.from_data(*_data(n_samples, n_candidates + 20))
     members = range(n_candidates, n_candidates + 20)
-    direct = KNN(table, n_neighbors=10, metric="euclidean", n_jobs=1)
+    direct = KNN(n_neighbors=10, metric="euclidean").on(table, n_jobs=1)
     known = direct.mutual_information(members, [table.target])
     return Comparison(
         f"{n_samples:>7,} rows, {n_candidates:,} candidates beside 20",
@@ -62,7 +62,7 @@ def _beside_reference(n_samples: int, n_candidates: int, part: int = 10) -> Comp
 
 def _one_and_all(n_samples: int, n_features: int, metric: str) -> tuple[float, float]:
     table = Table.from_data(*_data(n_samples, n_features))
-    knn = KNN(table, metric=metric, n_jobs=1)
+    knn = KNN(metric=metric).on(table, n_jobs=1)
     one, _ = best_of(lambda: knn.mutual_information(table.features, [table.target]), 3)
     return one, best_of(lambda: knn.without_each(table.features), 3)[0]
 

@@ -21,6 +21,8 @@ import pandas as pd
 from sklearn.feature_selection import mutual_info_classif
 
 import unirel
+from unirel.estimation.binned import Binned
+from unirel.estimation.knn import KNN
 
 rng = np.random.default_rng(0)
 N_ROWS, N_COLUMNS = 1000, 40
@@ -29,7 +31,13 @@ y = rng.integers(0, 2, size=N_ROWS)
 
 
 def mean_relevance(X, correction):
-    values = unirel.relevance(X, y, kinds="discrete", correction=correction, clip=False)
+    values = unirel.relevance(
+        X,
+        y,
+        clip=False,
+        mi_estimator=KNN(correction=correction),
+        discrete_features=True,
+    )
     return values.mean()
 
 
@@ -70,7 +78,9 @@ frame["city"] = rng.integers(0, 60, size=N_ROWS).astype(str)
 frame["number"] = rng.normal(size=N_ROWS)
 
 for correction in (None, "chance"):
-    selector = unirel.BURSelector(n_features_to_select=6, correction=correction)
+    selector = unirel.BURSelector(
+        n_features_to_select=6, mi_estimator=Binned(correction=correction)
+    )
     selector.fit(frame, y)
     order = ", ".join(frame.columns[selector.order_])
     print(f"correction={correction!r}: {order}")
@@ -81,7 +91,7 @@ for correction in (None, "chance"):
 # at all is a question for a test (:func:`unirel.relevance_test`).
 
 X = np.column_stack([rng.integers(0, 250, size=(N_ROWS, 200))])
-values = unirel.relevance(X, y, kinds="discrete", clip=False)
+values = unirel.relevance(X, y, clip=False, discrete_features=True)
 print(
     f"200 categories of 250 levels: mean {values.mean():+.4f}, "
     f"standard deviation {values.std():.4f}, largest {values.max():.4f} nats"

@@ -34,7 +34,7 @@ sizes = [1000, 10_000, 100_000, 1_000_000]
 found, seconds = [], []
 for size in sizes:
     start = perf_counter()
-    found.append(relevance(X[:size], y[:size], estimator="binned"))
+    found.append(relevance(X[:size], y[:size], mi_estimator="binned"))
     seconds.append(perf_counter() - start)
 found = np.array(found)
 

@@ -21,6 +21,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import unirel
+from unirel import BURSelector
 from unirel.plotting import RedundancyDisplay
 
 rng = np.random.default_rng(0)
@@ -36,7 +37,13 @@ unirel.redundancy_analysis(X, y, order=[0, 1, 2, 3])
 # neighbours tell less.
 
 data = load_breast_cancer(as_frame=True)
-result = unirel.redundancy_analysis(data.data, data.target, criterion="mim", beta=0)
+result = unirel.redundancy_analysis(
+    data.data,
+    data.target,
+    selector=BURSelector(
+        "mim", beta=0, unique_relevance="reference", mi_estimator="knn"
+    ),
+)
 RedundancyDisplay(result).plot()
 plt.show()
 

@@ -12,6 +12,7 @@ from scipy import sparse
 
 from unirel import UnirelWarning, conditional_relevance, irrelevance, mutual_information, relevance
 from unirel.data.table import Table
+from unirel.estimation.knn import KNN
 
 MEASURES = {
     "mutual_information": mutual_information,
@@ -183,7 +184,7 @@ def test_dates_are_numbers_since_the_first(dates, labels):
     ):
         found = relevance(dates, labels)
     assert found == pytest.approx(relevance(days[:, None], labels))
-    table = Table.from_data(dates, labels, kinds={"day": "continuous"})
+    table = Table.from_data(dates, labels, discrete_features={"day": False})
     assert np.ptp(table.continuous_block([0])) in (39, 39 * 86400)
 
 
@@ -207,7 +208,7 @@ def test_dates_as_objects(labels):
     }
     X = pd.DataFrame({name: pd.Series(values, dtype=object) for name, values in columns.items()})
     with pytest.warns(UnirelWarning, match="'moment' as days since 2020-01-01T06:00:00"):
-        table = Table.from_data(X, labels, kinds=None)
+        table = Table.from_data(X, labels, discrete_features="auto")
     assert [column.n_missing for column in table.columns[:4]] == [1] * 4
     moment, span = table.continuous_block([0, 3])
     np.testing.assert_allclose(moment * 86400, span)
@@ -354,8 +355,10 @@ def test_small_class_lowers_the_number_of_neighbors(measure, people):
 
 def test_class_of_k_samples_lowers_it_and_one_more_does_not(people):
     numbers = people[["age", "bmi"]]
-    assert "few" in the_warning(lambda: relevance(numbers, ["often"] * 37 + ["few"] * 3, n_neighbors=3))
-    quiet(lambda: relevance(numbers, ["often"] * 36 + ["few"] * 4, n_neighbors=3))
+    assert "few" in the_warning(
+        lambda: relevance(numbers, ["often"] * 37 + ["few"] * 3, mi_estimator=KNN(n_neighbors=3))
+    )
+    quiet(lambda: relevance(numbers, ["often"] * 36 + ["few"] * 4, mi_estimator=KNN(n_neighbors=3)))
 
 
 def test_single_sample_is_left_out_and_mentioned(measure, people):
@@ -369,14 +372,14 @@ def test_single_sample_is_left_out_and_mentioned(measure, people):
 def test_left_out_sample_changes_nothing(people):
     target = np.array(["often"] * 20 + ["usual"] * 19 + ["alone"])
     with pytest.warns(UnirelWarning, match="alone"):
-        ours = mutual_information(people[["age"]], target, clip=False, scale=None)
-    assert ours == mutual_information(people[["age"]].iloc[:39], target[:39], clip=False, scale=None)
+        ours = mutual_information(people[["age"]], target, clip=False, mi_estimator=KNN(scale=None))
+    assert ours == mutual_information(people[["age"]].iloc[:39], target[:39], clip=False, mi_estimator=KNN(scale=None))
 
 
 def test_counts_need_no_warning_about_small_classes(people):
     target = np.array(["often"] * 38 + ["seldom"] * 2)
-    quiet(lambda: relevance(people, target, estimator="binned"))
-    quiet(lambda: relevance(people[["smoker"]], target, estimator="plugin"))
+    quiet(lambda: relevance(people, target, mi_estimator="binned"))
+    quiet(lambda: relevance(people[["smoker"]], target, mi_estimator="plugin"))
 
 
 def test_column_of_names_is_ignored_with_a_warning(people, labels):
@@ -388,7 +391,7 @@ def test_column_of_names_is_ignored_with_a_warning(people, labels):
         values = relevance(people, labels)
     assert np.isnan(values[3])
     np.testing.assert_array_equal(values[:3], relevance(people.drop(columns="person"), labels))
-    assert np.isfinite(quiet(lambda: relevance(people, labels, kinds={"person": "discrete"}))).all()
+    assert np.isfinite(quiet(lambda: relevance(people, labels, discrete_features={"person": True}))).all()
 
 
 # Fine
@@ -404,7 +407,7 @@ def test_unusual_columns_are_fine(measure, people, labels):
 
 def test_more_neighbors_than_rows_is_fine(people):
     target = np.random.default_rng(1).normal(size=40)
-    assert np.isfinite(relevance(people, target, n_neighbors=100, target_kind="continuous")).all()
+    assert np.isfinite(relevance(people, target, mi_estimator=KNN(n_neighbors=100), target_type="continuous")).all()
 
 
 def test_names_may_be_numbers(labels):

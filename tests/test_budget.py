@@ -120,7 +120,7 @@ def test_a_budget_that_suffices_changes_nothing(data):
             BURSelector("jmi", 5, unique_relevance=kind, max_seconds=seconds).fit(*data) for seconds in (None, 600)
         )
         assert free.order_.tolist() == bound.order_.tolist()
-        np.testing.assert_array_equal(free.scores_, bound.scores_)
+        np.testing.assert_array_equal(free.selection_scores_, bound.selection_scores_)
 
 
 def test_the_pass_for_unique_relevance_looks_at_the_clock():
@@ -137,7 +137,7 @@ def test_reading_looks_at_the_clock(late, monkeypatch):
     X = np.random.default_rng(0).normal(size=(50, 4))
     monkeypatch.setattr("unirel.data.coding.DenseColumns._code_numbers", lambda *_: late())
     with pytest.raises(TimeoutError, match="used up"):
-        selection_path(np.asfortranarray(X).astype(object), X[:, 0], max_seconds=100)
+        selection_path(np.asfortranarray(X).astype(object), X[:, 0], selector=BURSelector(max_seconds=100))
 
 
 def slow_selector(X, y, max_features):

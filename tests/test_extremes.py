@@ -40,7 +40,7 @@ def draw(make, seed):
 def test_relevance_needs_no_scale(make, seed):
     x, y, order = draw(make, seed)
     relevance = unirel.relevance(x[:, None], y > 50)
-    np.testing.assert_array_equal(relevance, unirel.relevance(x[:, None], y > 50, scale=None))
+    np.testing.assert_array_equal(relevance, unirel.relevance(x[:, None], y > 50, mi_estimator=KNN(scale=None)))
     np.testing.assert_array_equal(relevance, unirel.relevance(x[order, None], y[order] > 50))
 
 
@@ -51,14 +51,14 @@ def test_relevance_needs_no_scale(make, seed):
 def test_blocks_do_not_depend_on_the_order_of_rows(make, target, seed):
     x, y, order = draw(make, seed)
     X, y = np.column_stack([x, np.round(y)]), y > 50 if target == "labels" else np.round(y / 3)
-    apart = unirel.mutual_information(X, y, kinds="continuous")
-    assert unirel.mutual_information(X[order], y[order], kinds="continuous") == pytest.approx(apart, abs=1e-12)
+    apart = unirel.mutual_information(X, y, discrete_features=False)
+    assert unirel.mutual_information(X[order], y[order], discrete_features=False) == pytest.approx(apart, abs=1e-12)
 
 
 @pytest.mark.parametrize("make", SHAPES[:2])
 def test_equal_differences_stay_equal(make):
     x, y, _ = draw(make, 0)
-    scaled = Table.from_data(x, y > 50, kinds="continuous").values[0]
+    scaled = Table.from_data(x, y > 50, discrete_features=False).values[0]
     _, first = np.unique(x[:-1], return_index=True)
     gaps, given_gaps = np.diff(scaled[first]), np.diff(x[first])
     np.testing.assert_allclose(gaps / given_gaps, gaps[0] / given_gaps[0], rtol=1e-11)
@@ -66,15 +66,15 @@ def test_equal_differences_stay_equal(make):
 
 def test_an_offset_does_not_change_the_deviation():
     x, y, order = draw(huge_offset, 0)
-    table = Table.from_data(x, y > 50, kinds="continuous")
+    table = Table.from_data(x, y > 50, discrete_features=False)
     np.testing.assert_allclose(table.values[0].std(), 1.0, rtol=1e-12)
     np.testing.assert_array_equal(
-        Table.from_data(x[order], y > 50, kinds="continuous").values[0], table.values[0][order]
+        Table.from_data(x[order], y > 50, discrete_features=False).values[0], table.values[0][order]
     )
 
 
 def test_missing_values_stay_apart_on_a_line():
-    table = Table.from_data([1e10, np.nan, 3.0, 4.0, 5.0] * 4, np.arange(20) % 2, kinds="continuous")
+    table = Table.from_data([10000000000.0, np.nan, 3.0, 4.0, 5.0] * 4, np.arange(20) % 2, discrete_features=False)
     (line,) = table.line_block([0])
     assert (line[1::5] == 4 * table.far).all()
     assert np.ptp(np.delete(line, np.arange(1, 20, 5))) < table.far
@@ -84,5 +84,5 @@ def test_missing_values_stay_apart_on_a_line():
 def test_a_column_has_the_same_ties_in_every_metric(metric):
     """Distances to 1e10 differ by 0.4, 0.8, 1.2 ... billionths; up to one billionth they tie."""
     x, y, order = draw(lambda numbers, rng: one_huge_value(numbers // 4 * 4, rng), 0)
-    knn = KNN(Table.from_data(np.column_stack([x, y]), order % 2, kinds="continuous"), metric=metric)
+    knn = KNN(metric=metric).on(Table.from_data(np.column_stack([x, y]), order % 2, discrete_features=False))
     assert knn.with_each([0], [1]).before == pytest.approx(knn.relevance([0])[0], abs=1e-12)

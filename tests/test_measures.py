@@ -15,7 +15,8 @@ from reference import plugin_entropy, read, unit_of
 from scipy.special import digamma
 from sklearn.feature_selection import mutual_info_classif, mutual_info_regression
 
-from unirel import conditional_relevance, irrelevance, mutual_information, relevance, selection_path
+from unirel import BURSelector, conditional_relevance, irrelevance, mutual_information, relevance, selection_path
+from unirel.estimation.knn import KNN
 
 pytestmark = pytest.mark.filterwarnings("ignore::unirel.errors.UnirelWarning")
 
@@ -147,10 +148,9 @@ def test_block_and_classes_equal_twin(metric, case, n_neighbors, scale, clip):
     twin = reference.mutual_information(
         features,
         case.target_block(scale),
-        n_neighbors=n_neighbors,
-        metric=metric,
         unit=unit_of(features, scale),
         clip=clip,
+        mi_estimator=KNN(n_neighbors=n_neighbors, metric=metric),
     )
     assert_allclose(ours, twin, **CLOSE)
 
@@ -181,10 +181,9 @@ def test_conditional_relevance_equals_twin(case, n_neighbors, metric, scale, cli
         features,
         case.target_block(scale),
         features[:n_given],
-        n_neighbors=n_neighbors,
-        metric=metric,
         unit=unit_of(features, scale),
         clip=clip,
+        mi_estimator=KNN(n_neighbors=n_neighbors, metric=metric),
     )
     assert_allclose(ours, twin, **CLOSE)
     assert_array_equal(ours[:n_given], 0.0)
@@ -346,7 +345,9 @@ def test_relevance_of_larger_tables_equals_twin(target_style, seed):
     case = make_case(np.random.default_rng(seed), 300, list(STYLES), target_style)
     for n_neighbors in (1, 3, 8):
         ours = relevance(case.frame, case.target, n_neighbors=n_neighbors, clip=False, **case.options)
-        twin = reference.relevance(case.features(), case.target_block(), n_neighbors=n_neighbors, clip=False)
+        twin = reference.relevance(
+            case.features(), case.target_block(), clip=False, mi_estimator=KNN(n_neighbors=n_neighbors)
+        )
         assert_allclose(ours, twin, **CLOSE)
 
 
@@ -368,7 +369,9 @@ def test_pairs_of_larger_tables_equal_twin(styles, target_style, n_rows):
     case = make_case(np.random.default_rng(n_rows), n_rows, styles, target_style)
     n_neighbors = 3 if n_rows != 700 else 7
     ours = mutual_information(case.frame, case.target, n_neighbors=n_neighbors, clip=False, **case.options)
-    twin = reference.mutual_information(case.features(), case.target_block(), n_neighbors=n_neighbors, clip=False)
+    twin = reference.mutual_information(
+        case.features(), case.target_block(), clip=False, mi_estimator=KNN(n_neighbors=n_neighbors)
+    )
     assert_allclose(ours, twin, **CLOSE)
 
 
@@ -389,7 +392,9 @@ def test_conditional_relevance_of_larger_tables_equals_twin(target_style, estima
 def test_wide_block_of_larger_table_equals_twin(metric):
     case = make_case(np.random.default_rng(5), 300, ["normal"] * 18 + ["strings", "grid with gaps"], "three")
     ours = mutual_information(case.frame, case.target, metric=metric, clip=False, **case.options)
-    twin = reference.mutual_information(case.features(), case.target_block(), metric=metric, clip=False)
+    twin = reference.mutual_information(
+        case.features(), case.target_block(), clip=False, mi_estimator=KNN(metric=metric)
+    )
     assert_allclose(ours, twin, **CLOSE)
 
 
@@ -404,7 +409,7 @@ def test_classes_equal_scikit_learn(n_neighbors, n_classes, seed):
     X = rng.normal(size=(400, 8)) * 10.0 ** np.arange(-3, 5)
     y = rng.integers(0, n_classes, size=400)
     X[:, :4] += y[:, None] * X[:, :4].std(axis=0)
-    ours = relevance(X, y, n_neighbors=n_neighbors, clip=False)
+    ours = relevance(X, y, clip=False, mi_estimator=KNN(n_neighbors=n_neighbors))
     peer = mutual_info_classif(X / X.std(axis=0), y, discrete_features=False, n_neighbors=n_neighbors, random_state=0)
     assert_allclose(np.maximum(ours, 0), peer, rtol=0, atol=1e-8)
 
@@ -415,7 +420,7 @@ def test_numbers_equal_scikit_learn(n_neighbors, seed):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(400, 8)) * 10.0 ** np.arange(-3, 5)
     y = 100 * ((X / X.std(axis=0)) @ np.array([2, 1, 0.5, 0.2, 0, 0, 0, 0]) + rng.normal(size=400))
-    ours = relevance(X, y, n_neighbors=n_neighbors)
+    ours = relevance(X, y, mi_estimator=KNN(n_neighbors=n_neighbors))
     peer = mutual_info_regression(
         X / X.std(axis=0), y, discrete_features=False, n_neighbors=n_neighbors, random_state=0
     )
@@ -559,8 +564,8 @@ def test_a_constant_text_is_not_less_than_nothing(n_rows):
     """The entropy of a single level rounds below 0 for some numbers of rows, and what is told was cut down to it."""
     frame, target = pd.DataFrame({"a": np.arange(n_rows), "same": ["same"] * n_rows}), np.arange(n_rows) % 3
     for estimator in ("knn", "binned"):
-        assert relevance(frame, target, estimator=estimator)[1] == 0.0
-        path = selection_path(frame, target, criteria="mrmr_q", betas=0.0, estimator=estimator)
+        assert relevance(frame, target, mi_estimator=estimator)[1] == 0.0
+        path = selection_path(frame, target, criteria="mrmr_q", betas=0.0, selector=BURSelector(mi_estimator=estimator))
         assert path.selection("mrmr_q", 0.0).scores[1] == 0.0
 
 
@@ -581,8 +586,8 @@ def test_constant_column_beside_continuous_ones_changes_nothing(n_columns):
     for target_style in ("three", "normal"):
         case = make_case(np.random.default_rng(9), 80, ["normal"] * n_columns, target_style)
         frame = case.frame.assign(constant=1.5)
-        ours = mutual_information(frame, case.target, clip=False, target_kind=case.target_kind)
-        plain = mutual_information(case.frame, case.target, clip=False, target_kind=case.target_kind)
+        ours = mutual_information(frame, case.target, clip=False, target_type=case.target_kind)
+        plain = mutual_information(case.frame, case.target, clip=False, target_type=case.target_kind)
         assert_allclose(ours, plain, rtol=0, atol=1e-12)
 
 
@@ -625,7 +630,7 @@ def test_two_level_integers_stay_below_the_entropy_of_the_target(kind, estimator
 def test_two_level_integers_are_counted():
     rng = np.random.default_rng(0)
     X, y = rng.integers(0, 2, size=(300, 4)), rng.integers(0, 3, size=300)
-    assert_array_equal(relevance(X, y), relevance(X, y, estimator="plugin"))
+    assert_array_equal(relevance(X, y), relevance(X, y, mi_estimator="plugin"))
 
 
 def test_value_is_capped_by_the_entropy_of_a_discrete_side():
@@ -827,12 +832,12 @@ def blocks(n_rows=300):
 @pytest.mark.parametrize("estimator", BLOCK_ESTIMATORS)
 def test_blocks_can_be_swapped(estimator):
     X, y, z = blocks()
-    value = mutual_information(X, y, estimator=estimator, clip=False)
-    assert mutual_information(y, X, estimator=estimator, clip=False) == pytest.approx(value, abs=1e-10)
-    assert mutual_information(X, y[:, ::-1], estimator=estimator, clip=False) == pytest.approx(value, abs=1e-10)
-    assert value > 0.9 * mutual_information(X, y[:, 0], estimator=estimator, clip=False)
+    value = mutual_information(X, y, clip=False, mi_estimator=estimator)
+    assert mutual_information(y, X, clip=False, mi_estimator=estimator) == pytest.approx(value, abs=1e-10)
+    assert mutual_information(X, y[:, ::-1], clip=False, mi_estimator=estimator) == pytest.approx(value, abs=1e-10)
+    assert value > 0.9 * mutual_information(X, y[:, 0], clip=False, mi_estimator=estimator)
     pairs = (X, y), (y, X)
-    ways = [mutual_information(*pair, conditional_on=z, estimator="gaussian", clip=False) for pair in pairs]
+    ways = [mutual_information(*pair, conditional_on=z, clip=False, mi_estimator="gaussian") for pair in pairs]
     assert ways[0] == pytest.approx(ways[1], abs=1e-10)
 
 
@@ -863,7 +868,7 @@ def test_every_frame_is_a_target_of_several_columns():
 def test_interval_of_a_target_of_several_columns():
     X, y, z = blocks()
     for known in (None, z):
-        found = mutual_information(X, y, conditional_on=known, interval=0.9)
+        found = mutual_information(X, y, conditional_on=known, confidence_level=0.9)
         assert found.value == mutual_information(X, y, conditional_on=known)
         assert found.low < found.value < found.high
 
@@ -871,8 +876,8 @@ def test_interval_of_a_target_of_several_columns():
 def test_labels_in_several_columns_are_those_of_one_column():
     X, y, _ = blocks()
     labels = (y > 0).astype(int)
-    together = mutual_information(X, 2 * labels[:, 0] + labels[:, 1], estimator="binned")
-    assert mutual_information(X, labels, estimator="binned") == pytest.approx(together, abs=1e-10)
+    together = mutual_information(X, 2 * labels[:, 0] + labels[:, 1], mi_estimator="binned")
+    assert mutual_information(X, labels, mi_estimator="binned") == pytest.approx(together, abs=1e-10)
 
 
 def test_a_target_of_several_columns_that_cannot_be_used():

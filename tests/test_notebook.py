@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from unirel import redundancy_analysis, selection_path
+from unirel import BURSelector, redundancy_analysis, selection_path
 
 HOSTILE = "<script>alert(1)</script>"
 
@@ -47,7 +47,7 @@ def frame():
 
 @pytest.fixture(scope="module")
 def path(frame):
-    return selection_path(*frame, criteria="jmi", betas=[0.3, 0.0], n_features_to_select=3)
+    return selection_path(*frame, criteria="jmi", betas=[0.3, 0.0], selector=BURSelector(n_features_to_select=3))
 
 
 def test_a_selection_is_a_table_with_bars(path):
@@ -78,7 +78,9 @@ def test_a_redundancy_names_roles(frame):
 def test_long_selections_are_cut():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60, 50))
-    selection = selection_path(X, X[:, 0] > 0, criteria="mim", betas=0, n_features_to_select=45).selections[0]
+    selection = selection_path(
+        X, X[:, 0] > 0, criteria="mim", betas=0, selector=BURSelector(n_features_to_select=45)
+    ).selections[0]
     assert "and 15 more" in read(selection._repr_html_())
 
 

@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pytest
 
+from unirel import BURSelector
 from unirel._runtime import Clock, ProgressBar
 
 
@@ -152,6 +153,8 @@ def test_the_end_of_a_path_is_drawn_once(monkeypatch, rng):
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     X = rng.normal(size=(40, 4))
-    selection_path(X, X[:, 0] > 0, criteria=["mim", "jmi"], betas=[0], n_features_to_select=3, verbose=True)
+    selection_path(
+        X, X[:, 0] > 0, criteria=["mim", "jmi"], betas=[0], selector=BURSelector(n_features_to_select=3, verbose=True)
+    )
     assert "6/6" in terminal.getvalue()
     assert terminal.getvalue().count("\n") == 1

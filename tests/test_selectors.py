@@ -28,14 +28,16 @@ import unirel.search.greedy
 import unirel.selector_cv
 from unirel import BURSelector, BURSelectorCV, UnirelWarning, relevance, selection_path
 from unirel.criteria.jmi import JMI
+from unirel.predictors import ClassifierLoss
+from unirel.search.boost import Boost
 
 CHECKED = [
     BURSelector(),
-    BURSelector("mim", beta=0, estimator="binned"),
+    BURSelector("mim", beta=0, mi_estimator="binned"),
     BURSelector("cmim", 0.5, scale="rank", missing="error"),
-    BURSelector("mrmr", unique_relevance="ksg", estimator="binned"),
-    BURSelector("jmim", unique_relevance="classifier", classifier="knn", cv=2, estimator="binned"),
-    BURSelectorCV(GaussianNB(), BURSelector("mim", estimator="binned"), cv=2, max_features=3),
+    BURSelector("mrmr", unique_relevance="ksg", mi_estimator="binned"),
+    BURSelector("jmim", unique_relevance=ClassifierLoss("knn", cv=2), mi_estimator="binned"),
+    BURSelectorCV(GaussianNB(), BURSelector("mim", mi_estimator="binned"), cv=2, max_features=3),
     BURSelectorCV(DecisionTreeClassifier(max_depth=2, random_state=0), cv=2, betas=[0.3], max_features=2, step=2),
 ]
 
@@ -82,10 +84,12 @@ def mixed(rng):
 def test_attributes_are_those_of_the_selection(cancer):
     X, y = cancer
     selector = BURSelector("jmi", 4).fit(X, y)
-    selection = selection_path(X, y, criteria="jmi", betas=0.5, n_features_to_select=4).selection("jmi", 0.5)
+    selection = selection_path(X, y, criteria="jmi", betas=0.5, selector=BURSelector(n_features_to_select=4)).selection(
+        "jmi", 0.5
+    )
     assert selector.order_.tolist() == selection.order.tolist() == selector.selection_.order.tolist()
-    np.testing.assert_array_equal(selector.scores_, selection.scores)
-    np.testing.assert_array_equal(selector.relevance_, relevance(X, y, estimator="binned"))
+    np.testing.assert_array_equal(selector.selection_scores_, selection.scores)
+    np.testing.assert_array_equal(selector.relevance_, relevance(X, y, mi_estimator="binned"))
     np.testing.assert_array_equal(selector.unique_relevance_, selection.unique_relevance)
     assert sorted(selector.order_) == selector.get_support(indices=True).tolist()
     assert selector.n_features_in_ == X.shape[1]
@@ -284,7 +288,7 @@ def test_a_list_keeps_numbers_beside_texts(mixed):
 def test_continuous_targets(target_kind):
     X, y = make_regression(150, 6, n_informative=2, coef=False, random_state=3)
     best = np.argmax([abs(np.corrcoef(column, y)[0, 1]) for column in X.T])
-    selector = BURSelector(n_features_to_select=2, target_kind=target_kind).fit(X, y)
+    selector = BURSelector(n_features_to_select=2, target_type=target_kind).fit(X, y)
     assert selector.columns_[-1].kind == "continuous"
     assert best in selector.order_
 
@@ -297,13 +301,13 @@ def test_order_of_rows_does_not_matter(cancer, rng):
         BURSelector(n_features_to_select=6).fit(X[rows], y[rows]),
     )
     assert one.order_.tolist() == other.order_.tolist()
-    np.testing.assert_allclose(one.scores_, other.scores_, rtol=1e-12)
+    np.testing.assert_allclose(one.selection_scores_, other.selection_scores_, rtol=1e-12)
 
 
 def test_n_jobs_changes_nothing(cancer):
     one, two = (BURSelector(n_features_to_select=5, n_jobs=n_jobs).fit(*cancer) for n_jobs in (None, 2))
     np.testing.assert_array_equal(one.order_, two.order_)
-    np.testing.assert_array_equal(one.scores_, two.scores_)
+    np.testing.assert_array_equal(one.selection_scores_, two.selection_scores_)
 
 
 def test_tables_that_are_refused(cancer, mixed):
@@ -391,13 +395,13 @@ def test_inverse_transform_fills_with_zeros(cancer):
 
 def test_in_a_pipeline_under_cross_validation(cancer):
     X, y = cancer
-    pipeline = make_pipeline(BURSelector(n_features_to_select=3, estimator="binned"), GaussianNB())
+    pipeline = make_pipeline(BURSelector(n_features_to_select=3, mi_estimator="binned"), GaussianNB())
     assert cross_val_score(pipeline, X, np.where(y, "benign", "malignant"), cv=3).mean() > 0.85
 
 
 def test_grid_search_over_criterion_and_beta(cancer):
     X, y = cancer
-    pipeline = make_pipeline(BURSelector(n_features_to_select=3, estimator="binned"), GaussianNB())
+    pipeline = make_pipeline(BURSelector(n_features_to_select=3, mi_estimator="binned"), GaussianNB())
     grid = {"burselector__criterion": ["mim", "mrmr"], "burselector__beta": [0, 0.3]}
     search = GridSearchCV(pipeline, grid, cv=2).fit(X, y)
     assert len(search.cv_results_["params"]) == 4
@@ -535,7 +539,7 @@ def test_results_of_cross_validation(planted):
     assert results["mean_test_score"][chosen] == pytest.approx(best)
     equal = results["mean_test_score"] >= best - 1e-12
     assert selector.n_features_ == results["n_features"][equal].min()
-    plain = BURSelector(n_features_to_select=selector.n_features_, beta=selector.best_beta_, estimator="binned")
+    plain = BURSelector(n_features_to_select=selector.n_features_, beta=selector.best_beta_, mi_estimator="binned")
     assert selector.order_.tolist() == plain.fit(X, y).order_.tolist()
     assert selector.support_.sum() == selector.n_features_
 
@@ -546,7 +550,7 @@ def test_scores_are_those_of_a_pipeline(planted):
     results = selector.cv_results_
     for place in range(6):
         inner = BURSelector(
-            n_features_to_select=int(results["n_features"][place]), beta=results["beta"][place], estimator="binned"
+            n_features_to_select=int(results["n_features"][place]), beta=results["beta"][place], mi_estimator="binned"
         )
         expected = cross_val_score(make_pipeline(inner, GaussianNB()), X, y, cv=KFold(3))
         np.testing.assert_allclose([results[f"split{i}_test_score"][place] for i in range(3)], expected)
@@ -784,7 +788,7 @@ def test_whole_weights_are_repeated_rows(cancer, rng, parameters, target):
         np.repeat(X, weights, axis=0), np.repeat(y, weights)
     )
     assert weighted.order_.tolist() == repeated.order_.tolist()
-    np.testing.assert_allclose(weighted.scores_, repeated.scores_, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(weighted.selection_scores_, repeated.selection_scores_, rtol=0, atol=1e-10)
 
 
 @pytest.mark.parametrize("kind", ["ksg", "classifier"])
@@ -804,7 +808,7 @@ def test_a_sparse_table_gives_what_the_dense_one_gives(rng, kind, target):
     X = getattr(scipy.sparse, kind)(dense)
     sparse, full = (BURSelector(n_features_to_select=4).fit(table, y) for table in (X, dense))
     assert sparse.order_.tolist() == full.order_.tolist()
-    np.testing.assert_allclose(sparse.scores_, full.scores_, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(sparse.selection_scores_, full.selection_scores_, rtol=0, atol=1e-10)
     chosen = sparse.transform(X)
     assert scipy.sparse.issparse(chosen)
     np.testing.assert_array_equal(chosen.toarray(), full.transform(dense))
@@ -814,7 +818,7 @@ def test_a_sparse_table_gives_what_the_dense_one_gives(rng, kind, target):
 def test_neighbours_refuse_a_sparse_table_in_one_line(rng):
     X = scipy.sparse.random(50, 5, 0.3, random_state=0, format="csr")
     with pytest.raises(TypeError, match=r"X is sparse.*X.toarray\(\)"):
-        BURSelector(estimator="knn").fit(X, np.arange(50) % 2)
+        BURSelector(mi_estimator="knn").fit(X, np.arange(50) % 2)
 
 
 # The sample of rows that unique relevance is estimated from
@@ -823,7 +827,9 @@ def test_neighbours_refuse_a_sparse_table_in_one_line(rng):
 def test_a_sample_is_seeded_and_independent_of_threads(cancer):
     X, y = cancer
     orders = [
-        BURSelector(unique_samples=60, random_state=seed, n_jobs=n_jobs).fit(X, y).unique_relevance_
+        BURSelector(random_state=seed, n_jobs=n_jobs, unique_relevance=Boost(max_samples=60))
+        .fit(X, y)
+        .unique_relevance_
         for seed, n_jobs in ((0, 1), (0, 2), (1, 1))
     ]
     np.testing.assert_array_equal(orders[0], orders[1])
@@ -832,7 +838,7 @@ def test_a_sample_is_seeded_and_independent_of_threads(cancer):
 
 def test_a_sample_of_all_rows_changes_nothing(cancer):
     X, y = cancer
-    whole, sampled = (BURSelector(unique_samples=most).fit(X, y) for most in (None, len(y)))
+    whole, sampled = (BURSelector(unique_relevance=Boost(max_samples=most)).fit(X, y) for most in (None, len(y)))
     assert whole.order_.tolist() == sampled.order_.tolist()
 
 
@@ -851,7 +857,11 @@ def test_the_form_of_the_paper(cancer):
     X, y = cancer
     paper = BURSelector.paper(n_features_to_select=4).fit(X, y)
     path = selection_path(
-        X, y, criteria="jmi", betas=0.1, estimator="knn", unique_relevance="ksg", n_features_to_select=4
+        X,
+        y,
+        criteria="jmi",
+        betas=0.1,
+        selector=BURSelector(unique_relevance="ksg", n_features_to_select=4, mi_estimator="knn"),
     )
     assert paper.order_.tolist() == path.order("jmi", 0.1).tolist()
     assert BURSelector.paper("mim", beta=0.3).beta == 0.3

@@ -52,7 +52,7 @@ def test_it_selects_what_the_default_does_in_its_order(selector_class, table, pr
     selector = selector_class(max_features=4)
     found = selector.fit_transform(X, y, problem_type)
     direct, other = (
-        BURSelector(n_features_to_select=4, target_kind=kind).fit(X, y)
+        BURSelector(n_features_to_select=4, target_type=kind).fit(X, y)
         for kind in (target_kind, "discrete" if target_kind == "continuous" else "continuous")
     )
     assert list(found) == [X.columns[j] for j in direct.order_]

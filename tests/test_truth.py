@@ -28,6 +28,9 @@ from benchmarks.truth_tasks import (
     zero_inflated_poisson_information,
 )
 from unirel import conditional_relevance, irrelevance, mutual_information, relevance
+from unirel.estimation.binned import Binned
+from unirel.estimation.knn import KNN
+from unirel.estimation.plugin import Plugin
 
 pytestmark = pytest.mark.filterwarnings("ignore::unirel.errors.UnirelWarning")
 
@@ -66,7 +69,7 @@ def test_the_command_writes_what_was_measured(tmp_path, capsys):
         (name, estimator, rows) for name in names for estimator in ("knn", "gaussian") for rows in ("100", "200")
     ]
     samples = [TASKS[names[1]].draw(np.random.default_rng(seed), 200) for seed in range(5)]
-    values = [mutual_information(*sample, estimator="gaussian", clip=False) for sample in samples]
+    values = [mutual_information(*sample, clip=False, mi_estimator="gaussian") for sample in samples]
     last = {name: float(records[-1][name]) for name in ("truth", "mean", "error", "standard deviation")}
     expected = [-math.log(1 - 0.8**2), np.mean(values), np.mean(values) + math.log(1 - 0.8**2), np.std(values)]
     assert list(last.values()) == pytest.approx(expected, abs=6e-5)
@@ -226,7 +229,7 @@ def test_bimodal_columns_have_the_distribution_they_should():
 def test_bivariate_gaussian(rho, n_neighbors):
     def estimate(rng):
         x, y = correlated(rng, 4000, rho)
-        return mutual_information(x, y, n_neighbors=n_neighbors, clip=False)
+        return mutual_information(x, y, clip=False, mi_estimator=KNN(n_neighbors=n_neighbors))
 
     assert mean_estimate(estimate, 8) == pytest.approx(-0.5 * math.log(1 - rho**2), rel=0.02, abs=0.01)
 
@@ -279,7 +282,7 @@ def test_classes_apart_along_the_diagonal(metric):
     def estimate(rng):
         y = rng.integers(0, 2, size=3000)
         X = rng.normal(size=(3000, 2)) + (2 * y - 1)[:, None]
-        return mutual_information(X, y, metric=metric, clip=False)
+        return mutual_information(X, y, clip=False, mi_estimator=KNN(metric=metric))
 
     assert mean_estimate(estimate, 8) == pytest.approx(truth, rel=0.03)
 
@@ -329,7 +332,7 @@ def test_poisson_without_inflation_has_a_closed_form():
 def test_zero_inflated_poisson(kind):
     def estimate(rng):
         x, y = zero_inflated_poisson(rng, 20_000, 0.15)
-        return relevance(x[:, None], y, target_kind=kind, clip=False)[0]
+        return relevance(x[:, None], y, clip=False, target_type=kind)[0]
 
     assert mean_estimate(estimate, 5) == pytest.approx(zero_inflated_poisson_information(0.15), rel=0.03)
 
@@ -387,13 +390,13 @@ INDEPENDENT = {
         rng.normal(size=(200, 2)), rng.integers(0, 2, size=200), clip=False
     ),
     "maximum norm": lambda rng: mutual_information(
-        rng.normal(size=(200, 6)), rng.integers(0, 2, size=200), metric="chebyshev", clip=False
+        rng.normal(size=(200, 6)), rng.integers(0, 2, size=200), clip=False, mi_estimator=KNN(metric="chebyshev")
     ),
     "euclidean": lambda rng: mutual_information(
-        rng.normal(size=(200, 6)), rng.integers(0, 2, size=200), metric="euclidean", clip=False
+        rng.normal(size=(200, 6)), rng.integers(0, 2, size=200), clip=False, mi_estimator=KNN(metric="euclidean")
     ),
     "manhattan": lambda rng: mutual_information(
-        rng.normal(size=(200, 6)), rng.integers(0, 2, size=200), metric="manhattan", clip=False
+        rng.normal(size=(200, 6)), rng.integers(0, 2, size=200), clip=False, mi_estimator=KNN(metric="manhattan")
     ),
     "two numbers": lambda rng: relevance(rng.normal(size=(200, 1)), rng.normal(size=200), clip=False)[0],
     "block and number": lambda rng: mutual_information(rng.normal(size=(200, 3)), rng.normal(size=200), clip=False),
@@ -426,14 +429,14 @@ def test_counts_give_the_plugin_value_exactly():
         plain = relevance(x[:, None], y, estimator=estimator, kinds={0: "discrete"}, correction=None)
         assert plain[0] == pytest.approx(truth, abs=1e-14)
     corrected = relevance(
-        x[:, None], y, estimator="plugin", kinds={0: "discrete"}, correction="miller-madow", clip=False
+        x[:, None], y, clip=False, mi_estimator=Plugin(correction="miller-madow"), discrete_features={0: True}
     )
     assert corrected[0] == pytest.approx(truth + (1 + 1 - 3) / 16, abs=1e-14)
 
 
 def test_bins_of_a_gaussian_are_close_from_below():
     x, y = correlated(np.random.default_rng(0), 20_000, 0.8)
-    value = mutual_information(x, y, estimator="binned", n_bins=20)
+    value = mutual_information(x, y, mi_estimator=Binned(n_bins=20))
     assert value == pytest.approx(-0.5 * math.log(1 - 0.8**2), rel=0.1)
 
 
@@ -451,7 +454,7 @@ def test_irrelevance_of_a_uniform_with_gaps():
     def estimate(rng):
         x = rng.random(4000)
         x[rng.random(4000) < 0.3] = np.nan
-        return irrelevance(x[:, None], rng.integers(0, 2, size=4000), scale=None)[0]
+        return irrelevance(x[:, None], rng.integers(0, 2, size=4000), mi_estimator=KNN(scale=None))[0]
 
     assert mean_estimate(estimate, 6) == pytest.approx(binary_entropy(0.3), abs=0.02)
 

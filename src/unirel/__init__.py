@@ -13,6 +13,13 @@ if TYPE_CHECKING:
     from unirel.criteria.base import Criterion as Criterion
     from unirel.data import datasets as datasets
     from unirel.errors import UnirelWarning as UnirelWarning
+    from unirel.estimation.binned import Binned as Binned
+    from unirel.estimation.gaussian import Gaussian as Gaussian
+    from unirel.estimation.kde import KDE as KDE
+    from unirel.estimation.knn import KNN as KNN
+    from unirel.estimation.mine import MINE as MINE
+    from unirel.estimation.partition import Partition as Partition
+    from unirel.estimation.plugin import Plugin as Plugin
     from unirel.inference.redundancy import redundancy_analysis as redundancy_analysis
     from unirel.inference.stability import selection_stability as selection_stability
     from unirel.inference.tests import conditional_test as conditional_test
@@ -21,8 +28,10 @@ if TYPE_CHECKING:
     from unirel.measures import irrelevance as irrelevance
     from unirel.measures import mutual_information as mutual_information
     from unirel.measures import relevance as relevance
+    from unirel.measures import unique_relevance as unique_relevance
+    from unirel.predictors import ClassifierLoss as ClassifierLoss
+    from unirel.search.boost import Boost as Boost
     from unirel.search.path import selection_path as selection_path
-    from unirel.search.unique import unique_relevance as unique_relevance
     from unirel.selector_cv import BURSelectorCV as BURSelectorCV
     from unirel.selectors import BURSelector as BURSelector
 
@@ -32,14 +41,23 @@ _HOME = {
     "relevance": "unirel.measures",
     "conditional_relevance": "unirel.measures",
     "irrelevance": "unirel.measures",
+    "unique_relevance": "unirel.measures",
     "relevance_test": "unirel.inference.tests",
     "conditional_test": "unirel.inference.tests",
-    "unique_relevance": "unirel.search.unique",
     "selection_path": "unirel.search.path",
     "redundancy_analysis": "unirel.inference.redundancy",
     "selection_stability": "unirel.inference.stability",
     "BURSelector": "unirel.selectors",
     "BURSelectorCV": "unirel.selector_cv",
+    "KNN": "unirel.estimation.knn",
+    "Binned": "unirel.estimation.binned",
+    "Plugin": "unirel.estimation.plugin",
+    "Gaussian": "unirel.estimation.gaussian",
+    "Partition": "unirel.estimation.partition",
+    "KDE": "unirel.estimation.kde",
+    "MINE": "unirel.estimation.mine",
+    "Boost": "unirel.search.boost",
+    "ClassifierLoss": "unirel.predictors",
     "Criterion": "unirel.criteria.base",
     "UnirelWarning": "unirel.errors",
     "datasets": "unirel.data",

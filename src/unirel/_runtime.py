@@ -6,7 +6,7 @@ import sys
 import time
 from bisect import bisect
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
@@ -329,9 +329,9 @@ class Compiling:
 COMPILING = Compiling()
 
 
-def progress_of(options: Mapping[str, Any], title: str, hint: str = "") -> Progress | None:
-    """What the options `progress` and `verbose` ask for."""
-    wanted: Progress | None = options["progress"]
-    if options["verbose"]:
-        COMPILING.announce()
-    return ProgressBar(title, hint=hint) if wanted is None and options["verbose"] else wanted
+def progress_of(verbose: bool, title: str, hint: str = "") -> Progress | None:
+    """A progress bar, if somebody wants to see one."""
+    if not verbose:
+        return None
+    COMPILING.announce()
+    return ProgressBar(title, hint=hint)

@@ -26,10 +26,9 @@ from unirel.data.datasets import load
 from unirel.data.frames import make_frame
 from unirel.data.reading import take_rows
 from unirel.data.table import Table
-from unirel.errors import UnirelWarning
+from unirel.errors import UnirelWarning, check_choice, check_whole_number
 from unirel.inference.paired import PairedDifference, paired_difference
 from unirel.inference.stability import stability
-from unirel.options import check_choice, check_whole_number
 from unirel.predictors import (
     PEERS,
     check_order,
@@ -41,7 +40,6 @@ from unirel.predictors import (
     order_of,
     standardise,
 )
-from unirel.search.folds import stop_if_interrupted
 from unirel.selector_cv import BURSelectorCV
 from unirel.selectors import BURSelector
 
@@ -410,7 +408,6 @@ def _order(selector: Any, data: _Dataset, train: Positions) -> Positions:
     y = data.y[train]
     if isinstance(selector, BURSelector | BURSelectorCV):
         fitted = _ours(clone(selector), data).fit(take_rows(data.X, train), y)
-        stop_if_interrupted([fitted.selection_])
         order = order_of(fitted, data.n_features)
     else:
         X = SimpleImputer(keep_empty_features=True).fit_transform(data.codes[train])
@@ -422,8 +419,8 @@ def _order(selector: Any, data: _Dataset, train: Positions) -> Positions:
 def _ours(selector: Any, data: _Dataset) -> Any:
     """A selector of ours that knows the type of the target, and selects as many features as are compared."""
     searcher = selector if isinstance(selector, BURSelector) else selector.selector
-    if searcher is not None and searcher.target_kind == "auto":
-        searcher.set_params(target_kind="discrete" if data.discrete else "continuous")
+    if searcher is not None and searcher.target_type == "auto":
+        searcher.set_params(target_type="discrete" if data.discrete else "continuous")
     if selector is searcher and isinstance(selector.n_features_to_select, int):
         selector.set_params(n_features_to_select=data.sizes[-1])
     return selector

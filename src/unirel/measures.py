@@ -1,49 +1,40 @@
 """How much columns tell about a target: the public functions."""
 
-from typing import Any, Unpack, overload
+from collections.abc import Sequence
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unirel.data.parts.opening import open_table
+from unirel.data.reading import DiscreteFeatures, TargetType
 from unirel.data.table import Table
 from unirel.estimation.base import Information, make_information
-from unirel.estimation.intervals import all_counted, check_interval, interval_of_counts, interval_of_halves
-from unirel.options import EstimationOptions, MeasureOptions, ReadingOptions, complete, documented, part_of
+from unirel.estimation.intervals import (
+    all_counted,
+    check_level,
+    interval_of_counts,
+    interval_of_halves,
+    intervals_of_relevance,
+)
+from unirel.estimation.knn import KNN
+from unirel.predictors import ClassifierLoss
 from unirel.results import Estimate
+from unirel.search.boost import stretch
+from unirel.search.unique import Method, choose_rows, find_method, find_unique, intervals_of_unique
 
 
-@overload
 def mutual_information(
     X: Any,
     y: Any,
     *,
     conditional_on: Any = None,
+    mi_estimator: str | Information = "auto",
+    discrete_features: DiscreteFeatures = "auto",
+    target_type: TargetType = "auto",
     clip: bool = True,
-    interval: None = None,
-    **options: Unpack[MeasureOptions],
-) -> float: ...
-@overload
-def mutual_information(
-    X: Any,
-    y: Any,
-    *,
-    conditional_on: Any = None,
-    clip: bool = True,
-    interval: float,
-    **options: Unpack[MeasureOptions],
-) -> Estimate: ...
-
-
-@documented(MeasureOptions)
-def mutual_information(
-    X: Any,
-    y: Any,
-    *,
-    conditional_on: Any = None,
-    clip: bool = True,
-    interval: float | None = None,
-    **options: Unpack[MeasureOptions],
+    confidence_level: float | None = None,
+    n_jobs: int | None = None,
 ) -> float | Estimate:
     """Mutual information of a block of columns and a target, I(X; y) or I(X; y | Z), in nats.
 
@@ -55,17 +46,27 @@ def mutual_information(
         The target: class labels of any type, or numbers. Several columns, of numbers, are taken together as one block.
     conditional_on : array or frame of shape (n_samples, n_conditions), optional
         The block Z to condition on.
+    mi_estimator : str or estimator of information
+        "knn" (nearest neighbours), "plugin" (frequencies of discrete columns), "binned" (frequencies after binning),
+        "gaussian", "partition", "kde", "mine", or an object such as ``KNN(n_neighbors=5)``. "auto" is "knn", and
+        "binned" for a table in parts.
+    discrete_features : "auto", bool, mask, list of names or positions, or mapping from columns to bool
+        Which columns are discrete, as in scikit-learn; "auto" decides from their types and values, and so does a
+        mapping for columns that it does not name.
+    target_type : {"auto", "discrete", "continuous"}
+        Whether the target is a class label; "auto" decides from its type and values.
     clip : bool
         Keep the estimate between 0 and the entropy of a discrete target; False gives the raw value.
-    interval : float, optional
-        Level of an interval to give beside the estimate, such as 0.95.
-    {options}
+    confidence_level : float, optional
+        Confidence level of an interval to give beside the estimate, such as 0.95.
+    n_jobs : int, optional
+        Threads, as in scikit-learn: -1 for one for each core. The result does not depend on them.
 
     Returns
     -------
     float
-        With `interval` an `Estimate` of value, low and high: from counts by a formula, without the bias of counting;
-        from neighbours by 50 halves of the rows.
+        With `confidence_level` an `Estimate` of value, low and high: from counts by a formula, without the bias of
+        counting; from neighbours by 50 halves of the rows.
 
     See Also
     --------
@@ -93,63 +94,72 @@ def mutual_information(
     >>> round(mutual_information(coins, parity), 2)
     0.69
     """
-    check_interval(interval)
+    check_level(confidence_level)
     y, conditional_on, n_others = _split_target(y, conditional_on)
-    information = _open(X, y, options, "mutual_information", conditional_on)
+    information = _open(X, y, mi_estimator, discrete_features, target_type, n_jobs, conditional_on)
     table = information.table
     given, others = np.split(table.given, [len(table.given) - n_others])
     features, target = table.features, [*others.tolist(), table.target]
     value = information.conditional(features, target, given)
     bounded = information.bounded(value, features, target) if clip else value
-    if interval is None:
+    if confidence_level is None:
         return bounded
     if all_counted(information, [*features, *given, *target]):
-        ends = interval_of_counts(information, [(features, target)], given, interval)
+        ends = interval_of_counts(information, [(features, target)], given, confidence_level)
     else:
-        columns, n_jobs = np.concatenate([features, table.given]), information.options["n_jobs"]
+        columns = np.concatenate([features, table.given])
         places = np.split(np.arange(len(columns)), np.cumsum([len(features), len(given)]))
 
         def estimate(part: Table) -> NDArray[np.float64]:
-            of_part = make_information(part, information.options)
+            of_part = information.on(part)
             return np.array([of_part.conditional(places[0], [*places[2], part.target], places[1])])
 
-        ends = interval_of_halves(table, columns, estimate, np.array([value]), interval, n_jobs)
+        ends = interval_of_halves(table, columns, estimate, np.array([value]), confidence_level, n_jobs)
     low, high = (float(end[0]) for end in ends)
     if clip:
         low, high = (information.bounded(end, features, target) for end in (low, high))
     return Estimate(bounded, low, high)
 
 
-@overload
-def relevance(
-    X: Any, y: Any, *, clip: bool = True, interval: None = None, **options: Unpack[MeasureOptions]
-) -> NDArray[np.float64]: ...
-@overload
-def relevance(X: Any, y: Any, *, clip: bool = True, interval: float, **options: Unpack[MeasureOptions]) -> Estimate: ...
-@documented(MeasureOptions)
 def relevance(
     X: Any,
     y: Any,
     *,
+    mi_estimator: str | Information = "auto",
+    discrete_features: DiscreteFeatures = "auto",
+    target_type: TargetType = "auto",
     clip: bool = True,
-    interval: float | None = None,
-    **options: Unpack[MeasureOptions],
+    confidence_level: float | None = None,
+    n_jobs: int | None = None,
 ) -> NDArray[np.float64] | Estimate:
     """Relevance of every column by itself, I(Xk; y), in nats.
 
     Parameters
     ----------
-    {data}
+    X : array or frame of shape (n_samples, n_features)
+        The features, in any form that `BURSelector.fit` reads.
+    y : array or series of shape (n_samples,)
+        The target: class labels of any type, or numbers.
+    mi_estimator : str or estimator of information
+        "knn" (nearest neighbours), "plugin" (frequencies of discrete columns), "binned" (frequencies after binning),
+        "gaussian", "partition", "kde", "mine", or an object such as ``KNN(n_neighbors=5)``. "auto" is "knn", and
+        "binned" for a table in parts.
+    discrete_features : "auto", bool, mask, list of names or positions, or mapping from columns to bool
+        Which columns are discrete, as in scikit-learn; "auto" decides from their types and values, and so does a
+        mapping for columns that it does not name.
+    target_type : {"auto", "discrete", "continuous"}
+        Whether the target is a class label; "auto" decides from its type and values.
     clip : bool
         Keep estimates between 0 and the entropy of a discrete target; False gives the raw value.
-    interval : float, optional
-        Level of intervals to give beside the estimates, such as 0.95; each is of one column, not of all together.
-    {options}
+    confidence_level : float, optional
+        Confidence level of intervals to give beside the estimates, such as 0.95; each is of one column, not of all.
+    n_jobs : int, optional
+        Threads, as in scikit-learn: -1 for one for each core. The result does not depend on them.
 
     Returns
     -------
     ndarray of shape (n_features,)
-        NaN for a column that is ignored. With `interval` an `Estimate` of value, low and high, as in
+        NaN for a column that is ignored. With `confidence_level` an `Estimate` of value, low and high, as in
         `mutual_information`.
 
     See Also
@@ -164,8 +174,8 @@ def relevance(
     >>> relevance(*load_iris(return_X_y=True)).round(2)
     array([0.5 , 0.25, 0.99, 0.99])
     """
-    check_interval(interval)
-    information = _open(X, y, options, "relevance")
+    check_level(confidence_level)
+    information = _open(X, y, mi_estimator, discrete_features, target_type, n_jobs)
     table = information.table
     values = information.relevance(table.features)
 
@@ -173,48 +183,45 @@ def relevance(
         bounded = information.bounded_pairs(ends, table.features, table.target) if clip else ends
         return table.one_per_feature(bounded)
 
-    if interval is None:
+    if confidence_level is None:
         return finish(values)
-    return Estimate(finish(values), *map(finish, _intervals(information, values, interval)))
+    return Estimate(finish(values), *map(finish, intervals_of_relevance(information, values, confidence_level)))
 
 
-def _intervals(information: Information, values: NDArray[np.float64], level: float) -> list[NDArray[np.float64]]:
-    """Ends of intervals of the relevance of every feature: of those that are counted, and of the others."""
-    table = information.table
-    counted = np.array([all_counted(information, [feature, table.target]) for feature in table.features])
-    low, high = np.empty((2, len(values)))
-    if counted.any():
-        pairs = [([feature], [table.target]) for feature in table.features[counted]]
-        low[counted], high[counted] = interval_of_counts(information, pairs, [], level)
-    if not counted.all():
-        others = table.features[~counted]
-
-        def estimate(part: Table) -> NDArray[np.float64]:
-            return make_information(part, information.options).relevance(np.arange(len(others)))
-
-        n_jobs = information.options["n_jobs"]
-        low[~counted], high[~counted] = interval_of_halves(table, others, estimate, values[~counted], level, n_jobs)
-    return [low, high]
-
-
-@documented(MeasureOptions)
 def conditional_relevance(
     X: Any,
     y: Any,
     given: Any,
     *,
+    mi_estimator: str | Information = "auto",
+    discrete_features: DiscreteFeatures = "auto",
+    target_type: TargetType = "auto",
     clip: bool = True,
-    **options: Unpack[MeasureOptions],
+    n_jobs: int | None = None,
 ) -> NDArray[np.float64]:
     """Relevance of every column when others are known, I(Xk; y | given), in nats.
 
     Parameters
     ----------
-    {data}
-    {given}
+    X : array or frame of shape (n_samples, n_features)
+        The features, in any form that `BURSelector.fit` reads.
+    y : array or series of shape (n_samples,)
+        The target: class labels of any type, or numbers.
+    given : name, position or list of them, or array or frame of shape (n_samples, n_conditions)
+        What is known: a list names columns of `X`, an array or frame holds columns with the same rows.
+    mi_estimator : str or estimator of information
+        "knn" (nearest neighbours), "plugin" (frequencies of discrete columns), "binned" (frequencies after binning),
+        "gaussian", "partition", "kde", "mine", or an object such as ``KNN(n_neighbors=5)``. "auto" is "knn", and
+        "binned" for a table in parts.
+    discrete_features : "auto", bool, mask, list of names or positions, or mapping from columns to bool
+        Which columns are discrete, as in scikit-learn; "auto" decides from their types and values, and so does a
+        mapping for columns that it does not name.
+    target_type : {"auto", "discrete", "continuous"}
+        Whether the target is a class label; "auto" decides from its type and values.
     clip : bool
         Keep estimates between 0 and the entropy of a discrete target; False gives the raw value.
-    {options}
+    n_jobs : int, optional
+        Threads, as in scikit-learn: -1 for one for each core. The result does not depend on them.
 
     Returns
     -------
@@ -233,7 +240,7 @@ def conditional_relevance(
     array([0.01, 0.  , 0.  , 0.04])
     """
     named = names_columns(given)
-    information = _open(X, y, options, "conditional_relevance", None if named else given)
+    information = _open(X, y, mi_estimator, discrete_features, target_type, n_jobs, None if named else given)
     table = information.table
     known = known_columns(table, given) if named else table.given.tolist()
     values = np.zeros(len(table.features))
@@ -243,18 +250,34 @@ def conditional_relevance(
     return table.one_per_feature(information.bounded_pairs(values, table.features, table.target) if clip else values)
 
 
-@documented(MeasureOptions)
 def irrelevance(
     X: Any,
     y: Any,
-    **options: Unpack[MeasureOptions],
+    *,
+    mi_estimator: str | Information = "auto",
+    discrete_features: DiscreteFeatures = "auto",
+    target_type: TargetType = "auto",
+    n_jobs: int | None = None,
 ) -> NDArray[np.float64]:
     """What every column holds beside the target, H(Xk | y) = H(Xk) - I(Xk; y), in nats.
 
     Parameters
     ----------
-    {data}
-    {options}
+    X : array or frame of shape (n_samples, n_features)
+        The features, in any form that `BURSelector.fit` reads.
+    y : array or series of shape (n_samples,)
+        The target: class labels of any type, or numbers.
+    mi_estimator : str or estimator of information
+        "knn" (nearest neighbours), "plugin" (frequencies of discrete columns), "binned" (frequencies after binning),
+        "gaussian", "partition", "kde", "mine", or an object such as ``KNN(n_neighbors=5)``. "auto" is "knn", and
+        "binned" for a table in parts.
+    discrete_features : "auto", bool, mask, list of names or positions, or mapping from columns to bool
+        Which columns are discrete, as in scikit-learn; "auto" decides from their types and values, and so does a
+        mapping for columns that it does not name.
+    target_type : {"auto", "discrete", "continuous"}
+        Whether the target is a class label; "auto" decides from its type and values.
+    n_jobs : int, optional
+        Threads, as in scikit-learn: -1 for one for each core. The result does not depend on them.
 
     Returns
     -------
@@ -265,8 +288,8 @@ def irrelevance(
     -----
     The entropy of a discrete column is that of its frequencies. That of a continuous column is differential
     (Kozachenko and Leonenko 1987): it may be negative, and a change of units by a factor adds the factor's logarithm.
-    With ``scale="standard"`` it is that of the standardised column, so that columns compare; with ``scale=None`` that
-    of the column as it is. With ``estimator="binned"`` it is that of the bins.
+    With ``KNN(scale="standard")`` it is that of the standardised column, so that columns compare; with
+    ``KNN(scale=None)`` that of the column as it is; with "binned" it is that of the bins.
 
     Examples
     --------
@@ -275,22 +298,142 @@ def irrelevance(
     >>> irrelevance([list(pair) for pair in zip(coin, other)], coin).round(2)
     array([0.  , 0.69])
     """
-    information = _open(X, y, options, "irrelevance")
+    information = _open(X, y, mi_estimator, discrete_features, target_type, n_jobs)
     table = information.table
     values = information.bounded_pairs(information.relevance(table.features), table.features, table.target)
     entropies = [information.entropy(feature) for feature in table.features]
     return table.one_per_feature(np.array(entropies) - values)
 
 
-def _open(X: Any, y: Any, options: MeasureOptions, owner: str, conditional_on: Any = None) -> Information:
-    """The estimator that the options of a measure ask for, on the table it was given."""
-    chosen = complete(MeasureOptions, options, owner)
-    reading = part_of(ReadingOptions, chosen)
+def unique_relevance(
+    X: Any,
+    y: Any,
+    *,
+    method: Method = "ksg",
+    reference: Sequence[int | str] | None = None,
+    discrete_features: DiscreteFeatures = "auto",
+    target_type: TargetType = "auto",
+    clip: bool | Literal["auto"] = "auto",
+    max_queries: int | None = None,
+    return_std: bool = False,
+    confidence_level: float | None = None,
+    random_state: int | None = 0,
+    n_jobs: int | None = None,
+) -> NDArray[np.float64] | tuple[NDArray[np.float64], NDArray[np.float64]] | Estimate:
+    """Unique relevance of every feature, I(Omega; y) - I(Omega without Xk; y), in nats.
+
+    Parameters
+    ----------
+    X : array or frame of shape (n_samples, n_features)
+        The features, in any form that `BURSelector.fit` reads.
+    y : array or series of shape (n_samples,)
+        The target: class labels of any type, or numbers.
+    method : {"ksg", "reference", "gaussian", "classifier"}, KNN, Gaussian or ClassifierLoss
+        "ksg" or a `KNN`: given all other features, by nearest neighbours. "reference", or a `KNN` with `reference`:
+        given a small set of features, for its members without the member, for all others by adding them. "gaussian"
+        or a `Gaussian`: given all other features, in closed form from the correlations of normal scores and
+        categories, less what chance gives; for hundreds of features too, blind to what is not monotone. "classifier" or
+        a `ClassifierLoss`: cross-entropy of a classifier that is trained without the feature, from 0 to 1 over the
+        features.
+    reference : list of names or positions
+        The reference set.
+    discrete_features : "auto", bool, mask, list of names or positions, or mapping from columns to bool
+        Which columns are discrete, as in `relevance`.
+    target_type : {"auto", "discrete", "continuous"}
+        Whether the target is a class label; "auto" decides from its type and values.
+    clip : bool or "auto"
+        Set negative values to 0; "auto" does so for neighbours given all other features only.
+    max_queries : int, optional
+        Use that many random rows, all distinct, as centres of balls, and all rows as neighbours. None: all rows.
+    return_std : bool
+        Also return the standard error of every value, taken over the centres; NaN for the methods that have none.
+    confidence_level : float, optional
+        Confidence level of intervals to give beside the values, such as 0.95, from 50 halves of the rows; not for a
+        classifier.
+    random_state : int, optional
+        Seed of the choice of rows; nothing else is random.
+    n_jobs : int, optional
+        Threads, as in scikit-learn: -1 for one for each core. The result does not depend on them.
+
+    Returns
+    -------
+    values : ndarray of shape (n_features,)
+        NaN for a column that is ignored.
+    std : ndarray of shape (n_features,)
+        Only if `return_std` is true. With `confidence_level` there is one `Estimate` of value, low and high instead.
+
+    See Also
+    --------
+    relevance : Information about the target of a feature by itself.
+    conditional_relevance : The same when some other features are given.
+
+    Notes
+    -----
+    Leaving out a column changes few distances that matter, so all values together cost little more than one estimate
+    of I(Omega; y). Given very many features the estimate itself is no longer credible: with hundreds of columns it can
+    come out below the relevance of a single feature. A warning says so; method "gaussian" is one remedy, if the
+    relation is monotone. Method "reference" is another. It is a different quantity: relevance given a small set,
+    not given all features.
+
+    References
+    ----------
+    .. [1] S. Liu, M. Motani (2022). Improving mutual information based feature selection by boosting unique relevance.
+       arXiv:2212.06143.
+
+    Examples
+    --------
+    A feature and its copy make each other superfluous, however relevant they are; a weak feature stands alone.
+
+    >>> import numpy as np
+    >>> from unirel import relevance, unique_relevance
+    >>> rng = np.random.default_rng(0)
+    >>> strong, weak = rng.standard_normal((2, 400))
+    >>> X = np.column_stack([strong, strong, weak])
+    >>> y = 2 * strong + weak > 0
+    >>> relevance(X, y).round(2)
+    array([0.36, 0.36, 0.1 ])
+    >>> unique_relevance(X, y).round(2)
+    array([0.  , 0.  , 0.29])
+    """
+    chosen = find_method(method)
+    by_classifier = isinstance(chosen, ClassifierLoss)
+    if clip not in (True, False, "auto"):
+        raise ValueError(f"clip={clip!r} is not one of True, False, 'auto'")
+    if reference is None and method == "reference":
+        raise ValueError("method='reference' needs reference=, a list of names or positions of columns of X")
+    if reference is not None and (method == "ksg" or not isinstance(chosen, KNN)):
+        raise ValueError(f"reference= goes with method='reference' or a KNN, not with method={method!r}")
+    check_level(confidence_level)
+    if confidence_level is not None and (by_classifier or return_std):
+        raise ValueError("confidence_level= goes with any method but a classifier's, without return_std=")
+    table = open_table(X, y, discrete_features, target_type)[0]
+    positions = None if reference is None else table.positions(reference)
+    rows = choose_rows(table.n_samples, max_queries, random_state)
+    values, error = find_unique(table, chosen, positions, rows, n_jobs)
+    clipped = clip is True or (clip == "auto" and isinstance(chosen, KNN) and reference is None)
+    if confidence_level is not None:
+        ends = intervals_of_unique(table, chosen, values, positions, confidence_level)
+        return Estimate(*(np.maximum(end, 0.0) if clipped else end for end in (values, *ends)))
+    values = np.maximum(values, 0.0) if clipped else stretch(values) if by_classifier else values
+    return (values, error) if return_std else values
+
+
+def _open(
+    X: Any,
+    y: Any,
+    mi_estimator: str | Information,
+    discrete_features: DiscreteFeatures,
+    target_type: TargetType,
+    n_jobs: int | None,
+    conditional_on: Any = None,
+) -> Information:
+    """The estimator that a measure asks for, on the table it was given."""
     if conditional_on is None:
-        table, _ = open_table(X, y, reading)
+        table, _ = open_table(X, y, discrete_features, target_type)
     else:
+        reading = {"discrete_features": discrete_features, "target_type": target_type}
         table = Table.from_data(X, y, conditional_on=conditional_on, **reading)
-    return make_information(table, part_of(EstimationOptions, chosen))
+    return make_information(table, mi_estimator, n_jobs=n_jobs)
 
 
 def _split_target(y: Any, conditional_on: Any) -> tuple[Any, Any, int]:

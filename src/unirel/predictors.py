@@ -4,25 +4,21 @@ import warnings
 from collections.abc import Iterable
 from functools import partial
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
-from sklearn.calibration import CalibratedClassifierCV
-from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.feature_selection import RFE, SelectFromModel, SelectKBest, mutual_info_classif, mutual_info_regression
 from sklearn.linear_model import LassoCV, LogisticRegression, Ridge
 from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import LinearSVC, LinearSVR
 
 from unirel._runtime import Progress, map_tasks
 from unirel.data.table import Table
-from unirel.errors import UnirelWarning
-from unirel.options import check_choice, check_whole_number
+from unirel.errors import UnirelWarning, check_choice, check_whole_number
 
 Values = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -33,48 +29,41 @@ _MAX_LEVELS = 100
 _CALIBRATION_FOLDS = 5
 
 
-class Named(NamedTuple):
-    """What a name means for a target of classes and for one of numbers, and how a report calls it."""
-
-    classifier: Any
-    regressor: Any
-    words: str
-    regressor_words: str = ""  # where they differ
-
-
+# Models by name, and how a report calls them: for a target of classes and for one of numbers.
 MODELS = {
-    "logistic": Named(
-        LogisticRegression(max_iter=1000),
-        Ridge(),
-        "logistic regression",
-        "ridge regression, in place of logistic regression",
-    ),
-    "rf": Named(
-        RandomForestClassifier(100, random_state=0, n_jobs=1),
-        RandomForestRegressor(100, random_state=0, n_jobs=1),
-        "a random forest (100 trees)",
-    ),
-    "knn": Named(KNeighborsClassifier(5), KNeighborsRegressor(5), "nearest neighbours (5)"),
-    "svm": Named(
-        # The primal solvers converge where the dual ones warn, and draw no random numbers.
-        LinearSVC(dual=False),
-        LinearSVR(dual=False, loss="squared_epsilon_insensitive", epsilon=0.1),
-        "a linear support vector machine",
-    ),
+    "logistic": ("logistic regression", "ridge regression, in place of logistic regression"),
+    "rf": ("a random forest (100 trees)",) * 2,
+    "knn": ("nearest neighbours (5)",) * 2,
+    "svm": ("a linear support vector machine",) * 2,
 }
 
 
 def words_of(name: str, discrete: bool) -> str:
     """How a report calls the model of a name."""
-    named = MODELS[name]
-    return named.words if discrete else named.regressor_words or named.words
+    return MODELS[name][0 if discrete else 1]
+
+
+def _named_model(name: str, discrete: bool) -> Any:
+    # What takes long to import is imported when it is asked for.
+    if name == "logistic":
+        return LogisticRegression(max_iter=1000) if discrete else Ridge()
+    if name == "knn":
+        return KNeighborsClassifier(5) if discrete else KNeighborsRegressor(5)
+    if name == "rf":
+        from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+
+        return (RandomForestClassifier if discrete else RandomForestRegressor)(100, random_state=0, n_jobs=1)
+    from sklearn.svm import LinearSVC, LinearSVR
+
+    # The primal solvers converge where the dual ones warn, and draw no random numbers.
+    return LinearSVC(dual=False) if discrete else LinearSVR(dual=False, loss="squared_epsilon_insensitive", epsilon=0.1)
 
 
 def make_model(model: Any, discrete: bool, parameter: str = "estimator") -> Any:
     """An unfitted model that suits the target: the one that a name means, or a clone of the user's."""
     if isinstance(model, str):
         check_choice(parameter, model, MODELS)
-        return clone(MODELS[model].classifier if discrete else MODELS[model].regressor)
+        return _named_model(model, discrete)
     about = f"{parameter}={repr(model).splitlines()[0]}"
     if isinstance(model, type) or not (hasattr(model, "fit") and hasattr(model, "get_params")):
         names = ", ".join(map(repr, MODELS))
@@ -103,7 +92,7 @@ def make_peer(name: str, discrete: bool, is_category: NDArray[np.bool_], n_featu
     if name == "rfe":
         return partial(eliminate, make_model("logistic", discrete))
     if name == "lasso":
-        model: Any = LinearSVC(penalty="l1", dual=False) if discrete else LassoCV()
+        model = make_model("svm", True).set_params(penalty="l1") if discrete else LassoCV()
     elif name == "forest":
         model = make_model("rf", discrete)
     else:
@@ -375,6 +364,8 @@ class _Classes:
             return np.tile(np.bincount(self.values[train], minlength=self._n_classes) / len(train), (len(test), 1))
         model = limit_neighbors(model, len(known))
         if calibrated:
+            from sklearn.calibration import CalibratedClassifierCV
+
             folds = StratifiedKFold(
                 min(_CALIBRATION_FOLDS, int(np.bincount(labels).min())), shuffle=True, random_state=0
             )

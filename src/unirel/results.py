@@ -501,8 +501,8 @@ class Stability(Result, drawn_by="StabilityDisplay"):
         all features, or none, are always selected.
     interval : tuple of float
         Of the index.
-    level : float
-        Level of the interval.
+    confidence_level : float
+        That of the interval.
     exchangeable : tuple of ExchangeablePair
         Pairs of which one is often selected but seldom both, most often first.
     settings : dict
@@ -515,7 +515,7 @@ class Stability(Result, drawn_by="StabilityDisplay"):
     mean_rank: NDArray[np.float64]
     index: float
     interval: tuple[float, float]
-    level: float
+    confidence_level: float
     exchangeable: tuple[ExchangeablePair, ...]
     settings: Mapping[str, Any] = field(default_factory=dict)
 
@@ -538,7 +538,7 @@ class Stability(Result, drawn_by="StabilityDisplay"):
         return {
             "index": plain(np.array([self.index]))[0],
             "interval": plain(np.array(self.interval)),
-            "level": self.level,
+            "confidence_level": self.confidence_level,
             "n_subsamples": len(self.selected),
             "features": self._rows(),
             "exchangeable": [

@@ -1,7 +1,7 @@
 """A selector that chooses the weight of unique relevance and the number of features by cross-validation."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any, Self
 
@@ -18,10 +18,11 @@ from sklearn.utils.parallel import Parallel, delayed
 from unirel._runtime import ProgressBar
 from unirel.data.reading import take_columns, take_rows
 from unirel.data.table import Table
+from unirel.errors import check_beta, check_whole_number
 from unirel.estimation.base import Columns, Values
-from unirel.options import SelectorOptions, check_beta, check_whole_number
 from unirel.search.folds import score_prefixes, select_rows
 from unirel.search.greedy import select
+from unirel.search.settings import SearchSettings
 from unirel.selectors import BaseSelector, BURSelector
 
 # Means of the same scores in another order differ by less than this.
@@ -69,7 +70,7 @@ class BURSelectorCV(BaseSelector):
     cv_results_ : dict of ndarray
         "beta", "n_features", "mean_test_score", "std_test_score" and "split0_test_score", ... with one entry for each
         beta and number of features. NaN where a search ended before it had that many features.
-    order_, scores_, ranking_, support_, relevance_, unique_relevance_, selection_, columns_
+    order_, selection_scores_, ranking_, support_, relevance_, unique_relevance_, selection_, columns_
         As in `BURSelector`, and so are `n_features_in_` and `feature_names_in_`.
 
     See Also
@@ -136,16 +137,16 @@ class BURSelectorCV(BaseSelector):
         """
         routed = self._route(params)
         X = self._check_table(X, reset=True)
-        options = self._searcher().options()
-        table, _ = self._read(X, y, options)
-        betas, sizes = _check_betas(self.betas), self._sizes(table, options)
+        settings = self._searcher().settings()
+        table, _ = self._read(X, y, settings)
+        betas, sizes = _check_betas(self.betas), self._sizes(table, settings)
         trial = _Trial(
             estimator=self.estimator,
             scorer=check_scoring(self.estimator, scoring=self.scoring),
             table=table,
             betas=betas,
             sizes=sizes,
-            options={**options, "n_features_to_select": sizes[-1], "n_jobs": 1, "verbose": False},
+            settings=replace(settings, n_features_to_select=sizes[-1], n_jobs=1, verbose=False),
             fit_params=routed.estimator.fit,
             score_params=routed.scorer.score,
         )
@@ -154,8 +155,9 @@ class BURSelectorCV(BaseSelector):
         best = _choose(self.cv_results_, scores, self.one_standard_error)
         self.best_beta_ = float(self.cv_results_["beta"][best])
         self.n_features_ = int(self.cv_results_["n_features"][best])
-        options = {**options, "n_features_to_select": self.n_features_, "verbose": options["verbose"] or self.verbose}
-        (selection,) = select(table, [options["criterion"]], [self.best_beta_], options)
+        verbose = settings.verbose or self.verbose
+        settings = replace(settings, n_features_to_select=self.n_features_, verbose=verbose)
+        (selection,) = select(table, [settings.criterion], [self.best_beta_], settings)
         self._keep(table, selection, self.n_features_)
         return self
 
@@ -191,10 +193,10 @@ class BURSelectorCV(BaseSelector):
     def _searcher(self) -> BURSelector:
         return BURSelector() if self.selector is None else self.selector
 
-    def _sizes(self, table: Table, options: SelectorOptions) -> list[int]:
+    def _sizes(self, table: Table, settings: SearchSettings) -> list[int]:
         """Numbers of features to try, in ascending order."""
         most, step = check_whole_number("max_features", self.max_features, 1), check_whole_number("step", self.step, 1)
-        included, excluded = set(table.positions(options["include"])), set(table.positions(options["exclude"]))
+        included, excluded = set(table.positions(settings.include)), set(table.positions(settings.exclude))
         if len(included) > most:
             raise ValueError(f"include names {len(included)} features, but max_features={most}; try more features")
         most = max(1, min(most, len(set(table.features.tolist()) - excluded)))
@@ -224,14 +226,14 @@ class _Trial:
     table: Table
     betas: list[float]
     sizes: list[int]
-    options: SelectorOptions
+    settings: SearchSettings
     fit_params: Mapping[str, Any]
     score_params: Mapping[str, Any]
 
     def score(self, X: Any, y: Any, labels: NDArray[Any], train: Any, test: Any) -> Values:
         """Scores of one fold, of shape (n_betas, n_sizes); NaN where too few features were selected."""
         train, test = _row_numbers(train), _row_numbers(test)
-        path = select_rows(X, y, train, self.table, self.options["criterion"], self.betas, self.options)
+        path = select_rows(X, y, train, self.table, self.betas, self.settings)
         orders = [selection.order for selection in path]
         return score_prefixes(orders, self.sizes, lambda columns: self._score(X, labels, columns, train, test))
 

@@ -18,22 +18,24 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from unirel._runtime import READING_SECONDS, end_of, until
 from unirel.criteria.base import Criterion
 from unirel.data.parts.opening import column_names, open_table, take_parted, taken_names
-from unirel.data.reading import collected, is_frame, is_lazy, is_parted, take_columns, take_named
+from unirel.data.reading import (
+    DiscreteFeatures,
+    TargetType,
+    collected,
+    is_frame,
+    is_lazy,
+    is_parted,
+    take_columns,
+    take_named,
+)
 from unirel.data.table import Table
 from unirel.errors import UnirelWarning
-from unirel.options import (
-    DEFAULT_N_FEATURES,
-    PUBLISHED,
-    Kinds,
-    ReadingOptions,
-    SelectorOptions,
-    complete,
-    documented,
-    options_of,
-    part_of,
-)
+from unirel.estimation.base import Information
+from unirel.estimation.knn import KNN
+from unirel.predictors import ClassifierLoss
 from unirel.results import Ending, Selection
 from unirel.search.greedy import select
+from unirel.search.settings import DEFAULT_N_FEATURES, SearchSettings
 
 
 class BaseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
@@ -117,7 +119,7 @@ class BaseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
-        tags.input_tags.allow_nan = self._searcher().missing != "error"
+        tags.input_tags.allow_nan = True
         tags.input_tags.string = True
         tags.input_tags.sparse = self._searcher().takes_sparse
         return tags
@@ -152,7 +154,7 @@ class BaseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         # numpy turns a list that mixes numbers and texts into texts.
         return np.array(X, dtype=object) if array.dtype.kind == "U" else array
 
-    def _read(self, X: Any, y: Any, options: SelectorOptions, sample_weight: Any = None) -> tuple[Table, Any]:
+    def _read(self, X: Any, y: Any, settings: SearchSettings, sample_weight: Any = None) -> tuple[Table, Any]:
         """Read a table whose shape has been checked; weights of parts of it stay with them."""
         shape: tuple[int, ...] = getattr(y, "shape", ())
         if len(shape) == 2 and shape[1] == 1:
@@ -162,10 +164,7 @@ class BaseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
                 DataConversionWarning,
                 stacklevel=3,
             )
-        reading = part_of(ReadingOptions, options)
-        if is_parted(X):
-            return open_table(X, y, reading, sample_weight)
-        return Table.from_data(X, y, **reading), sample_weight
+        return open_table(X, y, settings.discrete_features, settings.target_type, sample_weight)
 
     def _searcher(self) -> "BURSelector":
         """The selector whose options count."""
@@ -179,7 +178,7 @@ class BaseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         check_selection(selection, wanted)
         self.selection_ = selection
         self.order_ = selection.order
-        self.scores_ = selection.scores
+        self.selection_scores_ = selection.scores
         self.relevance_ = selection.relevance
         self.unique_relevance_ = selection.unique_relevance
         self.columns_ = table.columns
@@ -192,7 +191,6 @@ class BaseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
             raise KeyboardInterrupt(f"interrupted; the {len(selection)} features that were selected are kept")
 
 
-@documented(SelectorOptions, without=["progress"])
 class BURSelector(BaseSelector):
     """Select features by mutual information, with a boost for unique relevance.
 
@@ -201,13 +199,51 @@ class BURSelector(BaseSelector):
 
     Parameters
     ----------
-    {options}
+    criterion : str or Criterion
+        What to score candidates by: "mim", "mrmr", "jmi", "jmim", "cmim", "gsa" and others, see `unirel.criteria`.
+    n_features_to_select : int, float, "auto" or "all"
+        How many features, which share of them, as many as are seen to add something to those before them, or all of
+        them in order. If there are fewer than the number, all are selected.
+    beta : float
+        Weight of unique relevance, from 0 to 1; with 0 it is not computed at all.
+    unique_relevance : {"both", "reference", "selected", "ksg", "classifier"}, Boost, KNN, ClassifierLoss or array
+        Given the first 20 features that the same criterion selects without boost ("reference"), given those selected
+        so far ("selected"), both of these (three parts to two; for a continuous target also by the Gaussian estimator,
+        with 30 % of all weight at ``beta=0.5``), given all others ("ksg", as published), by the loss of a classifier
+        without it ("classifier"), or values of your own. The first three are brought to the spread of the criterion at
+        every step. A `Boost`, `KNN` or `ClassifierLoss` has parameters of its own.
+    mi_estimator : str or estimator of information
+        "binned" (frequencies after binning), "plugin" (frequencies of discrete columns), "knn" (nearest neighbours),
+        "gaussian", "partition", "kde", "mine", or an object such as ``Binned(n_bins=5)``. "auto" is "binned".
+    discrete_features : "auto", bool, mask, list of names or positions, or mapping from columns to bool
+        Which columns are discrete, as in scikit-learn; "auto" decides from their types and values, and so does a
+        mapping for columns that it does not name.
+    target_type : {"auto", "discrete", "continuous"}
+        Whether the target is a class label; "auto" decides from its type and values.
+    include : list of names or positions
+        Features that are selected first, in this order.
+    exclude : list of names or positions
+        Features that are never selected.
+    max_candidates : int, "auto" or None
+        Search among the most relevant columns only, that many of them; None for all. With many columns and few rows
+        noise wins maxima: "auto" is 300 where there are more than ten columns for each row, otherwise 5000.
+    alpha : float
+        Chance that ``n_features_to_select="auto"`` selects anything where no feature tells anything about the target,
+        and at every step that it goes on when nothing is left to add.
+    max_seconds : float, optional
+        Time budget; what has been selected by then is kept, and marked incomplete.
+    random_state : int, optional
+        Seed of the permutations of "auto" and of the sample of rows; nothing else is random.
+    n_jobs : int, optional
+        Threads, as in scikit-learn: -1 for one for each core. The result does not depend on them.
+    verbose : bool
+        Show progress on standard error.
 
     Attributes
     ----------
     order_ : ndarray of int
         Positions of the selected features, first selected first.
-    scores_ : ndarray
+    selection_scores_ : ndarray
         Score of each of them when it was selected.
     ranking_ : ndarray of shape (n_features,)
         1 for selected features; from 2 on for the others, by relevance, and ignored ones last.
@@ -220,7 +256,7 @@ class BURSelector(BaseSelector):
     selection_ : Selection
         All of this in one object, with `to_frame()` and `to_dict()`.
     edges_ : dict
-        Edges of the bins of continuous columns, to be passed as `binning`; only if `X` was read in parts.
+        Edges of the bins of continuous columns, to be passed as ``Binned(edges=...)``; only if `X` was read in parts.
     columns_ : tuple of Column
         Name, kind and the reason for it, of every feature and, last, of the target.
     n_features_in_ : int
@@ -252,25 +288,14 @@ class BURSelector(BaseSelector):
         *,
         beta: float = 0.5,
         unique_relevance: Any = "both",
-        unique_samples: int | None = 2000,
-        classifier: Any = None,
-        cv: Any = 5,
-        estimator: str = "auto",
-        n_neighbors: int = 3,
-        metric: str = "auto",
-        scale: str | None = "standard",
-        n_bins: int | Literal["auto"] = "auto",
-        binning: str = "frequency",
-        correction: str | None = "chance",
-        scratch: str | None = None,
-        kinds: Kinds | None = None,
-        target_kind: str = "auto",
-        missing: str = "level",
+        mi_estimator: str | Information = "auto",
+        discrete_features: DiscreteFeatures = "auto",
+        target_type: TargetType = "auto",
         include: Sequence[int | str] = (),
         exclude: Sequence[int | str] = (),
         max_candidates: int | Literal["auto"] | None = "auto",
-        max_seconds: float | None = None,
         alpha: float = 0.05,
+        max_seconds: float | None = None,
         random_state: int | None = 0,
         n_jobs: int | None = None,
         verbose: bool = False,
@@ -279,25 +304,14 @@ class BURSelector(BaseSelector):
         self.n_features_to_select = n_features_to_select
         self.beta = beta
         self.unique_relevance = unique_relevance
-        self.unique_samples = unique_samples
-        self.classifier = classifier
-        self.cv = cv
-        self.estimator = estimator
-        self.n_neighbors = n_neighbors
-        self.metric = metric
-        self.scale = scale
-        self.n_bins = n_bins
-        self.binning = binning
-        self.correction = correction
-        self.scratch = scratch
-        self.kinds = kinds
-        self.target_kind = target_kind
-        self.missing = missing
+        self.mi_estimator = mi_estimator
+        self.discrete_features = discrete_features
+        self.target_type = target_type
         self.include = include
         self.exclude = exclude
         self.max_candidates = max_candidates
-        self.max_seconds = max_seconds
         self.alpha = alpha
+        self.max_seconds = max_seconds
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -321,10 +335,11 @@ class BURSelector(BaseSelector):
         --------
         >>> from unirel import BURSelector
         >>> BURSelector.paper("mrmr")
-        BURSelector(beta=0.1, correction=None, criterion='mrmr', estimator='knn',
-                    max_candidates=None, unique_relevance='ksg', unique_samples=None)
+        BURSelector(beta=0.1, criterion='mrmr', max_candidates=None,
+                    mi_estimator=KNN(correction=None), unique_relevance='ksg')
         """
-        return cls(criterion, **{**PUBLISHED, "beta": 0.1, "unique_relevance": "ksg", **parameters})
+        published = {"mi_estimator": KNN(correction=None), "beta": 0.1, "unique_relevance": "ksg"}
+        return cls(criterion, **{**published, "max_candidates": None, **parameters})
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Select features.
@@ -348,26 +363,28 @@ class BURSelector(BaseSelector):
             self._note_columns(X, taken_names(X, y, sample_weight))
         else:
             X = self._check_table(collected(X), reset=True)
-        options = self.options()
-        ends = end_of(options["max_seconds"])
+        settings = self.settings()
+        ends = end_of(settings.max_seconds)
         with until(ends + READING_SECONDS):
-            table, sample_weight = self._read(X, y, options, sample_weight)
+            table, sample_weight = self._read(X, y, settings, sample_weight)
         with until(ends):
-            (selection,) = select(table, [options["criterion"]], [options["beta"]], options, sample_weight)
+            (selection,) = select(table, [settings.criterion], [settings.beta], settings, sample_weight)
         self._keep(table, selection, self.n_features_to_select)
         return self
 
-    def options(self) -> SelectorOptions:
-        """All options of the selection, checked."""
-        given = {name: getattr(self, name) for name in options_of(SelectorOptions) if name != "progress"}
-        return complete(SelectorOptions, given, "BURSelector")
+    def settings(self) -> SearchSettings:
+        """The parameters of the search, checked."""
+        return SearchSettings(**self.get_params(deep=False))
 
     @property
     def takes_sparse(self) -> bool:
         """Whether a sparse `X` will do: all that is asked of it can be counted, or estimated from a few columns."""
         unique = self.unique_relevance
-        boost = self.beta == 0 or not isinstance(unique, str) or unique not in ("ksg", "classifier")
-        return self.estimator != "knn" and boost
+        needs_all = (
+            unique in ("ksg", "classifier") if isinstance(unique, str) else isinstance(unique, KNN | ClassifierLoss)
+        )
+        by_neighbors = isinstance(self.mi_estimator, KNN) or self.mi_estimator == "knn"
+        return not by_neighbors and (self.beta == 0 or not needs_all)
 
     def _searcher(self) -> "BURSelector":
         return self

@@ -97,7 +97,7 @@ def draw_codes(rng, n_rows, n_levels):
 
 
 def make_counted(columns, target, **options):
-    table = Table.from_data(np.array(columns).T, target, kinds="discrete", target_kind="discrete")
+    table = Table.from_data(np.array(columns).T, target, discrete_features=True, target_type="discrete")
     twin = reference.Estimates(
         [read(column, "discrete") for column in columns], [read(target, "discrete")], estimator="plugin", **options
     )
@@ -173,7 +173,7 @@ def make_numbers(rng, discrete_target, n_rows=90):
 @pytest.mark.parametrize("discrete_target", [True, False])
 def test_equal_to_the_formula_with_neighbours(name, discrete_target, rng):
     table, columns, target = make_numbers(rng, discrete_target)
-    memo, twin = Memo(KNN(table)), reference.Estimates(columns, target)
+    memo, twin = Memo(KNN().on(table)), reference.Estimates(columns, target)
     ours = score(memo, make_criterion(name), np.array([0, 1]), [3, 2])
     assert_allclose(ours, [reference.CRITERIA[name](twin, x, [3, 2]) for x in (0, 1)], rtol=1e-8, atol=1e-8)
 
@@ -181,7 +181,7 @@ def test_equal_to_the_formula_with_neighbours(name, discrete_target, rng):
 @any_criterion
 def test_equal_to_the_formula_with_bins(name, rng):
     table, columns, target = make_numbers(rng, discrete_target=False)
-    memo, twin = Memo(Binned(table, n_bins=4)), reference.Estimates(columns, target, estimator="binned", n_bins=4)
+    memo, twin = Memo(Binned(n_bins=4).on(table)), reference.Estimates(columns, target, estimator="binned", n_bins=4)
     ours = score(memo, make_criterion(name), np.arange(4), [3, 2])
     # What chance gives about features and within levels is interpolated.
     assert_allclose(ours, [reference.CRITERIA[name](twin, x, [3, 2]) for x in range(4)], rtol=1e-5, atol=1e-5)
@@ -193,14 +193,16 @@ def test_a_normalised_criterion_needs_counts(name, rng):
     with pytest.raises(
         ValueError, match=r"'disr' and 'njmim' need counts, estimator='knn' has none; pass estimator='binned'"
     ):
-        score(Memo(KNN(table)), make_criterion(name), np.array([0, 1]), [3])
+        score(Memo(KNN().on(table)), make_criterion(name), np.array([0, 1]), [3])
 
 
 @pytest.mark.parametrize("name", NORMALISED)
 def test_levels_need_no_other_estimator(name):
     *columns, target = draw_codes(np.random.default_rng(4), 80, [2, 3, 4, 3])
     memo = make_counted(columns, target)[0]
-    ours = [score(one, make_criterion(name), np.arange(3), [1]) for one in (memo, Memo(KNN(memo.information.table)))]
+    ours = [
+        score(one, make_criterion(name), np.arange(3), [1]) for one in (memo, Memo(KNN().on(memo.information.table)))
+    ]
     assert_allclose(*ours, rtol=0, atol=1e-12)
 
 

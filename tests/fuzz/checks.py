@@ -314,7 +314,7 @@ def _boost(kind, beta, setting, reference, case):
 def _gaussian(setting, case):
     """Information given the selected features by the package's own estimator, which has twins of its own."""
     reading = {name: value for name, value in _measure_options(case).items() if name in options_of(ReadingOptions)}
-    information = Gaussian(Table.from_data(case.frame, case.target, **reading), shrinkage=0.05)
+    information = Gaussian(shrinkage=0.05).on(Table.from_data(case.frame, case.target, **reading))
     places = np.array(setting.places)
     return lambda candidates, selected: information.conditional_relevance(places[candidates], places[selected])
 
@@ -409,7 +409,7 @@ def check_jobs(case):
         if other.tolist() != one.order.tolist():
             raise Wrong(f"{what} selects {other.tolist()}, one thread {one.order.tolist()}")
     same(two.scores, one.scores, "scores in two threads", 0)
-    same(fitted.scores_, one.scores, "scores of the selector", 0)
+    same(fitted.selection_scores_, one.scores, "scores of the selector", 0)
 
 
 def check_sparse(case):

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unirel.criteria import CRITERIA
-from unirel.options import check_choice
+from unirel.errors import check_choice
 
 Values = NDArray[np.float64]
 Columns = NDArray[np.intp]

@@ -3,7 +3,7 @@
 import numpy as np
 
 from unirel.criteria.base import Columns, Criterion, Estimates, Fold, Values
-from unirel.options import check_choice
+from unirel.errors import check_choice
 
 
 class BetaGamma(Criterion, name="betagamma"):

@@ -12,9 +12,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unirel._runtime import check_time, pieces
-from unirel.data.reading import CONTINUOUS, DISCRETE, IGNORED, KINDS, UNKNOWN, Numbers, Positions, Raw, Source, as_slice
+from unirel.data.reading import (
+    CONTINUOUS,
+    DISCRETE,
+    IGNORED,
+    KINDS,
+    UNKNOWN,
+    Kind,
+    Numbers,
+    Positions,
+    Raw,
+    Source,
+    as_slice,
+)
 from unirel.estimation.kernels.reading import FLOAT, HIGHEST, LOWEST, MOST_SLOTS, SIGNED, UNSIGNED, code_levels
-from unirel.options import Kind
 
 Codes = NDArray[np.integer[Any]]
 
@@ -214,7 +225,7 @@ class DenseColumns:
 
     def read(self, source: Source, start: int, asked: NDArray[np.int8]) -> None:
         """Read features or conditions into the columns from `start` on; of those refused the first is named."""
-        self.facts.explain(start + np.flatnonzero(asked != UNKNOWN), "given by kinds")
+        self.facts.explain(start + np.flatnonzero(asked != UNKNOWN), "given by discrete_features")
         refused: dict[int, Exception] = {}
         alone = [position for position in source.others if asked[position] != IGNORED]
         for block in source.blocks:
@@ -354,7 +365,7 @@ class DenseColumns:
         """Decide the kind of one column, unless it is given; return its levels if they were looked at."""
         rule = TARGET if source.parameter == "y" else FEATURE
         if asked == CONTINUOUS and raw.values.dtype.kind not in "biuf":
-            giver = f"kinds gives {source.label(position)} " if rule is FEATURE else "target_kind="
+            giver = f"discrete_features gives {source.label(position)} " if rule is FEATURE else "target_type="
             name = source.names[position]
             raise ValueError(f"{giver}'continuous', but {name!r} holds no numbers; make it 'discrete' or convert it")
         if raw.since and asked == UNKNOWN and rule is FEATURE:

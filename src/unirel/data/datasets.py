@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sklearn import datasets as builtin
 from sklearn.utils import Bunch
 
-from unirel.options import check_whole_number
+from unirel.errors import check_whole_number
 
 __all__ = ["describe", "load", "make_planted"]
 

@@ -16,7 +16,11 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel.options import Kind, Kinds, check_choice
+from unirel.errors import check_choice
+
+Kind = Literal["continuous", "discrete", "ignored"]
+TargetType = Literal["auto", "discrete", "continuous"]
+DiscreteFeatures = Any  # "auto", a bool, a mask, names or positions, or a mapping from columns to bool
 
 Family = Literal["number", "boolean", "text", "category"]
 Positions = NDArray[np.intp]
@@ -231,29 +235,33 @@ def take_rows(data: Any, rows: Positions) -> Any:
     return np.asarray(data)[rows]
 
 
-def kinds_given(kinds: Kinds | None, sources: Sequence[Source]) -> list[NDArray[np.int8]]:
-    """Kinds asked for, one per column of each source, or that they are unknown."""
-    if kinds is None or isinstance(kinds, str):
-        if kinds is not None:
-            check_choice("kinds", kinds, KINDS)
-        code = UNKNOWN if kinds is None else KINDS.index(kinds)
-        return [np.full(source.shape[1], code, np.int8) for source in sources]
-    if not isinstance(kinds, Mapping):
-        raise TypeError(f"kinds={kinds!r} is neither a kind nor a mapping from columns to kinds")
+def kinds_asked(discrete_features: DiscreteFeatures, sources: Sequence[Source]) -> list[NDArray[np.int8]]:
+    """Kinds that `discrete_features` asks for, one per column of each source, or that they are unknown.
+
+    A mapping that gives None leaves a column out.
+    """
     asked = [np.full(source.shape[1], UNKNOWN, np.int8) for source in sources]
-    places: dict[str, list[tuple[int, int]]] = {}
-    for number, source in enumerate(sources):
-        for position, name in enumerate(source.names):
-            places.setdefault(name, []).append((number, position))
-    for column, kind in kinds.items():
-        if kind not in KINDS:
-            allowed = ", ".join(map(repr, KINDS))
-            raise ValueError(f"kinds gives column {column!r} the unknown kind {kind!r}; it can be {allowed}")
-        if str(column) not in places and isinstance(column, str):
-            raise ValueError(f"kinds: {_unknown_column(column, list(places))}")
-        name = str(column) if str(column) in places else sources[0].names[find_column(column, sources[0].names)]
-        for number, position in places[name]:
-            asked[number][position] = KINDS.index(kind)
+    if isinstance(discrete_features, str):
+        check_choice("discrete_features", discrete_features, ("auto",))
+        return asked
+    codes = {True: DISCRETE, False: CONTINUOUS, None: IGNORED}
+    if isinstance(discrete_features, bool | np.bool_):
+        return [np.full(source.shape[1], codes[bool(discrete_features)], np.int8) for source in sources]
+    names = sources[0].names
+    if isinstance(discrete_features, Mapping):
+        for column, is_discrete in discrete_features.items():
+            if is_discrete not in codes:
+                raise ValueError(f"discrete_features gives column {column!r} {is_discrete!r}; it can be True or False")
+            asked[0][find_column(column, names)] = codes[is_discrete]
+        return asked
+    given = list(discrete_features)
+    if given and all(isinstance(one, bool | np.bool_) for one in given):
+        if len(given) != len(names):
+            raise ValueError(f"discrete_features has {len(given)} values, but X has {len(names)} columns")
+        asked[0][:] = np.where(given, DISCRETE, CONTINUOUS)
+        return asked
+    asked[0][:] = CONTINUOUS
+    asked[0][[find_column(column, names) for column in given]] = DISCRETE
     return asked
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from functools import cached_property
-from typing import Any, NamedTuple, Unpack
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,15 +18,17 @@ from unirel.data.reading import (
     IGNORED,
     KINDS,
     UNKNOWN,
+    DiscreteFeatures,
     Positions,
     Source,
+    TargetType,
     find_column,
-    kinds_given,
+    is_frame,
+    kinds_asked,
     open_all,
 )
 from unirel.data.sparse import SparseBlock, SparseColumns, SparseNumbers
-from unirel.errors import UnirelWarning
-from unirel.options import ReadingOptions, complete, documented
+from unirel.errors import UnirelWarning, check_choice
 
 # Columns are scaled together in blocks of about this many values, few enough to stay in the cache.
 _BLOCK = 2**15
@@ -210,6 +213,14 @@ class Table:
         named = [columns] if isinstance(columns, str) or not isinstance(columns, Iterable) else columns
         return [find_column(column, self.names) for column in named]
 
+    def decided_types(self, X: Any) -> dict[str, Any]:
+        """Parameters that read rows of `X`, of which this is the table, with the same kinds of columns."""
+        types = {"discrete": True, "continuous": False, "ignored": None}
+        columns = enumerate(self.columns[: self.n_features])
+        # Columns of an array have names that it does not know.
+        known = {column.name if is_frame(X) else place: types[column.kind] for place, column in columns}
+        return {"discrete_features": known, "target_type": self.columns[self.target].kind}
+
     def renamed(self, names: Sequence[str]) -> Table:
         """The table with other names for its features."""
         columns = Columns([tuple(names), self.columns.names[self.n_features :]], self.columns.facts, self.n_samples)
@@ -236,10 +247,17 @@ class Table:
 
     def small(self, columns: Positions, values: NDArray[np.float64]) -> Table:
         """A table of some rows: codes and numbers of some columns and, last, of the target."""
-        kinds = {place: KINDS[self.columns.facts.kinds[column]] for place, column in enumerate(columns.tolist())}
-        target_kind: Any = KINDS[self.columns.facts.kinds[self.target]]
-        scale: Any = self._contents.scale
-        return Table.from_data(values[:, :-1], values[:, -1], kinds=kinds, target_kind=target_kind, scale=scale)
+        target_type: Any = KINDS[self.columns.facts.kinds[self.target]]
+        small = Table.from_data(
+            values[:, :-1], values[:, -1], discrete_features=self.discrete[columns], target_type=target_type
+        )
+        return small.scaled(self._contents.scale)
+
+    def scaled(self, scale: str | None) -> Table:
+        """The table with its numbers in another scale: "standard", "rank" or None for as they are."""
+        if scale == self._contents.scale:
+            return self
+        return Table(self.columns, self.n_features, self.classes, self._contents.in_scale(scale))
 
     def level_sizes(self, column: int) -> NDArray[np.int64]:
         """How many rows each level of a discrete column has."""
@@ -263,14 +281,14 @@ class Table:
         return chosen
 
     @classmethod
-    @documented(ReadingOptions)
     def from_data(
         cls,
         X: Any,
         y: Any,
         *,
         conditional_on: Any = None,
-        **options: Unpack[ReadingOptions],
+        discrete_features: DiscreteFeatures = "auto",
+        target_type: TargetType = "auto",
     ) -> Table:
         """Read a table and a target.
 
@@ -282,36 +300,36 @@ class Table:
             The target, without missing values.
         conditional_on : like `X`, optional
             Columns to condition on.
-        {options}
+        discrete_features : "auto", bool, mask, list of names or positions, or mapping from columns to bool
+            Which columns are discrete; "auto" decides from their types and values. A list names the discrete ones, all
+            others are continuous; of a mapping the others are decided from the data.
+        target_type : {"auto", "discrete", "continuous"}
+            Whether the target is a class label; "auto" decides from its type and values.
 
         Returns
         -------
         Table
         """
-        chosen = complete(ReadingOptions, options, "Table.from_data")
+        check_choice("target_type", target_type, ("auto", "discrete", "continuous"))
         sources = open_all(X, conditional_on, y)
         n_samples, n_features = sources[0].shape
-        asked = kinds_given(chosen["kinds"], sources[:-1])
-        contents = _Contents(sources, asked, chosen["scale"])
+        asked = kinds_asked(discrete_features, sources[:-1])
+        contents = _Contents(sources, asked, "standard")
         names = [source.names for source in sources]
         inputs = Columns(names, contents.facts(), n_samples)
         _warn_of_times(inputs, contents.since)
         _warn_of_indexes(X, y)
-        check_inputs(inputs, n_features, np.concatenate(asked), chosen["missing"])
-        kind = chosen["target_kind"]
+        check_inputs(inputs, n_features, np.concatenate(asked))
+        kind = target_type
         classes = contents.read_target(UNKNOWN if kind == "auto" else KINDS.index(kind))
         return cls(Columns(names, contents.facts(), n_samples), n_features, classes, contents)
 
 
-def check_inputs(inputs: Columns, n_features: int, asked: NDArray[np.int8], missing: str) -> None:
-    """Name what is ignored; refuse a table without features and, if asked to, missing values."""
+def check_inputs(inputs: Columns, n_features: int, asked: NDArray[np.int8]) -> None:
+    """Name what is ignored; refuse a table without features."""
     _warn_of_ignored(inputs, asked)
     if (inputs.facts.kinds[:n_features] == IGNORED).all():
         raise ValueError(f"no feature is left: all {n_features} columns of X are ignored; give one of them a kind")
-    incomplete = [inputs[position] for position in np.flatnonzero(inputs.facts.n_missing).tolist()]
-    if missing == "error" and incomplete:
-        listed = ", ".join(f"{column.name!r} ({column.n_missing})" for column in incomplete)
-        raise ValueError(f"missing='error', but there are missing values (NaN) in {listed}; fill or drop them")
 
 
 def _warn_of_ignored(inputs: Columns, asked: NDArray[np.int8]) -> None:
@@ -320,7 +338,7 @@ def _warn_of_ignored(inputs: Columns, asked: NDArray[np.int8]) -> None:
     left_out = [inputs[position] for position in np.flatnonzero(ignored & (asked == UNKNOWN)).tolist()]
     if left_out:
         listed = ", ".join(f"{column.name!r} ({column.reason})" for column in left_out)
-        remedy = f"to use a column all the same, pass kinds={{{left_out[0].name!r}: 'discrete'}}"
+        remedy = f"to use a column all the same, pass discrete_features={{{left_out[0].name!r}: True}}"
         warnings.warn(f"ignored {listed}; {remedy}", UnirelWarning, stacklevel=4)
 
 
@@ -328,7 +346,7 @@ def _warn_of_times(inputs: Columns, since: Mapping[int, str]) -> None:
     """Name the columns of dates, times and durations, and say what became of them."""
     if since:
         listed = ", ".join(f"{inputs[position].name!r} as {words}" for position, words in since.items())
-        remedy = f"to leave a column out, pass kinds={{{inputs[min(since)].name!r}: 'ignored'}}"
+        remedy = f"to leave a column out, pass exclude=[{inputs[min(since)].name!r}]"
         warnings.warn(f"read {listed}; {remedy}", UnirelWarning, stacklevel=3)
 
 
@@ -379,6 +397,13 @@ class _Contents:
             if source.sparse is None:
                 self._dense.read(source, start, kinds)
             start += source.shape[1]
+
+    def in_scale(self, scale: str | None) -> _Contents:
+        """The same columns with numbers in another scale."""
+        twin = copy(self)
+        twin.scale = scale
+        twin.__dict__.pop("scaled", None)
+        return twin
 
     def read_target(self, kind: int) -> NDArray[Any] | None:
         """Read the target; return the labels of its classes if it has any."""
@@ -545,6 +570,10 @@ class _Moved:
         """All columns as rows of one matrix, see `Table`."""
         values, far, unit = self._contents.scaled
         return _Scaled(self._move(values, np.arange(len(values))), far, unit)
+
+    def in_scale(self, scale: str | None) -> _Moved:
+        """The same columns with numbers in another scale."""
+        return _Moved(self._contents.in_scale(scale), self._columns, self._order)
 
     def _move(self, rows: NDArray[Any], columns: Positions) -> NDArray[Any]:
         rows = rows.copy()  # The contents' own rows must stay as they are.

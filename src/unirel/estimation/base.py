@@ -4,40 +4,42 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import ClassVar, NamedTuple, Self, Unpack
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
 
 from unirel._runtime import Progress
 from unirel.data.table import Table
-from unirel.errors import UnirelWarning
+from unirel.errors import UnirelWarning, check_choice
 from unirel.estimation import ESTIMATORS
-from unirel.options import EstimationOptions, check_choice, complete
 
 Block = Sequence[int] | NDArray[np.intp]
 Columns = NDArray[np.intp]
 Values = NDArray[np.float64]
 
 
-def find_estimator(name: str) -> "type[Information]":
-    """The class of an estimator, which is in the file of its name."""
-    check_choice("estimator", name, ESTIMATORS)
+def find_estimator(mi_estimator: "str | Information", automatic: str = "knn") -> "Information":
+    """An estimator as it is, or the one of a name with its defaults; `automatic` is what "auto" stands for."""
+    if isinstance(mi_estimator, Information):
+        return mi_estimator
+    check_choice("mi_estimator", mi_estimator, ("auto", *ESTIMATORS))
+    name = automatic if mi_estimator == "auto" else mi_estimator
     module = import_module(f"unirel.estimation.{name}")
     found: type[Information] = next(one for one in vars(module).values() if getattr(one, "name", None) == name)
-    return found
+    return found()
 
 
-def make_information(table: Table, options: EstimationOptions, sample_weight: ArrayLike | None = None) -> "Information":
-    """The estimator that the options name, for a table whose columns it can use."""
+def make_information(
+    table: Table,
+    mi_estimator: "str | Information" = "auto",
+    sample_weight: ArrayLike | None = None,
+    n_jobs: int | None = None,
+) -> "Information":
+    """An estimator, or the one of a name, on a table whose columns it can use."""
     automatic = "binned" if table.is_parted else "knn"  # Neighbours of rows that are elsewhere cannot be searched.
-    chosen = find_estimator(automatic if options["estimator"] == "auto" else options["estimator"])
-    chosen.check(table)
-    weights = {} if sample_weight is None else {"sample_weight": sample_weight}
-    if weights and not chosen.takes_weights:
-        raise ValueError(f"sample_weight needs counts, estimator={chosen.name!r} has none; pass estimator='binned'")
-    information: Information = chosen(table, **weights, **options)
-    return information
+    return find_estimator(mi_estimator, automatic).on(table, sample_weight, n_jobs)
 
 
 def n_log_n(counts: NDArray[np.integer]) -> Values:
@@ -64,11 +66,12 @@ class Changes(NamedTuple):
     error: Values  # standard error of each change, NaN where the estimator has none
 
 
-class Information(ABC):
+class Information(BaseEstimator, ABC):  # type: ignore[misc]
     """How much blocks of columns of one table tell about each other, in nats.
 
-    A block is a sequence of row indices of ``table.values``; ``table.target`` is the target's. Estimates are raw: they
-    may be negative or exceed what is possible. `bounded` is the one place where that is mended.
+    Its parameters are those of `__init__`, as in scikit-learn; `on` gives a copy that knows a table. A block is a
+    sequence of row indices of ``table.values``; ``table.target`` is the target's. Estimates are raw: they may be
+    negative or exceed what is possible. `bounded` is the one place where that is mended.
 
     An estimator implements `mutual_information` and `entropy`. It overrides `pairwise`, `joint` or `conditional` for
     speed or accuracy only.
@@ -81,10 +84,41 @@ class Information(ABC):
     looks_at_target: bool = False  # whether what a column is taken for depends on the target
     compares_raw: bool = False  # whether estimates are compared as they are: where the mean of noise is 0
 
-    def __init__(self, table: Table, **options: Unpack[EstimationOptions]) -> None:
-        self.table = table
-        self.options = complete(EstimationOptions, options, type(self).__name__)
-        self._known_ceilings: dict[int, float] = {}
+    table: Table
+    n_jobs: int | None
+
+    def on(self, table: Table, sample_weight: ArrayLike | None = None, n_jobs: int | None = None) -> Self:
+        """The same estimator for the columns of a table.
+
+        Parameters
+        ----------
+        table : Table
+            Columns of kinds that the estimator can use.
+        sample_weight : array of shape (n_samples,), optional
+            How many rows each row stands for, for estimators that count.
+        n_jobs : int, optional
+            Threads, as in scikit-learn.
+
+        Returns
+        -------
+        Information
+            A copy that can be asked for information.
+        """
+        self.check_parameters()
+        self.check(table)
+        if sample_weight is not None and not self.takes_weights:
+            remedy = f"mi_estimator={self.name!r} has none; pass mi_estimator='binned'"
+            raise ValueError(f"sample_weight needs counts, {remedy}")
+        bound = type(self)(**self.get_params(deep=False))
+        bound.table, bound.n_jobs, bound._known_ceilings = table, n_jobs, {}
+        bound._prepare(sample_weight)
+        return bound
+
+    def check_parameters(self) -> None:
+        """Refuse a parameter that is out of range."""
+
+    def _prepare(self, sample_weight: ArrayLike | None) -> None:
+        """Get ready to be asked about the table."""
 
     @abstractmethod
     def mutual_information(self, a: Block, b: Block) -> float:
@@ -137,8 +171,8 @@ class Information(ABC):
     def joint_entropy(self, candidates: Block, selected: Block) -> Values:
         """H(candidate, selected, target) of every candidate, all of them taken as discrete."""
         raise ValueError(
-            f"normalised criteria such as 'disr' and 'njmim' need counts, estimator={self.name!r} has none; "
-            "pass estimator='binned'"
+            f"normalised criteria such as 'disr' and 'njmim' need counts, mi_estimator={self.name!r} has none; "
+            "pass mi_estimator='binned'"
         )
 
     def without_each(
@@ -206,7 +240,7 @@ class Information(ABC):
         """The same estimator of a table in which target and given stand in another order."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UnirelWarning)  # of this table everything has been said
-            return type(self)(self.table.moved([*given, self.table.target], order), **self.options)
+            return self.on(self.table.moved([*given, self.table.target], order), n_jobs=self.n_jobs)
 
     def _ceiling(self, block: Block) -> float:
         """The entropy of a block that is a single discrete column beside constant ones; nothing bounds the rest."""
@@ -224,8 +258,8 @@ class Information(ABC):
             listed = ", ".join(repr(column.name) for column in named) + (", ..." if len(refused) > 5 else "")
             verb = "is" if len(refused) == 1 else "are"
             raise ValueError(
-                f"estimator={cls.name!r} needs {' or '.join(sorted(cls.accepts))} columns; {listed} {verb} "
-                f"{named[0].kind}. Bin them (estimator='binned') or use estimator='knn'."
+                f"mi_estimator={cls.name!r} needs {' or '.join(sorted(cls.accepts))} columns; {listed} {verb} "
+                f"{named[0].kind}. Bin them (mi_estimator='binned') or use mi_estimator='knn'."
             )
 
 

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 from unirel._runtime import map_tasks, pieces
 from unirel.data.parts.table import PartedTable
 from unirel.data.table import Table
+from unirel.errors import check_choice, check_whole_number
 from unirel.estimation.base import Columns, Values, known_n_log_n
 from unirel.estimation.kernels.bins import description_edges, find_bins, frequency_edges, width_edges
 from unirel.estimation.part_codes import Cuts
-from unirel.estimation.plugin import Plugin
-from unirel.options import BINNINGS, Binning, check_choice, check_whole_number
+from unirel.estimation.plugin import Correction, Plugin
 
 # A continuous target has bins of its own, which make tables of 8 x 8 x 8 cells of two features and the target; a few
 # hundred rows leave these nearly empty, so there "auto" takes fewer. Measured in docs/which_selector.rst.
@@ -26,43 +26,64 @@ _MOST_EDGES = 254
 _BLOCK = 2**18
 
 
+Strategy = Literal["quantile", "uniform", "mdl"]
+STRATEGIES = ("quantile", "uniform", "mdl")
+
+
 class Binned(Plugin):
     """The plug-in estimator on bins: far cheaper than neighbours, and blind within a bin.
 
     Parameters
     ----------
-    table : Table
-        Columns of any kind; discrete ones keep their levels.
-    sample_weight : array of shape (n_samples,), optional
-        How many rows each row stands for, when bins are made too.
-    **options
-        `n_bins` of every continuous column, missing values aside; "auto" is 8 for class labels, and for a continuous
-        target the fourth root of n_samples, from 3 to 20.
-        `binning` of equal "frequency", of equal "width", or "mdl", which looks at class labels and needs no `n_bins`;
-        or a mapping from columns to edges, as `bin_edges` gives them.
-        Others as in `Plugin`.
+    n_bins : int or "auto"
+        Bins of every continuous column, missing values aside; "auto" is 8 for class labels, and for a continuous
+        target, which is cut as well, the fourth root of n_samples, from 3 to 20.
+    strategy : {"quantile", "uniform", "mdl"}
+        Bins of equal frequency, of equal width, or of minimum description length, which looks at class labels and finds
+        the number of bins itself.
+    correction : {"chance", "miller-madow", None}
+        As in `Plugin`.
+    edges : mapping from columns to edges, optional
+        Edges that are known, as `bin_edges` gives them, by name or position of their column.
     """
 
     name = "binned"
     accepts = frozenset({"continuous", "discrete"})
 
+    def __init__(
+        self,
+        n_bins: int | Literal["auto"] = "auto",
+        strategy: Strategy = "quantile",
+        correction: Correction = "chance",
+        edges: Mapping[Any, ArrayLike] | None = None,
+    ) -> None:
+        self.n_bins = n_bins
+        self.strategy = strategy
+        self.correction = correction
+        self.edges = edges
+
+    def check_parameters(self) -> None:
+        """Refuse numbers and names that are out of range."""
+        super().check_parameters()
+        check_choice("strategy", self.strategy, STRATEGIES)
+        if self.n_bins != "auto":
+            check_whole_number("n_bins", self.n_bins, 2, or_name="auto")
+
     def _make_bins(self) -> "Bins":
-        n_bins, binning, given = self._make_cuts()
+        n_bins, strategy, given = self._make_cuts()
         target = self.table.target
-        self.looks_at_target = binning == "mdl" and bool(self.table.discrete[target])
+        self.looks_at_target = strategy == "mdl" and bool(self.table.discrete[target])
         labels = self.table.codes(target) if self.looks_at_target else None
-        return Bins(self.table, BinRule(n_bins, binning, labels, self._weights), self.options["n_jobs"], given)
+        return Bins(self.table, BinRule(n_bins, strategy, labels, self._weights), self.n_jobs, given)
 
     def _make_cuts(self) -> Cuts:
-        n_bins, binning, total = self.options["n_bins"], self.options["binning"], self._total
+        n_bins, total = self.n_bins, self._total
         if isinstance(self.table, PartedTable) and self.table.weights is not None:
             total = self.table.weights.total / self.table.weights.row
         if n_bins == "auto":
             n_bins = _CLASS_BINS if self.table.discrete[self.table.target] else few_bins(total)
-        self.n_bins = int(n_bins)
-        if isinstance(binning, str):
-            return Cuts(self.n_bins, binning)
-        return Cuts(self.n_bins, "frequency", self._find_edges(binning))
+        self.n_bins_ = int(n_bins)
+        return Cuts(self.n_bins_, self.strategy, self._find_edges(self.edges or {}))
 
     def _find_edges(self, given: Mapping[Any, ArrayLike]) -> dict[int, Values]:
         """Edges by the position of their column."""
@@ -82,7 +103,7 @@ def few_bins(total: float) -> int:
 def bin_edges(
     values: ArrayLike,
     n_bins: int,
-    binning: Binning = "frequency",
+    strategy: Strategy = "quantile",
     *,
     labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
@@ -95,7 +116,7 @@ def bin_edges(
         Numbers; NaN is left out.
     n_bins : int
         How many bins; "mdl" finds their number itself.
-    binning : {"frequency", "width", "mdl"}, default="frequency"
+    strategy : {"quantile", "uniform", "mdl"}, default="quantile"
         Bins of equal frequency, where equal values share a bin; of equal width; or those that describe class labels in
         the fewest words (Fayyad and Irani 1993).
     labels : array of shape (n_samples,), optional
@@ -107,7 +128,7 @@ def bin_edges(
     -------
     ndarray
         Edges in ascending order: the bin of a value is how many edges it reaches,
-        ``numpy.searchsorted(edges, values, side="right")``. An edge of "frequency" and "mdl" is the least of the
+        ``numpy.searchsorted(edges, values, side="right")``. An edge of "quantile" and "mdl" is the least of the
         `values` in the bins above it, infinite if there is none.
 
     Examples
@@ -120,17 +141,17 @@ def bin_edges(
     >>> np.searchsorted(edges, [0, 2, 8, 100], side="right")
     array([0, 1, 2, 2])
     """
-    check_choice("binning", binning, BINNINGS)
+    check_choice("strategy", strategy, STRATEGIES)
     check_whole_number("n_bins", n_bins, 2)
     numbers = np.asarray(values, np.float64)
     present = ~np.isnan(numbers)
     classes = None
-    if binning == "mdl":
+    if strategy == "mdl":
         if labels is None:
-            raise ValueError("binning='mdl' needs labels=, the class of every value; or pass binning='frequency'")
+            raise ValueError("strategy='mdl' needs labels=, the class of every value; or pass strategy='quantile'")
         classes = np.unique(np.asarray(labels), return_inverse=True)[1][present]
     weights = None if sample_weight is None else np.asarray(sample_weight, np.float64)[present]
-    edges, n_edges = BinRule(n_bins, binning, classes, weights).edges(numbers[None, present])
+    edges, n_edges = BinRule(n_bins, strategy, classes, weights).edges(numbers[None, present])
     return edges[0, : n_edges[0]]
 
 
@@ -141,7 +162,7 @@ class BinRule:
     ----------
     n_bins : int
         How many bins; not used by "mdl".
-    binning : {"frequency", "width", "mdl"}
+    strategy : {"quantile", "uniform", "mdl"}
         As in `bin_edges`.
     labels : ndarray or None
         Class of every row as a code, for "mdl".
@@ -150,9 +171,9 @@ class BinRule:
     """
 
     def __init__(
-        self, n_bins: int, binning: Binning, labels: NDArray[np.integer] | None, weights: Values | None
+        self, n_bins: int, strategy: Strategy, labels: NDArray[np.integer] | None, weights: Values | None
     ) -> None:
-        self.n_bins, self.binning, self._labels, self._weights = n_bins, binning, labels, weights
+        self.n_bins, self.strategy, self._labels, self._weights = n_bins, strategy, labels, weights
         self.weighted, self._rows = weights is not None, None
         if weights is not None:  # A row without weight is as good as not there.
             self._rows = np.flatnonzero(weights)
@@ -163,11 +184,11 @@ class BinRule:
         """Edges of every row, filled up with infinity where it has fewer than others, and how many there are."""
         values = values if self._rows is None else values[:, self._rows]
         sizes = (~np.isnan(values)).sum(axis=1)
-        most = _MOST_EDGES if self.binning == "mdl" else self.n_bins - 1
+        most = _MOST_EDGES if self.strategy == "mdl" else self.n_bins - 1
         edges = np.full((len(values), most), np.inf)
-        if self.binning == "mdl":
+        if self.strategy == "mdl":
             return edges, self._describe(values, sizes, edges)
-        if self.binning == "width":
+        if self.strategy == "uniform":
             width_edges(values, self.n_bins, edges)
         elif self._weights is None:
             before = np.arange(values.shape[1] + 1, dtype=np.float64)
@@ -182,7 +203,7 @@ class BinRule:
     def _describe(self, values: Values, sizes: Columns, edges: Values) -> Columns:
         """Edges of minimum description length; returns how many there are."""
         if self._labels is None:
-            raise ValueError("binning='mdl' needs class labels as target; pass binning='frequency' or 'width'")
+            raise ValueError("strategy='mdl' needs class labels as target; pass strategy='quantile' or 'uniform'")
         weights = np.ones(values.shape[1]) if self._weights is None else self._weights
         order = np.argsort(values, axis=1, kind="stable")
         ordered, n_classes = np.take_along_axis(values, order, axis=1), int(self._labels.max(initial=0)) + 1
@@ -212,13 +233,13 @@ class Bins:
     @property
     def equal_frequency(self) -> int | None:
         """How many bins, if they are plain bins of equal frequency, which need no look at other columns or weights."""
-        plain = self.rule.binning == "frequency" and not self.rule.weighted and not self._given
+        plain = self.rule.strategy == "quantile" and not self.rule.weighted and not self._given
         return self.rule.n_bins if plain else None
 
     def n_levels(self, columns: Columns) -> Columns:
         """Levels of some columns: bins, and one for missing values if there are any."""
         n_bins = (
-            self._described[1][columns] + 1 if self.rule.binning == "mdl" else np.full(len(columns), self.rule.n_bins)
+            self._described[1][columns] + 1 if self.rule.strategy == "mdl" else np.full(len(columns), self.rule.n_bins)
         )
         for place, column in enumerate(columns.tolist()):
             if column in self._given:
@@ -228,7 +249,7 @@ class Bins:
     def codes(self, columns: Columns, dtype: np.dtype[Any]) -> NDArray[Any]:
         """Bins of the values of some columns."""
         values = self._table.continuous_block(columns)
-        if self.rule.binning == "mdl":
+        if self.rule.strategy == "mdl":
             edges, n_edges = self._described[0][columns], self._described[1][columns]
         else:
             edges, n_edges = self._edges(columns, values)

@@ -81,7 +81,7 @@ class BlockInformation(Information):
     def _counts(self) -> "Plugin":
         from unirel.estimation.plugin import Plugin
 
-        return Plugin(self.table, **self.options)
+        return Plugin().on(self.table, n_jobs=self.n_jobs)
 
 
 def normal_scores(values: Values) -> Values:

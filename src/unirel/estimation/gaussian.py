@@ -2,7 +2,8 @@
 
 from copy import copy
 from functools import cached_property
-from typing import NamedTuple, Self, Unpack
+from numbers import Real
+from typing import Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,12 +11,10 @@ from scipy.special import entr, psi
 
 from unirel._runtime import Progress, pieces
 from unirel.data.parts.table import PartedTable
-from unirel.data.table import Table
 from unirel.data.weights import check_weights
 from unirel.estimation.base import Block, Changes, Columns, Information, Values, entropy_of
 from unirel.estimation.gaussian_rows import KNOWN
 from unirel.estimation.gaussian_sums import Encoded
-from unirel.options import EstimationOptions
 
 # Of unit variance: a target that has less left is fully explained.
 _EXPLAINED = 1e-10
@@ -47,14 +46,10 @@ class Gaussian(Information):
 
     Parameters
     ----------
-    table : Table
-        Columns of any kind, dense, sparse or in parts: nothing but sums of products is asked of the rows.
-    sample_weight : array of shape (n_samples,), optional
-        How many rows each row stands for, as in `Plugin`.
-    **options
-        `shrinkage`: a ridge on the features, whose encoded columns have unit variance, as if each had that much noise
+    shrinkage : float or "auto"
+        A ridge on the features, whose encoded columns have unit variance, as if each had that much noise
         of its own; "auto" is 0, but what each of many columns adds to all others (`without_each`) is estimated with the
-        ridge of Ledoit and Wolf (2004) where there are fewer than three rows for each column. And `n_jobs`.
+        ridge of Ledoit and Wolf (2004) where there are fewer than three rows for each column.
     """
 
     name = "gaussian"
@@ -62,12 +57,18 @@ class Gaussian(Information):
     counts_levels = False
     compares_raw = True
 
-    def __init__(
-        self, table: Table, *, sample_weight: ArrayLike | None = None, **options: Unpack[EstimationOptions]
-    ) -> None:
-        super().__init__(table, **options)
+    def __init__(self, shrinkage: float | Literal["auto"] = "auto") -> None:
+        self.shrinkage = shrinkage
+
+    def check_parameters(self) -> None:
+        """Refuse a ridge below 0."""
+        is_number = isinstance(self.shrinkage, Real) and 0 <= float(self.shrinkage) < float("inf")
+        if not is_number and self.shrinkage != "auto":
+            raise ValueError(f"shrinkage={self.shrinkage!r} must be 'auto' or a number from 0 on")
+
+    def _prepare(self, sample_weight: ArrayLike | None) -> None:
+        table, shrinkage = self.table, self.shrinkage
         weights = None if sample_weight is None else check_weights(sample_weight, table.n_samples)
-        shrinkage = self.options["shrinkage"]
         self._total = float(table.n_samples if weights is None else weights.sum())
         if isinstance(table, PartedTable) and table.weights is not None:
             self._total = table.weights.total / table.weights.row
@@ -125,7 +126,7 @@ class Gaussian(Information):
         """How I(block; target) changes without each column of the block, from one inverse and always all rows."""
         columns, encoded = np.asarray(block, np.intp), self._encoded
         features, target = self._rows_of(columns), self._rows_of([self.table.target])
-        fit = _FullFit(encoded, features, target, self._total, self.options["shrinkage"])
+        fit = _FullFit(encoded, features, target, self._total, self.shrinkage)
         values, freedom, ranks = np.zeros(len(columns)), np.zeros(len(columns)), encoded.ranks[columns]
         for rank, chosen in _of_equal(ranks):
             for some in pieces(chosen, _BLOCK // (rank * min(len(features), encoded.n_samples))):
@@ -225,7 +226,7 @@ class Gaussian(Information):
     @cached_property
     def _encoded(self) -> Encoded:
         """All columns as blocks of rows that have mean 0, variance 1 / N and nothing in common within a block."""
-        return Encoded.of(self.table, self._weights, self.options)
+        return Encoded.of(self.table, self._weights, self.n_jobs)
 
 
 class _Beside(NamedTuple):

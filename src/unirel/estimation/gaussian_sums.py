@@ -14,7 +14,6 @@ from unirel.data.table import Table
 from unirel.data.weights import Weights
 from unirel.estimation.base import Columns, Values
 from unirel.estimation.gaussian_rows import Encoder, Layout
-from unirel.options import EstimationOptions
 
 # Numbers of a block of columns that are encoded at a time, and of a block of rows that are multiplied by others.
 _BLOCK = 2**21
@@ -41,11 +40,11 @@ class Encoded:
         self.rows = np.zeros((self.n_rows, n_samples))
 
     @classmethod
-    def of(cls, table: Table, weights: Weights | None, options: EstimationOptions) -> "Encoded":
+    def of(cls, table: Table, weights: Weights | None, n_jobs: int | None) -> "Encoded":
         """The rows of a table, wherever it is."""
         layout = Layout.of(table)
         if isinstance(table, PartedTable):
-            return EncodedParts(layout, table, options)
+            return EncodedParts(layout, table)
         if table.is_sparse:
             return EncodedEntries(layout, table, weights)
         encoded, encoder = cls(layout, table.n_samples), Encoder(layout, table.n_samples, weights)
@@ -56,7 +55,7 @@ class Encoded:
                 encoded.ranks[column] = len(found)
                 encoded.rows[layout.starts[column] :][: len(found)] = found
 
-        map_tasks(encode, _blocks(table, np.flatnonzero(layout.heights)), options["n_jobs"])
+        map_tasks(encode, _blocks(table, np.flatnonzero(layout.heights)), n_jobs)
         return encoded
 
     def take(self, rows: Columns) -> Values:
@@ -130,9 +129,9 @@ class EncodedParts(Encoded):
 
     has_samples = False
 
-    def __init__(self, layout: Layout, table: PartedTable, options: EstimationOptions) -> None:
+    def __init__(self, layout: Layout, table: PartedTable) -> None:
         self.starts, self.n_rows, self.n_samples = layout.starts, layout.n_rows, table.n_samples
-        self._kept: Kept = table.encode_rows(partial(Encoder, layout), layout.heights, options["scratch"])
+        self._kept: Kept = table.encode_rows(partial(Encoder, layout), layout.heights, None)
         lengths = self._add(RowsOfPart.lengths)
         self.ranks = np.bincount(
             np.repeat(np.arange(len(layout.heights)), layout.heights), lengths > 0.5, len(layout.heights)

@@ -1,7 +1,6 @@
 """Intervals around estimates of information: from counts by a formula, from neighbours by parts of the rows."""
 
 from collections.abc import Callable, Sequence
-from numbers import Real
 from statistics import NormalDist
 
 import numpy as np
@@ -9,6 +8,7 @@ from numpy.typing import NDArray
 
 from unirel._runtime import map_tasks
 from unirel.data.table import Table
+from unirel.errors import check_fraction
 from unirel.estimation.base import Block, Columns, Information, Values
 from unirel.estimation.chance import expected_within
 from unirel.estimation.plugin import Plugin
@@ -17,10 +17,10 @@ from unirel.estimation.plugin import Plugin
 _HALVES, _SEED = 50, 0
 
 
-def check_interval(interval: float | None) -> None:
-    """Refuse what is no level of an interval."""
-    if interval is not None and (not isinstance(interval, Real) or not 0 < float(interval) < 1):
-        raise ValueError(f"interval={interval!r} must be None or a level above 0 and below 1, such as 0.95")
+def check_level(confidence_level: float | None) -> None:
+    """Refuse what is no confidence level."""
+    if confidence_level is not None:
+        check_fraction("confidence_level", confidence_level)
 
 
 def interval_of_counts(
@@ -56,6 +56,25 @@ def moments_of_counts(a: Columns, b: Columns, given: Columns) -> tuple[float, fl
     mean, freedom = float(terms.mean()), used[0] + used[1] - used[2] - used[3]
     slope = float(terms.var()) / mean if mean > 1e-12 else 2.0
     return mean - expected_within(a, b, given), slope / n_rows, max(float(freedom), 0.0) / (2 * n_rows**2)
+
+
+def intervals_of_relevance(information: Information, values: Values, level: float) -> list[Values]:
+    """Ends of intervals of the relevance of every feature: of those that are counted, and of the others."""
+    table = information.table
+    counted = np.array([all_counted(information, [feature, table.target]) for feature in table.features])
+    low, high = np.empty((2, len(values)))
+    if counted.any():
+        pairs = [([feature], [table.target]) for feature in table.features[counted]]
+        low[counted], high[counted] = interval_of_counts(information, pairs, [], level)
+    if not counted.all():
+        others = table.features[~counted]
+
+        def estimate(part: Table) -> Values:
+            return information.on(part).relevance(np.arange(len(others)))
+
+        found = interval_of_halves(table, others, estimate, values[~counted], level, information.n_jobs)
+        low[~counted], high[~counted] = found
+    return [low, high]
 
 
 def interval_of_halves(

@@ -25,13 +25,6 @@ class KDE(BlockInformation):
     serves all of them: that of eight, from 1.4 to 1/8 times Scott's, that gives the joint density the highest
     likelihood, each row left out of its own density. Rows whose levels no other row has are left out. What the kernels
     blur is lost, so the estimate is too low where columns are many. Time grows with the square of the number of rows.
-
-    Parameters
-    ----------
-    table : Table
-        Columns of any kind, in memory and dense.
-    **options
-        `correction` for what is counted, as in `Plugin`; and `n_jobs`.
     """
 
     name = "kde"
@@ -41,7 +34,7 @@ class KDE(BlockInformation):
         n_samples, n_columns = self.table.n_samples, len(a.scores) + len(b.scores)
         widths = n_samples ** (-1 / (n_columns + 4)) * 2 ** (0.5 - np.arange(_N_WIDTHS) / 2)
         rows = pieces(np.arange(n_samples), _PAIRS // n_samples)
-        found = map_tasks(lambda some: _sums((a, b), some, widths[0]), rows, self.options["n_jobs"])
+        found = map_tasks(lambda some: _sums((a, b), some, widths[0]), rows, self.n_jobs)
         sums = np.concatenate(found, axis=2)
         sums = sums[:, :, sums[2, 0] > 0]  # rows that have company
         if not sums.size:

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import warnings
 from functools import cached_property
-from typing import TYPE_CHECKING, Unpack, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from unirel._runtime import Progress, map_tasks
-from unirel.data.table import Table
-from unirel.errors import UnirelWarning
-from unirel.estimation.base import Block, Changes, Information, Values
+from unirel.errors import UnirelWarning, check_choice, check_whole_number
+from unirel.estimation.base import Block, Changes, Columns, Information, Values
 from unirel.estimation.geometry import Geometry, Rows
 from unirel.estimation.kernels.line import differential_entropy
 from unirel.estimation.kernels.permutations import LANES
+from unirel.estimation.plugin import CORRECTIONS, Correction
 from unirel.estimation.ross import Ross
-from unirel.options import EstimationOptions, Metric
 
 if TYPE_CHECKING:
     from unirel.estimation.ksg import KSG
@@ -26,6 +25,13 @@ if TYPE_CHECKING:
 
 # With fewer candidates it does not pay to put all rows in the order of their distance from every row.
 _FEW = 8
+# More rows than fit anywhere, fewer than compiled code can count.
+_MOST_ROWS = 10**15
+# Neighbours that unique relevance given a reference set is estimated with.
+REFERENCE_NEIGHBORS = 10
+Metric = Literal["auto", "chebyshev", "manhattan", "euclidean"]
+METRICS = ("auto", "chebyshev", "manhattan", "euclidean")
+Scale = Literal["standard", "rank"] | None
 
 
 class KNN(Information):
@@ -33,21 +39,41 @@ class KNN(Information):
 
     Parameters
     ----------
-    table : Table
-        Columns of any kind.
-    **options
-        `n_neighbors` that span a ball: more of them mean less variance and more bias. `metric`: distance in a block of
-        columns when the other side is discrete; "auto" counts an all-discrete block, otherwise it is chebyshev for one
-        or two columns and for continuous columns without missing values, manhattan for the rest. `correction` for what
-        is counted, as in `Plugin`; and `n_jobs`.
+    n_neighbors : int
+        Neighbours that span a ball: more of them mean less variance and more bias.
+    metric : {"auto", "chebyshev", "manhattan", "euclidean"}
+        Distance in a block of columns when the other side is discrete; "auto" counts an all-discrete block, otherwise
+        it is chebyshev for one or two columns and for continuous columns without missing values, manhattan for others.
+    scale : {"standard", "rank", None}
+        Divide continuous columns by their standard deviation, or use their ranks, or leave them alone.
+    correction : {"chance", "miller-madow", None}
+        For what is counted, as in `Plugin`.
     """
 
     name = "knn"
 
-    def __init__(self, table: Table, **options: Unpack[EstimationOptions]) -> None:
-        super().__init__(table, **options)
-        self.n_neighbors, self.metric = self.options["n_neighbors"], self.options["metric"]
-        self._geometry = Geometry(table, self.n_neighbors, self.options["n_jobs"])
+    def __init__(
+        self,
+        n_neighbors: int = 3,
+        metric: Metric = "auto",
+        scale: Scale = "standard",
+        correction: Correction = "chance",
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.metric = metric
+        self.scale = scale
+        self.correction = correction
+
+    def check_parameters(self) -> None:
+        """Refuse numbers and names that are out of range."""
+        check_whole_number("n_neighbors", self.n_neighbors, 1, highest=_MOST_ROWS)
+        check_choice("metric", self.metric, METRICS)
+        check_choice("scale", self.scale, ("standard", "rank", None))
+        check_choice("correction", self.correction, CORRECTIONS)
+
+    def _prepare(self, sample_weight: ArrayLike | None) -> None:
+        self.table = table = self.table.scaled(self.scale)
+        self._geometry = Geometry(table, self.n_neighbors, self.n_jobs)
         self._known_before: dict[tuple[str, tuple[int, ...]], float] = {}
         if table.discrete[table.target]:
             self._check_classes()
@@ -183,6 +209,22 @@ class KNN(Information):
             changes = Changes(counted, changes.change + changes.before - counted, changes.error)
         return _spread(changes, varying)
 
+    def for_reference(self) -> KNN:
+        """The neighbours that go with a small reference set, in the metric and scale of these."""
+        metric: Metric = "euclidean" if self.metric == "auto" else self.metric
+        return KNN(REFERENCE_NEIGHBORS, metric, self.scale, self.correction)
+
+    def given_reference(
+        self, members: Columns, others: Columns, rows: Rows | None = None, progress: Progress | None = None
+    ) -> Changes:
+        """Unique relevance of the members of a reference set given the others of it, then of other columns given it."""
+        within = self.without_each(members, rows)
+        if len(others) == 0:
+            return within._replace(change=-within.change)
+        added = self.with_each(members, others, rows, progress)
+        change, error = np.append(-within.change, added.change), np.append(within.error, added.error)
+        return Changes(within.before, change, error)
+
     def nested(self, order: Block) -> Values:
         """I(first columns; target) of the first column of `order`, the first two, ...: one pass, in one metric."""
         if not self.table.discrete[self.table.target]:
@@ -226,8 +268,8 @@ class KNN(Information):
 
     def in_metric_of(self, block: Block) -> KNN:
         """The same estimator with the metric of this block for every block, so that estimates compare."""
-        options: EstimationOptions = {**self.options, "metric": cast(Metric, self.metric_of(self._varying(block)))}
-        return KNN(self.table, **options)
+        metric = cast(Metric, self.metric_of(self._varying(block)))
+        return KNN(self.n_neighbors, metric, self.scale, self.correction).on(self.table, n_jobs=self.n_jobs)
 
     def _varying(self, block: Block) -> list[int]:
         """The columns of a block that are not constant; a constant one must not even change the metric."""
@@ -245,7 +287,7 @@ class KNN(Information):
     def _counts(self) -> Plugin:
         from unirel.estimation.plugin import Plugin
 
-        return Plugin(self.table, **self.options)
+        return Plugin(self.correction).on(self.table, n_jobs=self.n_jobs)
 
     @cached_property
     def _ksg(self) -> KSG:
@@ -283,9 +325,7 @@ class KNN(Information):
         if of_column:
             return self._labels(column).on_line(candidates)
         if of_candidates:
-            parts = map_tasks(
-                lambda one: self._labels(one).on_line([column]), candidates.tolist(), self.options["n_jobs"]
-            )
+            parts = map_tasks(lambda one: self._labels(one).on_line([column]), candidates.tolist(), self.n_jobs)
             return np.concatenate(parts)
         return self._ksg.in_plane(candidates, column)
 
@@ -326,7 +366,7 @@ class KNN(Information):
             parts = map_tasks(
                 lambda one: self._labels(one).permuted_on_line([target], places),
                 candidates.tolist(),
-                self.options["n_jobs"],
+                self.n_jobs,
             )
             return np.concatenate(parts, axis=1)
         return self._ksg.permuted_in_plane(candidates, target, orders)

@@ -30,13 +30,6 @@ class MINE(BlockInformation):
     and the mean of both ways round is taken. What the network has not learnt is missing, and what it has learnt by
     heart counts against it, so that the value of noise may be far below 0. Numbers are normal scores and levels
     indicators. Seeds are fixed: the same table gives the same value.
-
-    Parameters
-    ----------
-    table : Table
-        Columns of any kind, in memory and dense, and at least four rows.
-    **options
-        `correction` for what is counted, as in `Plugin`.
     """
 
     name = "mine"

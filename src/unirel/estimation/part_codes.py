@@ -1,7 +1,7 @@
 """Contingency tables of a table in parts: each part is counted where it is, and the tables are added up."""
 
 from functools import partial
-from typing import Any, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from unirel.data.parts.table import Coded, Kept, PartedTable
 from unirel.estimation.base import Columns, Values
 from unirel.estimation.codes import CodeMatrix, Codes, CodeSource, Counts, Joint, Rest
-from unirel.options import Binning, EstimationOptions
 
 # Margins of tables that were counted, which are kept.
 _MOST_KNOWN = 64
@@ -19,19 +18,19 @@ class Cuts(NamedTuple):
     """How continuous columns are cut: into how many bins, by which rule, and edges that are given."""
 
     n_bins: int = 0
-    binning: Binning = "frequency"
+    strategy: Literal["quantile", "uniform", "mdl"] = "quantile"
     given: dict[int, Values] = {}  # noqa: RUF012  (never changed)
 
 
-def open_parts(table: PartedTable, cuts: Cuts, options: EstimationOptions) -> tuple[CodeSource, float]:
+def open_parts(table: PartedTable, cuts: Cuts, n_jobs: int | None) -> tuple[CodeSource, float]:
     """The codes of a table in parts, made where the parts are, and the weight of all rows."""
-    if cuts.binning == "mdl" and table.continuous.any():
-        raise ValueError("binning='mdl' looks at all values in order, but X is in parts; pass 'frequency' or 'width'")
-    plan, kept = table.encode(*cuts, options["scratch"])
+    if cuts.strategy == "mdl" and table.continuous.any():
+        raise ValueError("strategy='mdl' looks at all values in order, but X is in parts; pass 'quantile' or 'uniform'")
+    plan, kept = table.encode(*cuts, None)
     total = float(table.n_samples) if table.weights is None else float(kept.ask(weight_of, sum))
     if kept.local is None:
         return PartCodes(plan.n_levels, kept, table.n_samples), total
-    return DiskCodes(kept.local, options["n_jobs"]), total
+    return DiskCodes(kept.local, n_jobs), total
 
 
 def weight_of(part: Coded) -> float:

@@ -26,13 +26,6 @@ class Partition(BlockInformation):
 
     A cell of several columns is cut along two of them, one of each block, that are the most uneven; if no two are,
     along all columns at once, which makes 2^columns parts, as long as these are not more than the rows.
-
-    Parameters
-    ----------
-    table : Table
-        Columns of any kind, in memory and dense.
-    **options
-        `correction` for what is counted, as in `Plugin`.
     """
 
     name = "partition"

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from copy import copy
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,15 +11,14 @@ from scipy.special import xlogy
 
 from unirel._runtime import map_tasks
 from unirel.data.parts.table import PartedTable
-from unirel.data.table import Table
 from unirel.data.weights import check_weights
+from unirel.errors import check_choice
 from unirel.estimation.base import Block, Columns, Information, Values, known_n_log_n
 from unirel.estimation.chance import COARSE, FINE, NOTHING, Chance, expected_information, joined
 from unirel.estimation.codes import CodeMatrix, Codes, CodeSource, Counts, Joint, Rest
 from unirel.estimation.kernels.counts import NO_CHANCE, Lookup, sum_groups, sum_tables
 from unirel.estimation.part_codes import Cuts, open_parts
 from unirel.estimation.sparse_codes import SparseCodes
-from unirel.options import EstimationOptions
 
 if TYPE_CHECKING:
     from unirel.estimation.binned import Bins
@@ -28,6 +27,10 @@ if TYPE_CHECKING:
 _MOST_CELLS = 2**22
 # Whole numbers whose n log n is kept, and lookup tables of what is told by chance.
 _KNOWN, _MOST_LOOKUPS = 2**16, 256
+
+
+Correction = Literal["chance", "miller-madow"] | None
+CORRECTIONS = ("chance", "miller-madow", None)
 
 
 class Margins(NamedTuple):
@@ -80,36 +83,41 @@ class Plugin(Information):
 
     Parameters
     ----------
-    table : Table
-        Only its discrete columns can be asked about.
-    sample_weight : array of shape (n_samples,), optional
-        How many rows each row stands for: a weight of 2 counts as two equal rows, one of 0 as none. Weights that are
-        not all whole numbers, or add up to more than eight times the rows, stand for (sum w)^2 / sum w^2 rows.
-    **options
-        `correction`: "chance" takes off the mean over all orders of the rows (see `unirel.estimation.chance`), so that
-        columns that have nothing to do with each other share 0 on average, however many levels they have;
-        "miller-madow" adds (levels in use - 1) / (2 n_samples) to every entropy, which removes the first-order bias
-        where all cells are filled well; None does neither. And `n_jobs`.
+    correction : {"chance", "miller-madow", None}
+        "chance" takes off the mean over all orders of the rows (see `unirel.estimation.chance`), so that independent
+        columns share 0 on average, however many levels they have; "miller-madow" adds (observed levels - 1) /
+        (2 n_samples) to every entropy, which removes the first-order bias where all cells are filled well; None does
+        neither.
+
+    Notes
+    -----
+    A weight of 2 counts as two equal rows, one of 0 as none. Weights that are not all whole numbers, or add up to more
+    than eight times the rows, stand for (sum w)^2 / sum w^2 rows.
     """
 
     name = "plugin"
     accepts = frozenset({"discrete"})
     takes_weights = True
 
-    def __init__(
-        self, table: Table, *, sample_weight: ArrayLike | None = None, **options: Unpack[EstimationOptions]
-    ) -> None:
-        super().__init__(table, **options)
-        self.compares_raw = self._by_chance = self.options["correction"] == "chance"
+    def __init__(self, correction: Correction = "chance") -> None:
+        self.correction = correction
+
+    def check_parameters(self) -> None:
+        """Refuse a correction that there is not."""
+        check_choice("correction", self.correction, CORRECTIONS)
+
+    def _prepare(self, sample_weight: ArrayLike | None) -> None:
+        table = self.table
+        self.compares_raw = self._by_chance = self.correction == "chance"
         self._weights = None if sample_weight is None else check_weights(sample_weight, table.n_samples)
         self._total = float(table.n_samples if self._weights is None else self._weights.sum())
         self._codes: CodeSource
         if isinstance(table, PartedTable):
-            self._codes, self._total = open_parts(table, self._make_cuts(), self.options)
+            self._codes, self._total = open_parts(table, self._make_cuts(), self.n_jobs)
         elif table.is_sparse:
             self._codes = SparseCodes(table, self._make_bins(), self._weights)
         else:
-            self._codes = CodeMatrix(table, self._make_bins(), self._weights, self.options["n_jobs"])
+            self._codes = CodeMatrix(table, self._make_bins(), self._weights, self.n_jobs)
         self._known = known_n_log_n(min(int(self._total) + 1, _KNOWN))
         self._ceilings = np.full(len(table.columns), np.nan)
         self._latest: tuple[tuple[int, ...], int, bool, Columns, Margins] | None = None
@@ -176,7 +184,7 @@ class Plugin(Information):
             return super().permuted(candidates, given, orders)
         candidates, fixed, other = np.asarray(candidates, np.intp), self._block(given), self._block([self.table.target])
         alone = copy(self)  # the orders are what is shared out among threads
-        alone.options = {**self.options, "n_jobs": 1}
+        alone.n_jobs = 1
 
         def moved(order: Columns) -> Values:
             weights = None if self._weights is None else self._weights[order]
@@ -188,9 +196,7 @@ class Plugin(Information):
         # The first one makes all codes that are missing, which is nothing that two threads could do.
         parts = [orders[:1], *np.array_split(orders[1:], min(8, max(1, len(orders) - 1)))]
         first = count(parts[0])
-        return np.concatenate(
-            [first, *map_tasks(count, [part for part in parts[1:] if len(part)], self.options["n_jobs"])]
-        )
+        return np.concatenate([first, *map_tasks(count, [part for part in parts[1:] if len(part)], self.n_jobs)])
 
     def levels(self, column: int) -> Codes:
         """Codes of a column."""
@@ -306,14 +312,14 @@ class Plugin(Information):
             n_levels, room = self._codes.n_levels[candidates[part]], np.empty(rest.n_other, tables.dtype)
             shape = starts, n_levels, rest.n_fixed
             sum_tables(tables, *shape, room, self._known, chance, sums[part])
-            if self.options["correction"] == "miller-madow":
+            if self.correction == "miller-madow":
                 # With 1 for every cell in use, and 1 instead of n log n for all but 0, the sums are levels in use.
                 in_use, known = np.empty((len(starts), 7)), np.minimum(np.arange(most + 1.0), 1.0)
                 sum_tables((tables > 0).astype(tables.dtype), *shape, room, known, NO_CHANCE, in_use)
                 used[part] = in_use[:, :4]
 
         size = max(1, min(self._codes.columns_at_once(len(candidates)), self._codes.cells_at_once // most))
-        map_tasks(count, _slices(len(candidates), size), self.options["n_jobs"])
+        map_tasks(count, _slices(len(candidates), size), self.n_jobs)
         return sums, used
 
     def _sums_in_groups(
@@ -347,7 +353,7 @@ class Plugin(Information):
             else:
                 sums[place], used[place] = self._sums_of_many(alone, fixed, other)
 
-        map_tasks(count, np.flatnonzero(chosen).tolist(), self.options["n_jobs"])
+        map_tasks(count, np.flatnonzero(chosen).tolist(), self.n_jobs)
         return sums, used
 
     def _sums_of_many(self, alone: Joint, fixed: Joint, other: Joint) -> tuple[Values, NDArray[np.int64]]:
@@ -381,7 +387,7 @@ class Plugin(Information):
     def _entropies(self, sums: Values, used: NDArray[np.int64] | None) -> Values:
         """Entropies from sums of n log n and, if they are to be corrected, from how many levels are in use."""
         entropies = (self._of_all - sums) / self._total
-        if used is not None and self.options["correction"] == "miller-madow":
+        if used is not None and self.correction == "miller-madow":
             entropies += (used - 1) / (2 * self._total)
         return np.asarray(entropies)
 

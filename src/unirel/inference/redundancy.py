@@ -2,33 +2,22 @@
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, combinations, islice
 from math import comb
 from numbers import Real
-from typing import Any, Literal, Unpack
+from typing import Any, Literal
 
 import numpy as np
 
 from unirel._runtime import Progress, progress_of
-from unirel.criteria.base import Criterion
 from unirel.data.table import Table
-from unirel.errors import UnirelWarning
+from unirel.errors import UnirelWarning, check_whole_number
 from unirel.estimation.base import Columns, Information, Values
 from unirel.estimation.knn import KNN
-from unirel.options import (
-    EstimationOptions,
-    ReadingOptions,
-    SearchOptions,
-    SelectionOptions,
-    check_whole_number,
-    complete,
-    documented,
-    part_of,
-    settings_of,
-)
 from unirel.results import Redundancy
 from unirel.search.greedy import select
+from unirel.search.settings import SearchSettings, settings_of
 from unirel.search.unique import unique_in_metric, varies, without_each_of
 
 # What rounding may change in an estimate.
@@ -39,29 +28,31 @@ _MAX_EXACT, _MAX_EXACT_CONTINUOUS = 22, 14
 # Subsets between two reports of progress, and pairs of rows in all of them together.
 _SUBSETS_PER_ROUND, _PAIRS_PER_ROUND = 2**16, 2**32
 
+# The analysis is of joint estimates by neighbours, as published, and so is the search unless something is said.
+_PUBLISHED = SearchSettings("gsa", beta=0.1, unique_relevance="reference", mi_estimator=KNN())
 
-@documented(SearchOptions)
+
 def redundancy_analysis(
     X: Any,
     y: Any,
     *,
-    criterion: str | Criterion = "gsa",
-    beta: float = 0.1,
+    selector: Any = None,
     order: Sequence[int | str] | None = None,
     tolerance: float = 0.0,
     max_exact: int | Literal["auto"] = "auto",
     max_features: int | None = None,
-    **options: Unpack[SearchOptions],
 ) -> Redundancy:
     """Split the features that are selected until I(S; y) saturates into unique, conditional and redundant ones.
 
     Parameters
     ----------
-    {data}
-    criterion : name or Criterion
-        What to select features by, unless `order` is given.
-    beta : float
-        Weight of unique relevance in the selection.
+    X : array or frame of shape (n_samples, n_features)
+        The features, in any form that `BURSelector.fit` reads.
+    y : array or series of shape (n_samples,)
+        The target: class labels of any type, or numbers.
+    selector : BURSelector, optional
+        How features are selected, but for their number, unless `order` is given. If it is None, by "gsa" from nearest
+        neighbours with unique relevance given a reference set at a weight of 0.1.
     order : list of names or positions, optional
         The selection to analyse, first selected first.
     tolerance : float
@@ -73,7 +64,6 @@ def redundancy_analysis(
         is 22 for class labels and 14 for a continuous target.
     max_features : int, optional
         Features to select at most; all of them if None. Saturation is then judged by the sizes up to this one.
-    {options}
 
     Returns
     -------
@@ -87,8 +77,8 @@ def redundancy_analysis(
 
     Notes
     -----
-    `estimator` and what is boosted have a part in the selection only: the analysis is by neighbours, with one metric
-    for all sizes; of "auto" it is chebyshev if all features are continuous without missing values, otherwise manhattan.
+    The analysis is by neighbours, those of the selector's `mi_estimator` if it is a `KNN`, with one metric for all
+    sizes; of "auto" it is chebyshev if all features are continuous without missing values, otherwise manhattan.
 
     S_sat is the selection up to the first size at which I(S; y) is within `tolerance` of its largest value. A feature
     of S_sat is *unique* if its unique relevance, I(all features; y) - I(all others; y), is above 0. Of the rest, S_red
@@ -118,23 +108,23 @@ def redundancy_analysis(
     >>> result.unique, result.conditional, result.redundant
     (array([3]), array([0]), array([1, 2]))
     """
-    # The analysis is of joint estimates by neighbours, as published, and so is the search unless something is said.
-    published: SearchOptions = {"estimator": "knn", "unique_relevance": "reference"}
-    chosen = complete(SearchOptions, {**published, **options}, "redundancy_analysis")
-    table = Table.from_data(X, y, **part_of(ReadingOptions, chosen))
+    settings = settings_of(selector) if selector is not None else _PUBLISHED
+    table = Table.from_data(X, y, discrete_features=settings.discrete_features, target_type=settings.target_type)
     limit = _read_max_exact(max_exact, table)
     tolerance = _read_tolerance(tolerance)
-    information = KNN(table, **part_of(EstimationOptions, chosen)).in_metric_of(table.features)
-    settings: dict[str, Any] = {**chosen, "metric": information.metric}
+    neighbors = settings.estimator if isinstance(settings.estimator, KNN) else KNN()
+    information = neighbors.on(table, n_jobs=settings.n_jobs).in_metric_of(table.features)
+    described: dict[str, Any] = {"metric": information.metric}
     complete_order = True
     if order is None:
-        asked = {**chosen, "n_features_to_select": _n_features(table, max_features)}
-        wanted = complete(SelectionOptions, asked, "redundancy_analysis")
-        (selection,) = select(table, [criterion], [beta], wanted)
-        if len(selection) == 0:
+        wanted = replace(settings, n_features_to_select=_n_features(table, max_features))
+        (selection,) = select(table, [settings.criterion], [settings.beta], wanted)
+        if selection.interrupted and len(selection) == 0:
             raise KeyboardInterrupt("interrupted before the first feature was selected")
+        if len(selection) == 0:
+            raise TimeoutError(f"no feature was selected: {selection.reason}; give more with max_seconds=")
         columns, complete_order = selection.order, selection.complete
-        settings |= {"criterion": selection.criterion, "beta": beta}
+        described |= selection.settings
     else:
         columns = _read_order(table, order)
     return find_redundancy(
@@ -143,9 +133,9 @@ def redundancy_analysis(
         tolerance=tolerance,
         max_exact=limit,
         complete=complete_order,
-        settings=settings_of(settings),
+        settings=described,
         progress=progress_of(
-            chosen, "searching subsets", "faster with fewer rows, fewer features or a larger tolerance"
+            settings.verbose, "searching subsets", "faster with fewer rows, fewer features or a larger tolerance"
         ),
     )
 
@@ -320,5 +310,7 @@ def _read_order(table: Table, order: Sequence[int | str]) -> Columns:
         if column in columns[:place]:
             raise ValueError(f"order names {table.names[column]!r} twice; name every feature once")
         if column not in table.features:
-            raise ValueError(f"order names {table.names[column]!r}, which is ignored; give it a kind with kinds=")
+            raise ValueError(
+                f"order names {table.names[column]!r}, which is ignored; say what it is with discrete_features="
+            )
     return np.array(columns, np.intp)

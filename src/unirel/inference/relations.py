@@ -13,7 +13,6 @@ from unirel.errors import UnirelWarning
 from unirel.estimation.base import Information, entropy_of, make_information
 from unirel.estimation.knn import KNN
 from unirel.inference.findings import Analysis, Explanation, RepeatedGroup, Surroundings
-from unirel.options import EstimationOptions
 from unirel.results import Selection
 
 Values = NDArray[np.float64]
@@ -34,7 +33,7 @@ _ROWS_PER_LEVEL = 5
 
 
 def analyse(
-    table: Table, order: Sequence[int] | Columns, options: EstimationOptions, *, curve: bool = True
+    table: Table, order: Sequence[int] | Columns, mi_estimator: str | Information, *, curve: bool = True
 ) -> Analysis:
     """Compare the selected features of a table, as many of the first as can be done in seconds.
 
@@ -46,7 +45,7 @@ def analyse(
         What they were selected from.
     order : sequence of int
         Positions of the selected features, first selected first.
-    options : dict
+    mi_estimator : str or Information
         How information is estimated.
     curve : bool
         Find what the first n tell together for every n; otherwise for all of them only.
@@ -60,9 +59,9 @@ def analyse(
         # What is said around an answer must not take longer than the answer.
         table = sample_table(table, columns, _MOST_ROWS, np.random.default_rng(0))
         columns = np.arange(len(columns))
-    information = make_information(table, options)
+    information = make_information(table, mi_estimator)
     entropy = information.entropy(table.target) if table.discrete[table.target] else None
-    return Analysis(names, _shared(information, columns), *_about_target(table, columns, options, curve), entropy)
+    return Analysis(names, _shared(information, columns), *_about_target(table, columns, mi_estimator, curve), entropy)
 
 
 def _shared(information: Information, columns: Columns) -> Values:
@@ -89,14 +88,16 @@ def normalise(information: Values, ceiling: Values) -> Values:
     return np.sqrt(np.divide(-np.expm1(-2 * information), most, out=np.zeros_like(most), where=most > 0)).clip(0, 1)
 
 
-def _about_target(table: Table, columns: Columns, options: EstimationOptions, curve: bool) -> tuple[Values, Values]:
+def _about_target(
+    table: Table, columns: Columns, mi_estimator: str | Information, curve: bool
+) -> tuple[Values, Values]:
     """What the first columns tell together, and what is lost without each of all, as far as it is cheap.
 
     By neighbours in one metric, whatever the estimator: counted, a few discrete columns tell every row apart and seem
     to tell everything.
     """
     joint, lost = np.full(len(columns), np.nan), np.full(len(columns), np.nan)
-    information = KNN(table, **options).in_metric_of(columns)
+    information = _neighbors(mi_estimator).on(table).in_metric_of(columns)
     target, sizes = [table.target], np.arange(1, len(columns) + 1)
     pairs = float(table.n_samples) ** 2
     wanted = np.cumsum(sizes) * pairs <= _JOINT_WORK if curve else np.zeros(len(sizes), bool)
@@ -111,24 +112,28 @@ def _about_target(table: Table, columns: Columns, options: EstimationOptions, cu
     return joint, lost
 
 
-def surround(table: Table, selection: Selection, analysis: Analysis, options: EstimationOptions) -> Surroundings:
+def surround(table: Table, selection: Selection, analysis: Analysis, mi_estimator: str | Information) -> Surroundings:
     """Find features that repeat each other, and features that tell so much that somebody should ask why."""
     chosen = selection.order[: min(_MOST_SELECTED, len(analysis.shared))]
     if len(chosen) == 0:
         return Surroundings()
     others = _most_relevant_others(table, selection)
     between = analysis.shared[: len(chosen), : len(chosen)].copy()
-    with _neighbours(table, np.concatenate([chosen, others]), options) as information:
+    with _neighbours(table, np.concatenate([chosen, others]), mi_estimator) as information:
         return _surround(table, selection, between, information, others)
 
 
+def _neighbors(mi_estimator: str | Information) -> KNN:
+    return mi_estimator if isinstance(mi_estimator, KNN) else KNN()
+
+
 @contextmanager
-def _neighbours(table: Table, columns: Columns, options: EstimationOptions) -> Iterator[KNN]:
+def _neighbours(table: Table, columns: Columns, mi_estimator: str | Information) -> Iterator[KNN]:
     """An estimator of some columns of a table, from few of its rows: what is said around an answer must be quick."""
     few = sample_table(table, columns, _FEW_ROWS, np.random.default_rng(0))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnirelWarning)  # of small classes, which whoever selected has heard of
-        yield KNN(few, **options)
+        yield _neighbors(mi_estimator).on(few)
 
 
 def _surround(table: Table, selection: Selection, between: Values, information: KNN, others: Columns) -> Surroundings:
@@ -226,11 +231,11 @@ def _numbers_rows(table: Table, feature: int) -> bool:
     return bool((values == np.round(values)).all()) and len(np.unique(values)) == table.n_samples
 
 
-def explain(table: Table, selection: Selection, feature: int, options: EstimationOptions) -> Explanation:
+def explain(table: Table, selection: Selection, feature: int, mi_estimator: str | Information) -> Explanation:
     """What one feature tells, what it adds to the first ten selected ones, and which of them it could replace."""
     order = selection.order.tolist()
     beside = np.array([other for other in order if other != feature][:_MOST_EXPLAINED], np.intp)
-    with _neighbours(table, np.append(beside, feature), options) as small:
+    with _neighbours(table, np.append(beside, feature), mi_estimator) as small:
         places, own = np.arange(len(beside)), len(beside)
         information = small.in_metric_of(np.arange(own + 1))
         target = [small.table.target]

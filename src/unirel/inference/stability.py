@@ -1,12 +1,15 @@
 """How stable a selection is: the same selector on many parts of the rows."""
 
 import hashlib
+import json
+import os
 from collections.abc import Sequence
 from itertools import combinations
-from numbers import Real
+from pathlib import Path
 from statistics import NormalDist
-from typing import Any, Unpack
+from typing import Any
 
+import joblib
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import hypergeom
@@ -15,46 +18,53 @@ from sklearn.base import clone
 from unirel._runtime import check_time, map_tasks, progress_of
 from unirel.data.reading import take_rows
 from unirel.data.table import Table
-from unirel.options import RunOptions, check_whole_number, complete, documented
+from unirel.errors import check_fraction, check_whole_number
 from unirel.results import ExchangeablePair, Stability
 
 # A pair is exchangeable if one of the two is in at least this share of the subsamples, both in at most this share of
 # those, and, unless they are copies, chance would put as few of any two features together at most that often.
 _EITHER, _BOTH, _CHANCE = 0.5, 0.1, 0.05
-Record = dict[str, Any]
 
 
-@documented(RunOptions)
 def selection_stability(
-    selector: Any,
     X: Any,
     y: Any,
     *,
+    selector: Any,
     n_subsamples: int = 50,
-    share: float = 0.5,
-    level: float = 0.95,
+    sample_fraction: float = 0.5,
+    confidence_level: float = 0.95,
     random_state: int = 0,
-    **options: Unpack[RunOptions],
+    journal: str | os.PathLike[str] | None = None,
+    n_jobs: int | None = None,
+    verbose: bool = False,
 ) -> Stability:
-    """Fit a selector to many parts of the rows, and count how often it selects each feature.
+    r"""Fit a selector to many parts of the rows, and count how often it selects each feature.
 
     Parameters
     ----------
-    selector : scikit-learn selector
-        Anything with `fit` and `get_support`; a clone is fitted to every subsample.
     X : array or frame of shape (n_samples, n_features)
         The features.
     y : array or series of shape (n_samples,)
         The target: class labels of any type, or numbers.
+    selector : scikit-learn selector
+        Anything with `fit` and `get_support`; a clone is fitted to every subsample. What kind a column is, a
+        `BURSelector` decides once from all rows.
     n_subsamples : int, default=50
         How many subsamples are drawn.
-    share : float, default=0.5
+    sample_fraction : float, default=0.5
         Which share of the rows each has, drawn without replacement; of class labels that share of each class.
-    level : float, default=0.95
+    confidence_level : float, default=0.95
         Of the interval of the index.
     random_state : int, default=0
         Seed of the subsamples.
-    {options}
+    journal : path, optional
+        A file that keeps what is done, so that a run that was stopped is resumed, and more subsamples can be added
+        later.
+    n_jobs : int, optional
+        Threads, as in scikit-learn: -1 for one for each core. The result does not depend on them.
+    verbose : bool
+        Show progress on standard error.
 
     Returns
     -------
@@ -62,42 +72,102 @@ def selection_stability(
 
     Notes
     -----
-    The index is that of Nogueira et al., see `stability`: 1 if every subsample gives the same
-    features, 0 if they agree no better than features drawn by chance. It is corrected for how many are selected, so
-    selections of different sizes compare. Its interval, from the same paper, says how it would vary with other
-    subsamples of these rows, not with other rows.
+    With :math:`\hat p_f` the share of the M subsamples that select feature f, :math:`\bar k` the mean number of
+    selected features and d features in all, the index of Nogueira et al. [1]_ is
+
+    .. math:: \hat\Phi = 1 - \frac{\frac{1}{d} \sum_f \frac{M}{M - 1} \hat p_f (1 - \hat p_f)}
+                                 {\frac{\bar k}{d} \left(1 - \frac{\bar k}{d}\right)} :
+
+    1 if every subsample gives the same features, 0 if they agree no better than features drawn by chance. It is
+    corrected for how many are selected, so selections of different sizes compare. Its interval, from the same paper,
+    says how it would vary with other subsamples of these rows, not with other rows.
+
+    References
+    ----------
+    .. [1] S. Nogueira, K. Sechidis, G. Brown (2018). On the stability of feature selection algorithms. Journal of
+       Machine Learning Research 18(174).
 
     Examples
     --------
     >>> from sklearn.datasets import load_iris
     >>> from unirel import BURSelector, selection_stability
-    >>> result = selection_stability(BURSelector(n_features_to_select=2), *load_iris(return_X_y=True), n_subsamples=20)
+    >>> selector = BURSelector(n_features_to_select=2)
+    >>> result = selection_stability(*load_iris(return_X_y=True), selector=selector, n_subsamples=20)
     >>> result.frequency
     array([0. , 0.1, 0.9, 1. ])
     >>> round(result.index, 2)
     0.81
     """
-    chosen = complete(RunOptions, options, "selection_stability")
     check_whole_number("n_subsamples", n_subsamples, 2)
     check_whole_number("random_state", random_state, 0)
-    for parameter, value in (("share", share), ("level", level)):
-        if not isinstance(value, Real) or not 0 < float(value) < 1:
-            raise ValueError(f"{parameter}={value!r} must be a number above 0 and below 1")
+    check_fraction("sample_fraction", sample_fraction, "such as 0.5")
+    check_fraction("confidence_level", confidence_level)
     if not hasattr(selector, "get_support"):
         raise TypeError(f"selector={selector!r} has no get_support; pass a selector of scikit-learn or unirel")
-    table = Table.from_data(X, y)
+    table, selector = _read(X, y, selector)
     labels = None if table.classes is None else table.codes(table.target)
-    settings = {"selector": _described(selector), "share": share, "random_state": random_state}
-    bar = progress_of(chosen, "fitting subsamples")
+    settings = {"selector": repr(selector), "sample_fraction": sample_fraction, "random_state": random_state}
+    known = {} if journal is None else _resume(Path(journal), settings | {"identity": _identity(selector, table)})
+    missing = [number for number in range(n_subsamples) if number not in known]
+    bar = progress_of(verbose, "fitting subsamples")
 
-    def fit(number: int) -> Record:
-        rows = draw_rows(table.n_samples, labels, share, (random_state, number))
+    def fit(number: int) -> None:
+        rows = draw_rows(table.n_samples, labels, sample_fraction, (random_state, number))
         record = _fit(clone(selector), take_rows(X, rows), take_rows(y, rows))
         check_time()  # which would have cut the selection short
-        return record
+        if journal is not None:
+            _append(Path(journal), {"subsample": number, **record})
+        known[number] = record
 
-    found = map_tasks(fit, range(n_subsamples), chosen["n_jobs"], bar)
-    return _summarize(table, found, level, settings)
+    map_tasks(fit, missing, n_jobs, bar)
+    return _summarize(table, [known[number] for number in range(n_subsamples)], confidence_level, settings)
+
+
+def _read(X: Any, y: Any, selector: Any) -> tuple[Table, Any]:
+    """The whole table, and a selector that decides nothing about its columns anew for every subsample."""
+    if not hasattr(selector, "settings"):
+        return Table.from_data(X, y), selector
+    settings = selector.settings()
+    table = Table.from_data(X, y, discrete_features=settings.discrete_features, target_type=settings.target_type)
+    return table, clone(selector).set_params(**table.decided_types(X))
+
+
+def _identity(selector: Any, table: Table) -> str:
+    """What tells a selector and a table from others."""
+    silent = {name: None for name in ("n_jobs", "verbose") if name in selector.get_params(deep=False)}
+    try:
+        described = joblib.hash([type(selector).__qualname__, clone(selector).set_params(**silent).get_params()])
+    except Exception as error:  # whatever a parameter makes of being pickled
+        raise ValueError(
+            f"selector={selector!r} has a parameter that cannot be told from others ({error}), so journal= could mix "
+            "up its results; pass a named function instead of a lambda, or no journal"
+        ) from error
+    columns = [*table.features.tolist(), table.target]
+    content = hashlib.sha256(b"".join(_content(table, column) for column in columns))
+    return f"{described}-{content.hexdigest()}"
+
+
+def _resume(journal: Path, header: dict[str, Any]) -> dict[int, dict[str, Any]]:
+    """What a journal knows; a new one is begun with a line that says what it is of, and half a line is cut off."""
+    if not journal.exists() or journal.stat().st_size == 0:
+        _append(journal, header)
+        return {}
+    text = journal.read_text(encoding="utf-8")
+    whole = text[: text.rfind("\n") + 1]
+    try:
+        lines = [json.loads(line) for line in whole.splitlines()]
+    except ValueError as error:
+        raise ValueError(f"journal={str(journal)!r} is no journal of unirel; name another file") from error
+    if not lines or lines[0] != header:
+        raise ValueError(f"journal={str(journal)!r} is of another selector, table, fraction or seed; name another file")
+    if whole != text:
+        os.truncate(journal, len(whole.encode()))
+    return {line.pop("subsample"): line for line in lines[1:]}
+
+
+def _append(journal: Path, line: dict[str, Any]) -> None:
+    with journal.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(line) + "\n")
 
 
 def draw_rows(n_samples: int, labels: NDArray[Any] | None, share: float, seed: Sequence[int]) -> NDArray[np.intp]:
@@ -108,7 +178,7 @@ def draw_rows(n_samples: int, labels: NDArray[Any] | None, share: float, seed: S
     return np.sort(np.concatenate(chosen))
 
 
-def _fit(selector: Any, X: Any, y: Any) -> Record:
+def _fit(selector: Any, X: Any, y: Any) -> dict[str, Any]:
     """Positions of the selected features, and ranks: places in the order of selection, or those of the selector."""
     selector.fit(X, y)
     selected = np.flatnonzero(selector.get_support()).tolist()
@@ -123,7 +193,9 @@ def _fit(selector: Any, X: Any, y: Any) -> Record:
     }
 
 
-def _summarize(table: Table, found: Sequence[Record], level: float, settings: dict[str, Any]) -> Stability:
+def _summarize(
+    table: Table, found: Sequence[dict[str, Any]], confidence_level: float, settings: dict[str, Any]
+) -> Stability:
     selected = np.zeros((len(found), table.n_features), bool)
     ranks = np.full(selected.shape, np.nan)
     for number, record in enumerate(found):
@@ -134,7 +206,7 @@ def _summarize(table: Table, found: Sequence[Record], level: float, settings: di
     n_known = known.sum(axis=0)
     sums = np.where(known, ranks, 0.0).sum(axis=0)
     index, error = nogueira_index(selected)
-    reach = NormalDist().inv_cdf(0.5 + level / 2) * error
+    reach = NormalDist().inv_cdf(0.5 + confidence_level / 2) * error
     return Stability(
         names=table.names,
         selected=selected,
@@ -142,7 +214,7 @@ def _summarize(table: Table, found: Sequence[Record], level: float, settings: di
         mean_rank=np.where(n_known > 0, sums / np.maximum(n_known, 1), np.nan),
         index=index,
         interval=(index - reach, index + reach),
-        level=level,
+        confidence_level=confidence_level,
         exchangeable=find_exchangeable(selected, _copies(table, selected.mean(axis=0))),
         settings=settings,
     )
@@ -183,12 +255,6 @@ def _content(table: Table, column: int) -> bytes:
     place = np.array([column])
     block = table.code_block(place)[0] if table.discrete[column] else table.continuous_block(place)
     return hashlib.sha256(block.dtype.str.encode() + np.ascontiguousarray(block).tobytes()).digest()
-
-
-def _described(selector: Any) -> str:
-    """All parameters of a selector but those that change nothing about the result."""
-    parameters = {name: value for name, value in selector.get_params().items() if name not in ("n_jobs", "verbose")}
-    return f"{type(selector).__name__}({', '.join(f'{name}={value!r}' for name, value in sorted(parameters.items()))})"
 
 
 def stability(selections: Sequence[Sequence[int]], n_features: int) -> float:

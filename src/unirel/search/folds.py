@@ -2,18 +2,18 @@
 
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from unirel.criteria.base import Criterion
-from unirel.data.reading import is_frame, take_rows
+from unirel.data.reading import take_rows
 from unirel.data.table import Table
 from unirel.errors import UnirelWarning
 from unirel.estimation.base import Columns, Values
-from unirel.options import ReadingOptions, SelectionOptions, part_of
 from unirel.results import Selection, SelectionPath
 from unirel.search.greedy import select
+from unirel.search.settings import SearchSettings
 
 Score = TypeVar("Score")
 Order = Columns | Sequence[int]
@@ -24,31 +24,20 @@ def select_rows(
     y: Any,
     rows: Columns,
     table: Table,
-    criterion: str | Criterion,
     betas: Sequence[float],
-    options: SelectionOptions,
+    settings: SearchSettings,
 ) -> SelectionPath:
     """Select features from some rows of `X` and `y`, of which `table` is the whole.
 
     What there is to warn of, a selection from all rows says once.
     """
-    positions = {name: table.positions(options[name]) for name in ("include", "exclude")}
+    positions = {name: table.positions(getattr(settings, name)) for name in ("include", "exclude")}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnirelWarning)
-        part = read_like(table, take_rows(X, rows), take_rows(y, rows), options)
-        path = select(part, [criterion], betas, {**options, **positions})  # type: ignore[typeddict-item]
+        part = Table.from_data(take_rows(X, rows), take_rows(y, rows), **table.decided_types(X))
+        path = select(part, [settings.criterion], betas, replace(settings, **positions))  # type: ignore[arg-type]
     stop_if_interrupted(path)
     return path
-
-
-def read_like(table: Table, X: Any, y: Any, options: SelectionOptions) -> Table:
-    """Read rows of what `table` was read from; what a column is, is one decision for all of them."""
-    features = enumerate(table.columns[: table.n_features])
-    # Columns of an array have names that it does not know.
-    kinds = {column.name if is_frame(X) else position: column.kind for position, column in features}
-    reading: ReadingOptions = {**part_of(ReadingOptions, options), "kinds": kinds}
-    reading["target_kind"] = table.columns[table.target].kind  # type: ignore[typeddict-item]
-    return Table.from_data(X, y, **reading)
 
 
 def stop_if_interrupted(selections: Iterable[Selection]) -> None:

@@ -10,24 +10,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
 
 from unirel._runtime import OutOfTime, Progress, Stages, end_of, progress_of, until
 from unirel.criteria.base import Criterion, make_criterion
 from unirel.data.table import Table
-from unirel.errors import UnirelWarning
-from unirel.estimation.base import Columns, Memo, Values, make_information
-from unirel.options import (
-    DEFAULT_N_FEATURES,
-    EstimationOptions,
-    SelectionOptions,
-    check_beta,
-    for_search,
-    part_of,
-    settings_of,
-)
+from unirel.errors import UnirelWarning, check_beta
+from unirel.estimation.base import Columns, Memo, Values
 from unirel.results import Cause, Ending, Selection, SelectionPath
+from unirel.search.boost import REFERENCE_SIZE, Blend, find_blend, find_kind, needs_reference
+from unirel.search.settings import DEFAULT_N_FEATURES, SearchSettings
 from unirel.search.stopping import Evidence
-from unirel.search.unique import REFERENCE_SIZE, Boost, find_boost, needs_reference
 
 # Scores that differ by less than this, or less than this share, are a tie that rounding has broken: differences of
 # estimates of about a nat come out as 1e-17 instead of 0.
@@ -43,7 +36,7 @@ def select(
     table: Table,
     criteria: Sequence[str | Criterion],
     betas: Sequence[float],
-    options: SelectionOptions,
+    settings: SearchSettings,
     sample_weight: ArrayLike | None = None,
 ) -> SelectionPath:
     """One selection for each criterion and weight, fewer if interrupted, from one set of estimates."""
@@ -53,7 +46,7 @@ def select(
     weights = [check_beta(beta) for beta in betas]
     selections: list[Selection] = []
     try:
-        searches = Searches(table, options, len(chosen) * len(weights), sample_weight)
+        searches = Searches(table, settings, len(chosen) * len(weights), sample_weight)
         for criterion in chosen:
             selections += searches.run(criterion, weights)
             if searches.interrupted:
@@ -88,8 +81,8 @@ class Searches:
     ----------
     table : Table
         What is selected from.
-    options : SelectionOptions
-        How, all of them.
+    settings : SearchSettings
+        How.
     n_searches : int
         How many searches progress is counted over.
     sample_weight : array of shape (n_samples,), optional
@@ -99,55 +92,51 @@ class Searches:
     def __init__(
         self,
         table: Table,
-        options: SelectionOptions,
+        settings: SearchSettings,
         n_searches: int = 1,
         sample_weight: ArrayLike | None = None,
     ) -> None:
-        n_features, auto = _n_features(table, options["n_features_to_select"])
-        options = for_search(options)
-        self._options = options
+        n_features, auto = _n_features(table, settings.n_features_to_select)
+        self._settings = settings
         self._limits = Limits(
             n_features,
-            options["max_seconds"],
-            _columns(table, options["include"], "include"),
-            _columns(table, options["exclude"], "exclude"),
-            _max_candidates(table, options["max_candidates"], 0 if auto else n_features),
-            ends=end_of(options["max_seconds"]),
+            settings.max_seconds,
+            _columns(table, settings.include, "include"),
+            _columns(table, settings.exclude, "exclude"),
+            _max_candidates(table, settings.max_candidates, 0 if auto else n_features),
+            ends=end_of(settings.max_seconds),
         )
         _check_columns(table, self._limits)
         self._table = table
-        self._memo = Memo(make_information(table, part_of(EstimationOptions, options), sample_weight))
+        self._memo = Memo(settings.estimator.on(table, sample_weight, settings.n_jobs))
         if auto:
-            given = options["alpha"], options["random_state"], options["n_jobs"], sample_weight
+            given = settings.alpha, settings.random_state, settings.n_jobs, sample_weight
             evidence = Evidence(table, _free_columns(table, self._limits), *given)
             self._limits = replace(self._limits, evidence=evidence)
         self._sample_weight = None if sample_weight is None else np.asarray(sample_weight, np.float64)
-        self._boosts: dict[tuple[Any, ...], Boost] = {}
-        self._plain: dict[tuple[Any, ...], Selection] = {}  # what was found before there was a boost
-        self._counter = Stages(progress_of(options, "selecting"), n_features * n_searches)
+        self._kind = find_kind(settings)
+        self._boosts: dict[Criterion | None, Blend] = {}
+        self._plain: dict[Criterion, Selection] = {}  # what was found before there was a boost
+        self._counter = Stages(progress_of(settings.verbose, "selecting"), n_features * n_searches)
         self.interrupted = False
 
-    def run(self, criterion: Criterion, betas: Sequence[float], unique_relevance: Any = None) -> list[Selection]:
-        """One selection for each beta, fewer if interrupted; unique relevance is found once, and only if needed.
-
-        `unique_relevance` is that of the options unless it is given.
-        """
-        unique = self._options["unique_relevance"] if unique_relevance is None else unique_relevance
-        settings = settings_of({**self._options, "unique_relevance": unique})
+    def run(self, criterion: Criterion, betas: Sequence[float]) -> list[Selection]:
+        """One selection for each beta, fewer if interrupted; unique relevance is found once, and only if needed."""
+        settings = self._settings.to_dict() | {"criterion": criterion.name}
         selections: list[Selection] = []
         for beta in betas:
-            found = self.boost(criterion, unique) if beta > 0 else None
+            found = self._boost(criterion) if beta > 0 else None
             selection = found if isinstance(found, Selection) else self._search(criterion, beta, found)
-            plain = self._plain.get(_key(criterion, unique)) if beta > 0 else None
+            plain = self._plain.get(criterion) if beta > 0 else None
             if selection.ending is Ending.OUT_OF_TIME and plain is not None and len(plain) > len(selection):
                 selection = self._without_boost(plain, selection.ending)
-            selections.append(replace(selection, beta=beta, settings=settings))
+            selections.append(replace(selection, beta=beta, settings=settings | {"beta": beta}))
             self.interrupted |= selection.interrupted
             if self.interrupted:
                 break
         return selections
 
-    def _search(self, criterion: Criterion, beta: float, boost: Boost | None) -> Selection:
+    def _search(self, criterion: Criterion, beta: float, boost: Blend | None) -> Selection:
         selection = search(self._memo, criterion, self._limits, beta=beta, boost=boost, progress=self._counter.step)
         try:
             self._counter.finish(self._limits.n_features)
@@ -155,25 +144,30 @@ class Searches:
             self.interrupted = True
         return selection
 
-    def boost(self, criterion: Criterion, unique: Any) -> Boost | Selection:
+    def _key(self, criterion: Criterion) -> Criterion | None:
+        """What the boost depends on: the criterion, if it takes an unboosted run first."""
+        return criterion if needs_reference(self._kind) else None
+
+    def _boost(self, criterion: Criterion) -> Blend | Selection:
         """What is boosted or, if it was stopped before that was known, a selection without it, marked incomplete."""
-        key = _key(criterion, unique)
+        key = self._key(criterion)
         if key in self._boosts:
             return self._boosts[key]
-        beside = needs_reference(unique)
+        needs_run = needs_reference(self._kind)
         # With a time budget there must be something to return when it is used up; the estimates are used again.
-        wanted = self._limits.n_features if isinstance(unique, str) and self._limits.ends < math.inf else 0
-        n_features = REFERENCE_SIZE if beside else wanted
+        is_given = not isinstance(self._kind, BaseEstimator)
+        wanted = 0 if is_given or self._limits.ends == math.inf else self._limits.n_features
+        n_features = REFERENCE_SIZE if needs_run else wanted
         limits = replace(self._limits, n_features=n_features, include=(), evidence=None)
         reference = search(self._memo, criterion, limits)
         if not reference.complete:
             return self._without_boost(reference, reference.ending)
-        self._plain[key] = reference
+        self._plain[criterion] = reference
         try:
             with until(self._limits.ends):
-                members = reference.order.tolist() if beside else None
+                members = reference.order.tolist() if needs_run else None
                 columns = self.columns()
-                boost = find_boost(self._table, unique, members, columns, self._options, self._sample_weight)
+                boost = find_blend(self._table, self._kind, members, columns, self._settings, self._sample_weight)
         except KeyboardInterrupt:
             return self._without_boost(reference, Ending.INTERRUPTED)
         except OutOfTime:
@@ -192,11 +186,6 @@ class Searches:
         scores = np.array([known.get(feature, np.nan) for feature in order])
         causes = tuple(Cause.CRITERION if feature in known else Cause.INCLUDED for feature in order)
         return replace(selection, order=np.array(order, np.intp), scores=scores, ending=ending, causes=causes)
-
-
-def _key(criterion: Criterion, unique: Any) -> tuple[Any, ...]:
-    """What a boost depends on."""
-    return (unique if isinstance(unique, str) else id(unique), criterion if needs_reference(unique) else None)
 
 
 class _Scores:
@@ -262,7 +251,7 @@ def search(
     limits: Limits,
     *,
     beta: float = 0.0,
-    boost: Boost | None = None,
+    boost: Blend | None = None,
     progress: Progress | None = None,
 ) -> Selection:
     """Select features one by one, each time the one with the best score.
@@ -311,7 +300,7 @@ def _search(
     criterion: Criterion,
     limits: Limits,
     beta: float,
-    boost: Boost | None,
+    boost: Blend | None,
     progress: Progress | None,
     steps: list[_Step],
 ) -> Ending:
@@ -346,7 +335,7 @@ def _best(
     pool: Columns,
     selected: Columns,
     beta: float,
-    boost: Boost | None,
+    boost: Blend | None,
     limits: Limits,
     allowed: NDArray[np.bool_] | None,
 ) -> _Step:
@@ -391,7 +380,7 @@ def _is_best(values: Values, place: int) -> bool:
     return bool(_reach(values, values.max())[place])
 
 
-def _cause(boost: Boost, known: Values, place: int) -> Cause:
+def _cause(boost: Blend, known: Values, place: int) -> Cause:
     """Which kind of unique relevance made a candidate the best; `known` are the scores without the stepwise kind."""
     if not boost.rescale:
         return Cause.UNIQUE
@@ -429,7 +418,9 @@ def _columns(table: Table, columns: Sequence[int | str], parameter: str) -> list
     positions = table.positions(columns)
     for position in positions:
         if parameter == "include" and position not in table.features:
-            raise ValueError(f"include names {table.names[position]!r}, which is ignored; give it a kind with kinds=")
+            raise ValueError(
+                f"include names {table.names[position]!r}, which is ignored; say what it is with discrete_features="
+            )
     return list(dict.fromkeys(positions))
 
 

@@ -2,42 +2,45 @@
 
 from collections.abc import Sequence
 from numbers import Real
-from typing import Any, Unpack, cast
+from typing import Any, cast
 
 from numpy.typing import ArrayLike
 
 from unirel._runtime import READING_SECONDS, end_of, until
 from unirel.criteria.base import Criterion
 from unirel.data.parts.opening import open_table
-from unirel.options import ReadingOptions, SelectionOptions, complete, documented, part_of
 from unirel.results import SelectionPath
 from unirel.search.greedy import select
+from unirel.search.settings import settings_of
 
 DEFAULT_BETAS = tuple(step / 10 for step in range(11))
 
 
-@documented(SelectionOptions)
 def selection_path(
     X: Any,
     y: Any,
     *,
+    selector: Any = None,
     criteria: str | Criterion | Sequence[str | Criterion] = ("mim", "mrmr", "jmi", "jmim", "cmim"),
     betas: float | Sequence[float] = DEFAULT_BETAS,
     sample_weight: ArrayLike | None = None,
-    **options: Unpack[SelectionOptions],
 ) -> SelectionPath:
     """Select features by several criteria and weights of unique relevance.
 
     Parameters
     ----------
-    {data}
+    X : array or frame of shape (n_samples, n_features)
+        The features, in any form that `BURSelector.fit` reads.
+    y : array or series of shape (n_samples,)
+        The target: class labels of any type, or numbers.
+    selector : BURSelector, optional
+        How features are selected, but for the criterion and beta; ``BURSelector()`` if it is not given.
     criteria : name, Criterion or list of them
-        What to score candidates by: "mim", "mrmr", "jmi", "jmim", "cmim", "gsa", or an instance of your own class.
+        What to score candidates by.
     betas : float or list of float
         Weights of unique relevance in ``(1 - beta) * J + beta * UR``; 0 is the plain criterion.
     sample_weight : array of shape (n_samples,), optional
         How many rows each row stands for, for estimators that count.
-    {options}
 
     Returns
     -------
@@ -51,18 +54,19 @@ def selection_path(
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from unirel import selection_path
+    >>> from unirel import BURSelector, selection_path
     >>> X, y = load_iris(return_X_y=True)
-    >>> path = selection_path(X, y, criteria=["mim", "jmi"], betas=[0, 0.1], n_features_to_select=2)
+    >>> selector = BURSelector(n_features_to_select=2)
+    >>> path = selection_path(X, y, selector=selector, criteria=["mim", "jmi"], betas=[0, 0.1])
     >>> path.order("jmi", 0.1)
     array([2, 3])
     """
-    chosen = complete(SelectionOptions, options, "selection_path")
-    ends = end_of(chosen["max_seconds"])
+    settings = settings_of(selector)
+    ends = end_of(settings.max_seconds)
     with until(ends + READING_SECONDS):
-        table, sample_weight = open_table(X, y, part_of(ReadingOptions, chosen), sample_weight)
+        table, sample_weight = open_table(X, y, settings.discrete_features, settings.target_type, sample_weight)
     one = isinstance(criteria, str | Criterion)
     named = [cast(str | Criterion, criteria)] if one else list(cast(Sequence[str | Criterion], criteria))
     weights = [float(betas)] if isinstance(betas, Real) else list(cast(Sequence[float], betas))
     with until(ends):
-        return select(table, named, weights, chosen, sample_weight)
+        return select(table, named, weights, settings, sample_weight)

@@ -66,10 +66,10 @@ class Evidence:
         self._weights = None if sample_weight is None else check_weights(sample_weight, table.n_samples)
         weights = np.ones(table.n_samples) if self._weights is None else self._weights
         # What chance gives is the same in all permutations.
-        self._counts = Binned(table, sample_weight=sample_weight, n_bins=few_bins(weights.sum()), correction=None)
+        self._counts = Binned(few_bins(weights.sum()), correction=None).on(table, sample_weight)
         self._rows = np.flatnonzero(weights > 0)  # others are as good as not there
         self._most_levels = int(min(_MOST_LEVELS, max(2, (len(self._rows) / _ROWS) ** 0.5)))
-        self._fine = Binned(table, sample_weight=sample_weight, n_bins=self._most_levels)
+        self._fine = Binned(self._most_levels).on(table, sample_weight)
         self._table = table
         self._target = _coded(self._counts.levels(table.target))
         self._seeds = np.random.SeedSequence(random_state)

@@ -6,18 +6,19 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from unirel.data.parts.table import PartedTable, Parts
-from unirel.data.reading import Names, is_dataset, is_parted
+from unirel.data.reading import Names, TargetType, is_dataset, is_parted
 from unirel.data.table import Table
-from unirel.options import ReadingOptions
 
 __all__ = ["column_names", "open_table", "take_parted", "taken_names"]
 
 
-def open_table(X: Any, y: Any, options: ReadingOptions, sample_weight: Any = None) -> tuple[Table, Any]:
+def open_table(
+    X: Any, y: Any, discrete_features: Any = "auto", target_type: TargetType = "auto", sample_weight: Any = None
+) -> tuple[Table, Any]:
     """A table of anything that holds columns, and the weights; those of a table in parts stay with the parts."""
     if not is_parted(X):
-        return Table.from_data(X, y, **options), sample_weight
-    return PartedTable.read(_parts_of(X, y, sample_weight), options), None
+        return Table.from_data(X, y, discrete_features=discrete_features, target_type=target_type), sample_weight
+    return PartedTable.read(_parts_of(X, y, sample_weight), discrete_features, target_type), None
 
 
 def column_names(data: Any) -> Sequence[str]:

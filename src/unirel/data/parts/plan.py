@@ -27,7 +27,7 @@ def find_facts(scan: Scan, wanted: Wanted) -> Facts:
         asked, rule = int(wanted.kinds[column]), TARGET if column == target else FEATURE
         n_values = -1 if seen.levels is None else len(seen.levels)
         n_present = n_samples - seen.n_missing
-        kind, reason = asked, "given by target_kind" if column == target else "given by kinds"
+        kind, reason = asked, "given by target_type" if column == target else "given by discrete_features"
         if asked == UNKNOWN and n_values < 0 and seen.family in ("text", "category"):
             kind, reason = IGNORED, f"more than {MOST_LEVELS:,} distinct texts"
         elif asked == UNKNOWN:
@@ -45,9 +45,9 @@ def find_facts(scan: Scan, wanted: Wanted) -> Facts:
 def sketched_edges(seen: Seen, n_bins: int, binning: str) -> Values:
     """Edges between the bins of a column, from its range or from its sketch."""
     edges = np.full((1, n_bins - 1), np.inf)
-    if binning == "width" and seen.lowest <= seen.highest:
+    if binning == "uniform" and seen.lowest <= seen.highest:
         edges[0] = seen.lowest + (seen.highest - seen.lowest) * (np.arange(1, n_bins) / n_bins)
-    elif binning == "frequency" and seen.sketch is not None and not seen.sketch.is_empty():
+    elif binning == "quantile" and seen.sketch is not None and not seen.sketch.is_empty():
         values = np.unique([value for value, _ in seen.sketch])
         # Not the weights beside the values: those of a merged sketch come out as 1.
         below = np.rint(np.array(seen.sketch.get_cdf(values, True))[:-1] * seen.sketch.n)

@@ -24,10 +24,9 @@ from unirel.data.parts.plan import (
 from unirel.data.parts.rows import Encode, RowPlan
 from unirel.data.parts.scan import Part, Scan, Seen, Wanted, merge, scan_part
 from unirel.data.parts.scratch import Scratch
-from unirel.data.reading import DISCRETE, KINDS, UNKNOWN, Positions, Source, kinds_given, take_rows
+from unirel.data.reading import DISCRETE, KINDS, UNKNOWN, Positions, Source, kinds_asked, take_rows
 from unirel.data.table import Table, check_inputs
 from unirel.data.weights import are_whole, in_rows, repeat_rows, unit_of_weights, weight_of_row
-from unirel.options import ReadingOptions
 
 Values = NDArray[np.float64]
 Found = TypeVar("Found")
@@ -161,13 +160,13 @@ class PartedTable(Table):
         self.edges: dict[str, Values] = {}  # of the bins that were made
 
     @classmethod
-    def read(cls, parts: Parts, options: ReadingOptions) -> PartedTable:
+    def read(cls, parts: Parts, discrete_features: Any, target_type: str) -> PartedTable:
         """Look at all parts for the first time."""
         names = parts.names
         source = Source("X", names[:-1], (1, len(names) - 1))
-        kind = options["target_kind"]
+        kind = target_type
         target = UNKNOWN if kind == "auto" else KINDS.index(kind)
-        asked = kinds_given(options["kinds"], [source])[0]
+        asked = kinds_asked(discrete_features, [source])[0]
         about = _about_weights(parts) if parts.weighted else None
         wanted = Wanted(names, np.append(asked, target).astype(np.int8), 0.0 if about is None else about.unit)
         scan = parts.add(partial(scan_part, wanted=wanted), partial(merge, wanted=wanted))
@@ -177,8 +176,8 @@ class PartedTable(Table):
         facts = find_facts(scan, wanted)
         _check_target(scan.columns[-1], n_samples, facts.kinds[-1] == DISCRETE)
         inputs = Columns([names[:-1]], facts.take(np.arange(len(asked))), n_samples)
-        check_inputs(inputs, len(asked), asked, options["missing"])
-        table = cls(parts, scan, wanted, facts, options["scale"])
+        check_inputs(inputs, len(asked), asked)
+        table = cls(parts, scan, wanted, facts, "standard")
         table.weights = about
         return table
 

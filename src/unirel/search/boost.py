@@ -1,0 +1,294 @@
+"""The boost of unique relevance: what of it is found for a search, and how it is blended with a criterion."""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from unirel._runtime import call_apart
+from unirel.data.sampling import sample_table
+from unirel.data.table import Table
+from unirel.errors import UnirelWarning, check_choice, check_whole_number
+from unirel.estimation.base import Columns, Values
+from unirel.estimation.gaussian import Gaussian
+from unirel.estimation.knn import KNN, REFERENCE_NEIGHBORS
+from unirel.predictors import ClassifierLoss
+from unirel.search.settings import SearchSettings
+from unirel.search.unique import find_unique
+
+# Features of the unboosted run that the reference kind is conditional on.
+REFERENCE_SIZE = 20
+# Candidates that the stepwise kind looks at, those with the best score of the other terms; selected features it is
+# conditional on at most; and its share where it stands beside the reference kind.
+_ASKED, _MOST_SELECTED, _STEPWISE_SHARE = 50, 24, 0.4
+# For a continuous target: weight of what candidates add by the Gaussian estimator, times that of unique relevance, and
+# its ridge. Class labels gain nothing by it on average.
+_GAUSSIAN_SHARE, _RIDGE = 0.6, 0.05
+
+
+class Boost(BaseEstimator):  # type: ignore[misc]
+    """Unique relevance by nearest neighbours, brought to the spread of the criterion at every step.
+
+    Parameters
+    ----------
+    kind : {"both", "reference", "selected"}
+        Given the first 20 features that the same criterion selects without boost, given those selected so far, or both
+        of these, three parts to two.
+    max_samples : int, optional
+        Rows it is estimated from: a seeded sample, by class, where there are more; None for all rows, whose cost grows
+        with their square.
+    """
+
+    def __init__(self, kind: Literal["both", "reference", "selected"] = "both", max_samples: int | None = 2000) -> None:
+        self.kind = kind
+        self.max_samples = max_samples
+
+    def check_parameters(self) -> None:
+        """Refuse a kind that there is not, and too few rows."""
+        check_choice("kind", self.kind, ("both", "reference", "selected"))
+        if self.max_samples is not None:
+            check_whole_number("max_samples", self.max_samples, 10)
+
+
+def find_kind(settings: SearchSettings) -> Any:
+    """What `unique_relevance` asks for: a `Boost`, a `KNN`, a `ClassifierLoss` or values."""
+    asked = settings.unique_relevance
+    if isinstance(asked, Boost | KNN):
+        asked.check_parameters()
+    if not isinstance(asked, str):
+        return asked
+    if asked in ("ksg", "classifier"):
+        return _neighbors(settings) if asked == "ksg" else ClassifierLoss()
+    return Boost(asked)  # type: ignore[arg-type]
+
+
+class Sample:
+    """The columns and rows that unique relevance is estimated from: of a large table a few, in a table of their own.
+
+    Parameters
+    ----------
+    table : Table
+        What is searched.
+    columns : ndarray of int
+        Columns that may be asked about.
+    max_samples : int or None
+        How many rows at most.
+    settings : SearchSettings
+        Their seed, and how distances are measured.
+    sample_weight : ndarray, optional
+        How many rows each row stands for: it is there that often.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        columns: Columns,
+        max_samples: int | None,
+        settings: SearchSettings,
+        sample_weight: Values | None = None,
+    ) -> None:
+        self._positions = np.arange(len(table.columns))
+        elsewhere = table.is_sparse or table.is_parted
+        if elsewhere or sample_weight is not None or (max_samples is not None and max_samples < table.n_samples):
+            rng = np.random.default_rng(settings.random_state)
+            self._positions[columns] = np.arange(len(columns))
+            table = sample_table(table, columns, max_samples, rng, sample_weight)
+        self.credit, self._table = _credit(table), table
+        with warnings.catch_warnings():
+            # That classes are smaller than a ball is not for the user to mend: the credit is lowered instead.
+            warnings.simplefilter("ignore", UnirelWarning)
+            self._information = _neighbors(settings).for_reference().on(table, n_jobs=settings.n_jobs)
+
+    def added(self, block: Columns, candidates: Columns) -> Values:
+        """I(block and candidate; y) - I(block; y) of each candidate."""
+        return self._information.with_each(self._positions[block], self._positions[candidates]).change
+
+    def conditional(self, block: Columns, candidates: Columns) -> Values:
+        """I(candidate; y | block) of each candidate by the Gaussian estimator."""
+        return self._gaussian.conditional_relevance(self._positions[candidates], self._positions[block])
+
+    @cached_property
+    def _gaussian(self) -> Gaussian:
+        return Gaussian(_RIDGE).on(self._table)
+
+    def given_reference(self, members: Columns, others: Columns) -> Values:
+        """Unique relevance of the members of a reference set, then of other columns given it."""
+        return self._information.given_reference(self._positions[members], self._positions[others]).change
+
+
+def _neighbors(settings: SearchSettings) -> KNN:
+    """The neighbours of the settings, or those that go with other estimators."""
+    estimator = settings.estimator
+    return estimator if isinstance(estimator, KNN) else KNN(correction=getattr(estimator, "correction", "chance"))
+
+
+def _credit(table: Table) -> float:
+    """Which share of the neighbours asked for the rows have in their class: 1 unless there are small classes."""
+    if table.classes is None:
+        return 1.0
+    sizes = table.class_sizes
+    return float((sizes * np.minimum(1.0, (sizes - 1) / REFERENCE_NEIGHBORS)).sum() / sizes.sum())
+
+
+class Stepwise:
+    """Unique relevance beside the features that are selected: I(x, S; y) - I(S; y).
+
+    Beside many features it is noise, so from then on it is taken beside the first of them.
+    """
+
+    def __init__(self, sample: Sample) -> None:
+        self._sample = sample
+        self._known: dict[tuple[int, ...], dict[int, float]] = {}  # beside which features, of which candidate
+
+    def added(self, selected: Columns, candidates: Columns) -> Values:
+        """What each candidate adds to the selected features, in whatever order they were selected."""
+        first = np.sort(selected[:_MOST_SELECTED])
+        known = self._known.setdefault(tuple(first.tolist()), {})
+        asked = np.array([candidate for candidate in candidates.tolist() if candidate not in known], np.intp)
+        if len(asked):
+            known |= dict(zip(asked.tolist(), self._sample.added(first, asked).tolist(), strict=True))
+        return np.array([known[candidate] for candidate in candidates.tolist()])
+
+
+@dataclass(frozen=True)
+class Blend:
+    """Unique relevance of every column of a table, ready to be blended with the score of a criterion."""
+
+    values: Values  # NaN where a column is no candidate, or where none is known beforehand
+    rescale: bool = False  # to the spread of the criterion at every step; the kinds of the paper are used as they are
+    stepwise: Stepwise | None = None  # what is found anew at every step
+    share: float = 0.0  # of that in the weight of unique relevance; the rest is that of the values
+    credit: float = 1.0  # times the weight: below 1 where classes are too small for the neighbours asked for
+    gaussian: Sample | None = None  # what candidates add to the selected features by the Gaussian estimator
+
+    def blend(
+        self,
+        scores: Values,
+        candidates: Columns,
+        selected: Columns,
+        beta: float,
+        allowed: NDArray[np.bool_] | None = None,
+    ) -> Values:
+        """(1 - beta) J + beta UR of the candidates; minus infinity for those that are too far behind to ask about.
+
+        Candidates that are allowed to win are asked about before others.
+        """
+        blended = self.without_stepwise(scores, candidates, selected, beta)
+        if self.stepwise is None or len(selected) == 0:
+            return blended
+        later = beta * self.credit * self.share
+        if self.gaussian is not None:
+            weight = beta * _GAUSSIAN_SHARE
+            added = _to_spread_of(scores, self.gaussian.conditional(selected, candidates))
+            blended, later = (1.0 - weight) * blended + weight * added, (1.0 - weight) * later
+        order = np.lexsort([-blended] if allowed is None else [-blended, ~allowed])
+        best = np.sort(order[:_ASKED])
+        result = np.full(len(scores), -np.inf)
+        result[best] = blended[best]
+        result[best] += later * _to_spread_of(scores, self.stepwise.added(selected, candidates[best]))
+        return result
+
+    def without_stepwise(self, scores: Values, candidates: Columns, selected: Columns, beta: float) -> Values:
+        """What `blend` makes of the scores before it looks beside the selected features."""
+        if not self.rescale:
+            return (1.0 - beta) * scores + beta * self.values[candidates]
+        beta *= self.credit
+        # Beside nothing, what a feature adds is its relevance, which is the score.
+        later = beta * self.share
+        blended = (1.0 - beta if len(selected) else 1.0 - beta + later) * scores
+        if self.share < 1:
+            blended += (beta - later) * _to_spread_of(scores, self.values[candidates])
+        return blended
+
+
+def _to_spread_of(scores: Values, unique: Values) -> Values:
+    """Unique relevance in such units that it spreads as the scores do; as it is where one of them does not spread."""
+    spread, own_spread = _spread(scores), _spread(unique)
+    return unique * (spread / own_spread if spread > 0 and own_spread > 0 else 1.0)
+
+
+def needs_reference(kind: Any) -> bool:
+    """Whether this kind of unique relevance takes an unboosted run first."""
+    return isinstance(kind, Boost) and kind.kind != "selected"
+
+
+def find_blend(
+    table: Table,
+    kind: Any,
+    reference: Sequence[int] | None,
+    columns: Columns,
+    settings: SearchSettings,
+    sample_weight: Values | None = None,
+) -> Blend:
+    """Find what is boosted, for all columns that a search may ask about.
+
+    `reference` are the first features of the unboosted run if the kind needs them.
+    """
+    if isinstance(kind, Boost):
+        return _find_boost(table, kind, reference, columns, settings, sample_weight)
+    if not isinstance(kind, KNN | ClassifierLoss):
+        return Blend(_for_all_columns(table, _given_values(table, kind, columns)))
+    if sample_weight is not None:
+        raise ValueError(f"sample_weight does not go with unique_relevance={kind!r}; pass 'both' or beta=0")
+    if isinstance(kind, KNN):
+        unique = find_unique(table, kind, n_jobs=settings.n_jobs)
+        return Blend(_for_all_columns(table, np.maximum(unique.values, 0.0)))
+    # Training a classifier may take minutes, and looks neither at the clock nor for Ctrl-C.
+    return Blend(_for_all_columns(table, stretch(call_apart(kind.losses, table, np.sort(columns), settings.n_jobs))))
+
+
+def _find_boost(
+    table: Table,
+    kind: Boost,
+    reference: Sequence[int] | None,
+    columns: Columns,
+    settings: SearchSettings,
+    sample_weight: Values | None,
+) -> Blend:
+    members = np.array([] if reference is None else list(reference), np.intp)
+    sample = Sample(table, np.union1d(columns, members), kind.max_samples, settings, sample_weight)
+    stepwise = None if kind.kind == "reference" else Stepwise(sample)
+    values = np.full(len(table.columns), np.nan)
+    if reference is None:
+        return Blend(values, True, stepwise, share=1.0, credit=sample.credit)
+    others = np.setdiff1d(columns, members)
+    values[np.concatenate([members, others])] = sample.given_reference(members, others)
+    if stepwise is None:
+        return Blend(values, True, credit=sample.credit)
+    return Blend(values, True, stepwise, _STEPWISE_SHARE, sample.credit, sample if table.classes is None else None)
+
+
+def stretch(values: Values) -> Values:
+    """Min-max normalisation; values that are all equal become 0."""
+    low, high = np.nanmin(values), np.nanmax(values)
+    return np.asarray((values - low) / (high - low) if high > low else values - low)
+
+
+def _spread(values: Values) -> float:
+    """Standard deviation; 0 for values that are equal but for rounding, which would be blown up otherwise."""
+    close = 1e-12 * max(1.0, float(np.abs(values).max(initial=0.0)))
+    return float(np.std(values)) if np.ptp(values) > close else 0.0
+
+
+def _given_values(table: Table, values: Any, columns: Columns) -> Values:
+    """Values by the user, which must be known for the columns that are searched."""
+    array = np.asarray(values, dtype=np.float64)
+    if array.shape != (table.n_features,):
+        raise ValueError(
+            f"unique_relevance has shape {array.shape}, but there are {table.n_features} features; pass one value each"
+        )
+    if not np.isfinite(array[columns]).all():
+        raise ValueError("unique_relevance has values that are not finite; replace NaN and infinity by numbers")
+    return array
+
+
+def _for_all_columns(table: Table, values: Values) -> Values:
+    """Values of the features, and NaN for other columns."""
+    result = np.full(len(table.columns), np.nan)
+    result[: table.n_features] = values
+    return result

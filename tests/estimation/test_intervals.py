@@ -1,0 +1,111 @@
+"""Intervals: formulas against plain ones, what they cover, and what must not change."""
+
+import numpy as np
+import pytest
+import reference
+from numpy.testing import assert_allclose, assert_array_equal
+
+from benchmarks.intervals import CASES, coverage
+from unirel import mutual_information, relevance, unique_relevance
+from unirel.estimation.intervals import moments_of_counts
+
+COUNTED = [name for name, (_, estimator) in CASES.items() if estimator == "plugin"]
+
+
+def plain_moments(a, b, c):
+    """Mean of the log ratios of all rows less that by chance, their variance for each nat of it, that of chi-square."""
+    n = len(a)
+
+    def share(*columns):
+        rows = list(zip(*columns, strict=True))
+        return [rows.count(row) / n for row in rows], len(set(rows))
+
+    (abc, n_abc), (ac, n_ac), (bc, n_bc), (only, n_c) = share(a, b, c), share(a, c), share(b, c), share(c)
+    terms = [np.log(p * r / (q * s)) for p, q, s, r in zip(abc, ac, bc, only, strict=True)]
+    freedom = n_abc + n_c - n_ac - n_bc
+    a, b, c = (reference.read(column, "discrete") for column in (a, b, c))
+    by_chance = reference.expected_within([a], [b], [c])
+    return np.mean(terms) - by_chance, np.var(terms) / np.mean(terms) / n, max(freedom, 0) / (2 * n**2)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_moments_equal_their_formula(seed):
+    rng = np.random.default_rng(seed)
+    a, b, c = rng.integers(0, [[3], [2 + seed % 3], [1 + seed % 2]], (3, 60))
+    b = np.where(rng.random(60) < 0.1 * seed, a % (b.max() + 1), b)
+    assert_allclose(moments_of_counts(a, b, c), plain_moments(a.tolist(), b.tolist(), c.tolist()), atol=1e-12)
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_intervals_of_counts_cover_the_known_value(name):
+    assert 0.9 <= coverage(name, 200, 100)[0] <= 0.99
+
+
+def test_ends_are_the_values_that_the_estimate_does_not_contradict(rng):
+    # At each end the estimate is 1.96 standard deviations away, with the variance that belongs to that end.
+    x = rng.integers(0, 3, 300)
+    y = np.where(rng.random(300) < 0.4, x, rng.integers(0, 3, 300))
+    centre, slope, floor = moments_of_counts(x, y, np.zeros(300, int))
+    estimate = mutual_information(x, y, clip=False, mi_estimator="plugin", confidence_level=0.95)
+    for end in (estimate.low, estimate.high):
+        assert_allclose(abs(centre - end) / np.sqrt(slope * end + floor), 1.96, atol=1e-4)
+
+
+def test_intervals_of_neighbours_cover_the_known_value_mostly():
+    assert coverage("classes and exponential numbers", 200, 8)[0] >= 0.75
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("n_samples", [200, 1000, 5000])
+def test_intervals_cover_the_known_value_as_often_as_they_say(name, n_samples):
+    assert 0.9 <= coverage(name, n_samples, 300)[0] <= 0.99
+
+
+@pytest.fixture
+def table(rng):
+    X = np.column_stack([rng.standard_normal((120, 3)), rng.integers(0, 3, 120)])
+    return X, (X[:, 0] + (X[:, 3] == 1) > 0.5).astype(int)
+
+
+@pytest.mark.parametrize("estimator", ["knn", "binned"])
+def test_the_value_is_that_without_an_interval(table, estimator):
+    for measure in (relevance, mutual_information):
+        estimate = measure(*table, estimator=estimator, interval=0.9)
+        assert_array_equal(estimate.value, measure(*table, estimator=estimator))
+        assert (np.asarray(estimate.low) <= estimate.high).all()
+        assert (np.asarray(estimate.low) >= 0).all()
+    estimate = unique_relevance(*table, confidence_level=0.9)
+    assert_array_equal(estimate.value, unique_relevance(*table))
+    assert (estimate.low <= estimate.high).all()
+
+
+def test_a_conditional_value_has_one_too(table):
+    X, y = table
+    for estimator in ("knn", "binned"):
+        estimate = mutual_information(X[:, 0], y, conditional_on=X[:, 3], mi_estimator=estimator, confidence_level=0.95)
+        assert estimate.value == mutual_information(X[:, 0], y, conditional_on=X[:, 3], mi_estimator=estimator)
+        assert estimate.low < estimate.high
+
+
+def test_a_higher_level_is_wider_and_repetition_and_threads_change_nothing(table):
+    narrow, wide, again = (
+        relevance(*table, n_jobs=n_jobs, confidence_level=level) for level, n_jobs in ((0.5, 1), (0.99, 1), (0.5, 2))
+    )
+    assert_array_equal(narrow.low, again.low)
+    assert (wide.high - wide.low >= narrow.high - narrow.low).all()
+
+
+def test_unique_relevance_beside_a_reference(table):
+    estimate = unique_relevance(*table, reference=[1, 0], method="reference", confidence_level=0.95)
+    assert_array_equal(estimate.value, unique_relevance(*table, method="reference", reference=[1, 0]))
+    assert estimate.low[0] < estimate.value[0] < estimate.high[0]
+
+
+@pytest.mark.parametrize("interval", [0, 1, 95, "wide"])
+def test_a_level_that_cannot_be_is_refused(table, interval):
+    for measure in (relevance, mutual_information, unique_relevance):
+        with pytest.raises(ValueError, match="interval="):
+            measure(*table, interval=interval)
+    with pytest.raises(ValueError, match="interval= goes with"):
+        unique_relevance(*table, method="classifier", confidence_level=0.95)
