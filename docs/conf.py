@@ -4,13 +4,13 @@ import sys
 from pathlib import Path
 
 import unirel
-import unirel.datasets
+import unirel.data.datasets
 import unirel.evaluation
 import unirel.plotting
 import unirel.report
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE))  # for formulas.py, gallery.py and replayed.py
+sys.path[:0] = [str(HERE), str(HERE.parent)]  # for formulas.py, gallery.py and replayed.py, and for paper
 
 import replayed  # noqa: E402
 
@@ -101,17 +101,15 @@ GROUPS = {
         "plotting.RedundancyDisplay": "which features are needed, along the selection",
     },
     "Compare": {
-        "evaluation.compare": "selectors under one protocol, over many splits",
-        "evaluation.ChosenBeta": "a selector whose weight is chosen by validation",
-        "evaluation.Wrapper": "recursive, forward and backward elimination",
-        "evaluation.Tuned": "a classifier with settings to choose from",
+        "evaluation.compare": "selectors by the scores of models, over many splits",
         "evaluation.Evaluation": "what a comparison returns",
-        "evaluation.stability": "how much selections from several runs agree",
+        "evaluation.paired_difference": "two selectors over the same splits, with an interval",
+        "evaluation.stability": "how much selections from several splits agree",
     },
     "Data": {
-        "datasets.load": "a dataset by its name",
+        "datasets.load": "a dataset of scikit-learn by its name",
         "datasets.describe": "all that can be loaded",
-        "datasets.make_planted": "a table whose answer is known",
+        "datasets.make_planted": "a synthetic dataset whose answer is known",
     },
 }
 MODULES = {
@@ -119,7 +117,7 @@ MODULES = {
     "report.": unirel.report,
     "plotting.": unirel.plotting,
     "evaluation.": unirel.evaluation,
-    "datasets.": unirel.datasets,
+    "datasets.": unirel.data.datasets,
 }
 
 
