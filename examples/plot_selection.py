@@ -56,7 +56,7 @@ BetaPathDisplay(report.path).plot()
 plt.show()
 
 # %%
-# Whether it helps is a question for rows that nobody has seen.
+# Whether it helps is a question for held-out rows.
 
 selectors = {
     "mim": BURSelector("mim", beta=0),
@@ -67,8 +67,8 @@ evaluation = compare(
     [("breast_cancer", X.to_numpy(), y.to_numpy())],
     selectors,
     ["knn"],
-    n_runs=5,
-    max_features=12,
+    n_features=12,
+    n_splits=5,
 )
 AccuracyDisplay.from_evaluation(evaluation).plot()
 plt.show()

@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from unirel import BURSelector, BURSelectorCV
-from unirel.datasets import make_planted
+from unirel.data.datasets import make_planted
 
 planted = make_planted(400, n_informative=5, n_copies=5, n_noise=30, random_state=1)
 estimator = make_pipeline(StandardScaler(), LogisticRegression())

@@ -9,7 +9,6 @@ import pytest
 import unirel.search.greedy
 from unirel import BURSelector, UnirelWarning, selection_path
 from unirel._runtime import OutOfTime, call_apart, check_time, end_of, map_tasks, until
-from unirel.evaluation import compare
 from unirel.report import Report
 from unirel.results import Ending
 
@@ -138,32 +137,6 @@ def test_reading_looks_at_the_clock(late, monkeypatch):
     monkeypatch.setattr("unirel.data.coding.DenseColumns._code_numbers", lambda *_: late())
     with pytest.raises(TimeoutError, match="used up"):
         selection_path(np.asfortranarray(X).astype(object), X[:, 0], selector=BURSelector(max_seconds=100))
-
-
-def slow_selector(X, y, max_features):
-    time.sleep(30)
-    return [0]
-
-
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_a_comparison_ends_in_time_with_what_is_finished(n_jobs):
-    begun = time.monotonic()
-    evaluation = compare("wine", {"slow": slow_selector}, ["knn"], n_runs=2, max_seconds=2, n_jobs=n_jobs)
-    assert time.monotonic() - begun < 20
-    assert not evaluation.complete
-
-
-def test_nothing_cut_short_is_recorded(tmp_path, late, monkeypatch):
-    best = unirel.search.greedy._best
-    monkeypatch.setattr("unirel.search.greedy._best", lambda *given: late() or best(*given))
-    journal = tmp_path / "journal.jsonl"
-    evaluation = compare("wine", ["jmi"], ["knn"], n_runs=1, max_features=3, max_seconds=500, journal=journal)
-    assert not evaluation.complete
-    assert not evaluation.outcomes
-    monkeypatch.undo()
-    whole = compare("wine", ["jmi"], ["knn"], n_runs=1, max_features=3)
-    again = compare("wine", ["jmi"], ["knn"], n_runs=1, max_features=3, journal=journal)
-    assert again.outcomes[0].test_curve == whole.outcomes[0].test_curve
 
 
 def test_a_report_without_the_accuracy_that_there_was_no_time_for(data, monkeypatch):

@@ -171,7 +171,7 @@ def test_flags_are_those_of_the_library(unirel, monkeypatch):
 
 def test_defaults_are_those_of_the_library(unirel):
     from unirel import BURSelector
-    from unirel.datasets import load
+    from unirel.data.datasets import load
 
     found = json.loads(unirel("select", "iris", "--json").out)
     data = load("iris")

@@ -158,12 +158,12 @@ def test_accuracy():
 def test_accuracy_of_an_evaluation():
     from unirel.evaluation import compare
 
-    evaluation = compare("iris", {"mim": "mim", "jmi": "jmi"}, ["knn"], n_runs=2, max_features=3)
+    evaluation = compare("iris", {"mim": "mim", "jmi": "jmi"}, ["knn"], n_features=3, n_splits=2)
     display = AccuracyDisplay.from_evaluation(evaluation)
     ax = draw(display.plot())
     assert [line.get_label() for line in ax.lines] == ["mim", "jmi"]
     assert display.curves["mim"].shape == (2, 3)
-    with pytest.raises(ValueError, match="no outcome for classifier='rf'"):
+    with pytest.raises(ValueError, match="no outcome for model='rf'"):
         AccuracyDisplay.from_evaluation(evaluation, "rf")
 
 
