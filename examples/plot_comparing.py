@@ -8,18 +8,17 @@ test rows. That is what :func:`unirel.evaluation.compare` does, with any selecto
 """
 
 # %%
-# Six informative features, six noisy copies, 40 columns of noise, and four ways to select.
+# Six informative features, six noisy copies, 40 columns of noise, and four selectors.
 # A selector of scikit-learn takes part as it is.
 
 import matplotlib.pyplot as plt
 from sklearn.feature_selection import SelectKBest, f_classif, mutual_info_classif
 
-from unirel import BURSelector
-from unirel.data.datasets import make_planted
+from unirel import BURSelector, datasets
 from unirel.evaluation import compare
 from unirel.plotting import AccuracyDisplay
 
-planted = make_planted(500, n_informative=6, n_copies=6, n_noise=40, random_state=3)
+planted = datasets.make_planted(500, 6, n_copies=6, n_noise=40, random_state=3)
 evaluation = compare(
     [("planted", planted.data, planted.target)],
     {
@@ -39,8 +38,8 @@ summary[["selector", "test_score", "n_features", "stability"]].round(3)
 # Mean test accuracy for every number of features; the bands are standard errors over
 # the splits. Six features are all that is informative, and a selector that sees copies
 # has them at six. A ranking needs about twice as many to have one of each, and then it
-# has the copies too, whose noise averages out: where twelve features cost nothing, the F
-# ranking is as good.
+# has the copies too, whose noise averages out: where twelve features cost nothing, the
+# F ranking is as good.
 
 AccuracyDisplay.from_evaluation(evaluation).plot()
 plt.show()

@@ -16,10 +16,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from unirel import BURSelector, BURSelectorCV
-from unirel.data.datasets import make_planted
+from unirel import BURSelector, BURSelectorCV, datasets
 
-planted = make_planted(400, n_informative=5, n_copies=5, n_noise=30, random_state=1)
+planted = datasets.make_planted(400, 5, n_copies=5, n_noise=30, random_state=1)
 estimator = make_pipeline(StandardScaler(), LogisticRegression())
 chosen = BURSelectorCV(
     estimator,
