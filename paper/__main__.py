@@ -12,7 +12,7 @@ NAMES = ("dataset_table", "redundancy_sonar", "accuracy_ksg", "accuracy_clf", "g
 
 
 def main(arguments: list[str] | None = None) -> int:
-    given = _parser().parse_args(arguments)
+    given = parser().parse_args(arguments)
     if not given.names:
         for name in NAMES:
             print(f"{name:<18}{(import_module(f'paper.{name}').__doc__ or '').splitlines()[0]}")
@@ -46,7 +46,7 @@ def _listed(names: str | None) -> tuple[str, ...] | None:
     return None if names is None else tuple(names.split(","))
 
 
-def _parser() -> argparse.ArgumentParser:
+def parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m paper", description=__doc__)
     parser.add_argument("names", nargs="*", choices=(*NAMES, "all", []), metavar="NAME", help="tables; none lists them")
     parser.add_argument("--preset", choices=tuple(PRESETS), default="small", help="how much to compute")

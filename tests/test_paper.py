@@ -2,6 +2,8 @@
 
 import importlib.util
 import json
+import re
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +23,7 @@ from sklearn.svm import LinearSVC
 from sklearn.utils import Bunch
 
 from paper import accuracy, accuracy_clf, accuracy_ksg, dataset_table, datasets, genes, redundancy_sonar
-from paper.__main__ import NAMES, main
+from paper.__main__ import NAMES, main, parser
 from paper.accuracy import PRESETS, Asked, journal_of
 from paper.conclusions import conclude
 from paper.datasets import catalog, checksum, load
@@ -311,6 +313,15 @@ def test_the_command(capsys, tmp_path):
     assert "OpenML has no copy" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         main(["nothing"])
+
+
+def test_commands_on_pages_are_understood():
+    pages = [page.read_text(encoding="utf-8") for page in (ROOT / "docs").glob("re*.rst")]
+    commands = [line for page in pages for line in re.sub(r"\\\n *", "", page).splitlines() if "-m paper " in line]
+    assert len(commands) > 8
+    for command in commands:
+        if "$" in command:
+            assert set(parser().parse_args(shlex.split(command.split("-m paper ")[1])).names) <= {*NAMES, "all"}
 
 
 # Committed results, and what pages say of them

@@ -152,24 +152,12 @@ def compare(
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """What a comparison found.
+    """What a comparison found."""
 
-    Attributes
-    ----------
-    rows : tuple of dict
-        Scores for each dataset, split, selector, model and number of features.
-    n_features : dict
-        How many features each dataset has.
-    settings : dict
-        Numbers that decide the splits.
-    complete : bool
-        False if the comparison was interrupted.
-    """
-
-    rows: tuple[Row, ...]
-    n_features: Mapping[str, int]
-    settings: Mapping[str, Any]
-    complete: bool = True
+    rows: tuple[Row, ...]  #: Scores for each dataset, split, selector, model and number of features.
+    n_features: Mapping[str, int]  #: How many features each dataset has.
+    settings: Mapping[str, Any]  #: Numbers that decide the splits.
+    complete: bool = True  #: False if the comparison was interrupted.
 
     def to_frame(self) -> Any:
         """One row for each dataset, split, selector, model and number of features."""
