@@ -7,32 +7,39 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from benchmarks.intervals import CASES, coverage
 from unirel import mutual_information, relevance, unique_relevance
-from unirel.estimation.intervals import moments_of_counts
+from unirel.errors import UnirelWarning
+from unirel.estimation.intervals import ends_of_interval, moments_of_counts
 
 COUNTED = [name for name, (_, estimator) in CASES.items() if estimator == "plugin"]
 
 
-def plain_moments(a, b, c):
-    """Mean of the log ratios of all rows less that by chance, their variance for each nat of it, that of chi-square."""
-    n = len(a)
+def plain_information(rows):
+    """I(a; b | c) of rows, and its degrees of freedom, from shares."""
+    n = len(rows)
 
-    def share(*columns):
-        rows = list(zip(*columns, strict=True))
-        return [rows.count(row) / n for row in rows], len(set(rows))
+    def share(places):
+        parts = [tuple(row[place] for place in places) for row in rows]
+        return [parts.count(part) / n for part in parts], len(set(parts))
 
-    (abc, n_abc), (ac, n_ac), (bc, n_bc), (only, n_c) = share(a, b, c), share(a, c), share(b, c), share(c)
+    (abc, n_abc), (ac, n_ac), (bc, n_bc), (only, n_c) = (share(places) for places in ((0, 1, 2), (0, 2), (1, 2), (2,)))
     terms = [np.log(p * r / (q * s)) for p, q, s, r in zip(abc, ac, bc, only, strict=True)]
-    freedom = n_abc + n_c - n_ac - n_bc
-    a, b, c = (reference.read(column, "discrete") for column in (a, b, c))
-    by_chance = reference.expected_within([a], [b], [c])
-    return np.mean(terms) - by_chance, np.var(terms) / np.mean(terms) / n, max(freedom, 0) / (2 * n**2)
+    return np.mean(terms), max(n_abc + n_c - n_ac - n_bc, 0)
+
+
+def plain_moments(a, b, c):
+    """I less what chance gives, the variance of the jackknife for each nat of it, and that of chi-square."""
+    n, rows = len(a), list(zip(a, b, c, strict=True))
+    value, freedom = plain_information(rows)
+    without = [plain_information(rows[:place] + rows[place + 1 :])[0] for place in range(n)]
+    by_chance = reference.expected_within(*([reference.read(column, "discrete")] for column in (a, b, c)))
+    return value - by_chance, (n - 1) * np.var(without) / value, freedom / (2 * n**2)
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_moments_equal_their_formula(seed):
     rng = np.random.default_rng(seed)
-    a, b, c = rng.integers(0, [[3], [2 + seed % 3], [1 + seed % 2]], (3, 60))
-    b = np.where(rng.random(60) < 0.1 * seed, a % (b.max() + 1), b)
+    a, b, c = rng.integers(0, [[3], [2 + seed % 2], [1 + seed % 2]], (3, 120))
+    b = np.where(rng.random(120) < 0.1 * seed, a % (b.max() + 1), b)
     assert_allclose(moments_of_counts(a, b, c), plain_moments(a.tolist(), b.tolist(), c.tolist()), atol=1e-12)
 
 
@@ -109,3 +116,36 @@ def test_a_level_that_cannot_be_is_refused(table, interval):
             measure(*table, interval=interval)
     with pytest.raises(ValueError, match="interval= goes with"):
         unique_relevance(*table, method="classifier", confidence_level=0.95)
+
+
+def _table_of(n_levels, strength):
+    """Joint chances of two columns: independent, but for a share of the rows in which one decides the other."""
+    chances = np.full(n_levels, (1 - strength) / np.prod(n_levels))
+    chances[np.arange(n_levels[0]), np.arange(n_levels[0]) % n_levels[1]] += strength / n_levels[0]
+    return chances
+
+
+@pytest.mark.parametrize("strength", [0.0, 0.2, 0.5, 0.9])
+@pytest.mark.parametrize(("n_levels", "n_samples"), [((2, 2), 100), ((8, 2), 100), ((10, 10), 1000), ((30, 5), 1000)])
+def test_intervals_of_counts_cover(n_levels, n_samples, strength):
+    """Of 95 % intervals 92 to 98 % hold the truth, as far as 200 tables can tell."""
+    chances, rng = _table_of(n_levels, strength), np.random.default_rng(0)
+    margins = chances.sum(axis=1, keepdims=True) * chances.sum(axis=0)
+    truth, held = float((chances * np.log(chances / margins)).sum()), []
+    for _ in range(200):
+        cells = rng.choice(chances.size, n_samples, p=chances.ravel())
+        codes = cells // n_levels[1], cells % n_levels[1], np.zeros(n_samples, np.intp)
+        low, high = ends_of_interval(*moments_of_counts(*codes), 0.95)
+        held.append(low <= truth <= high)
+    assert 0.9 <= np.mean(held) <= 0.995
+
+
+@pytest.mark.parametrize("case", ["thin", "determined"])
+def test_an_interval_that_would_not_hold_is_refused(case):
+    rng = np.random.default_rng(0)
+    a = rng.integers(0, 10, 100)
+    b = rng.integers(0, 10, 100) if case == "thin" else a % 2
+    with pytest.warns(UnirelWarning, match="1 of 1 confidence intervals are not given"):
+        found = mutual_information(a, b, discrete_features=True, target_type="discrete", confidence_level=0.95)
+    assert np.isnan([found.low, found.high]).all()
+    assert found.value >= 0

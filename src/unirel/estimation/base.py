@@ -211,7 +211,7 @@ class Information(BaseEstimator, ABC):  # type: ignore[misc]
 
     def bounded(self, information: float, a: Block, b: Block) -> float:
         """Clip an estimate of I(a; b) to what is possible: not below 0, not above the entropy of a discrete side."""
-        return max(0.0, min(information, self._ceiling(a), self._ceiling(b)))
+        return float(np.clip(information, 0.0, min(self._ceiling(a), self._ceiling(b))))
 
     def bounded_pairs(self, information: Values, candidates: Block, column: int) -> Values:
         """Clip estimates of I(candidate; column) likewise."""

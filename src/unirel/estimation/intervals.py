@@ -1,5 +1,6 @@
 """Intervals around estimates of information: from counts by a formula, from neighbours by parts of the rows."""
 
+import warnings
 from collections.abc import Callable, Sequence
 from statistics import NormalDist
 
@@ -8,13 +9,15 @@ from numpy.typing import NDArray
 
 from unirel._runtime import map_tasks
 from unirel.data.table import Table
-from unirel.errors import check_fraction
-from unirel.estimation.base import Block, Columns, Information, Values
+from unirel.errors import UnirelWarning, check_fraction
+from unirel.estimation.base import Block, Columns, Information, Values, n_log_n
 from unirel.estimation.chance import expected_within
 from unirel.estimation.plugin import Plugin
 
 # Halves of the rows that an interval is made of, and the seed they are drawn with.
 _HALVES, _SEED = 50, 0
+# Rows for each cell of a table from which on a formula holds: with as many, 91 to 98 % of intervals of 95 % do.
+_ROWS_PER_CELL = 6
 
 
 def check_level(confidence_level: float | None) -> None:
@@ -32,6 +35,18 @@ def interval_of_counts(
     """
     found = [moments_of_counts(*(_joint(information, block) for block in (a, b, given))) for a, b in pairs]
     centre, slope, floor = np.array(found).reshape(-1, 3).T
+    if refused := int(np.isnan(slope).sum()):
+        warnings.warn(
+            f"{refused} of {len(pairs)} confidence intervals are not given (NaN): fewer than {_ROWS_PER_CELL} "
+            "rows for each cell of the table, or one column determines the other; merge rare levels or use fewer bins.",
+            UnirelWarning,
+            stacklevel=4,
+        )
+    return ends_of_interval(centre, slope, floor, level)
+
+
+def ends_of_interval(centre: Values, slope: Values, floor: Values, level: float) -> tuple[Values, Values]:
+    """True values that an estimate does not contradict, if their variance is a line of that slope above a floor."""
     width = NormalDist().inv_cdf(0.5 + level / 2)
     middle = centre + width**2 * slope / 2
     reach = width * np.sqrt(np.maximum(slope * centre + (width * slope / 2) ** 2 + floor, floor))
@@ -41,10 +56,11 @@ def interval_of_counts(
 def moments_of_counts(a: Columns, b: Columns, given: Columns) -> tuple[float, float, float]:
     """I(a; b | given) of coded columns less what chance gives, and how its variance grows with the true value.
 
-    The plug-in estimate is the mean over the rows of log p(a, b | c) / p(a | c) p(b | c), and the variance of these
-    terms is that of the estimate. Near independence 2 n I is distributed like chi-square instead, whose variance is the
-    least there is. So the variance is taken as a line: what chi-square has, where the true value is 0 (last), and a
-    slope that gives what the terms have, where it is as estimated (second).
+    Near independence 2 n I is distributed like chi-square, whose variance is the least there is; further away the
+    variance is that of the jackknife. So it is taken as a line: what chi-square has, where the true value is 0 (last),
+    and a slope that gives what the jackknife has, where it is as estimated (second). With few rows for each cell the
+    value itself is too low where columns depend on each other, and where one column determines the other it is on the
+    edge of what is possible: the slope is NaN there.
     """
     n_rows = len(a)
     counts, used = [], []
@@ -52,10 +68,19 @@ def moments_of_counts(a: Columns, b: Columns, given: Columns) -> tuple[float, fl
         sizes = np.bincount(codes)
         counts.append(sizes[codes])
         used.append(int(np.count_nonzero(sizes)))
-    terms = np.log(counts[0] * counts[1] / (counts[2] * counts[3]))
-    mean, freedom = float(terms.mean()), used[0] + used[1] - used[2] - used[3]
-    slope = float(terms.var()) / mean if mean > 1e-12 else 2.0
-    return mean - expected_within(a, b, given), slope / n_rows, max(float(freedom), 0.0) / (2 * n_rows**2)
+    freedom = max(used[0] + used[1] - used[2] - used[3], 0)
+    signed = list(zip((1, 1, -1, -1), counts, strict=True))
+    value = float(sum(sign * np.log(sizes).mean() for sign, sizes in signed))
+    without_row = sum(sign * (n_log_n(sizes - 1) - n_log_n(sizes)) for sign, sizes in signed) / (n_rows - 1)
+    variance = (n_rows - 1) * float(np.var(without_row))
+    corrected = value - expected_within(a, b, given)
+    n_cells = np.prod([len(np.unique(codes)) for codes in (a, b, given)])
+    varies = min(used[2], used[3]) > used[1]
+    determined = varies and bool((counts[0] == counts[2]).all() or (counts[0] == counts[3]).all())
+    if (varies and n_rows < _ROWS_PER_CELL * n_cells) or determined:
+        return corrected, np.nan, freedom / (2 * n_rows**2)
+    slope = variance / value if value > 1e-12 else 2.0 / n_rows
+    return corrected, slope, freedom / (2 * n_rows**2)
 
 
 def intervals_of_relevance(information: Information, values: Values, level: float) -> list[Values]:
