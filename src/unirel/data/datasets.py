@@ -114,11 +114,11 @@ def make_planted(
 
     Examples
     --------
-    >>> from unirel import selection_path
+    >>> from unirel import BURSelector
     >>> from unirel.data.datasets import make_planted
     >>> planted = make_planted(300, n_informative=3, n_copies=0, n_noise=7)
-    >>> order = selection_path(planted.data, planted.target, criteria="mim", betas=0, n_features_to_select=3)
-    >>> sorted(order.order("mim", 0)) == sorted(planted.informative)
+    >>> selector = BURSelector("mim", 3, beta=0).fit(planted.data, planted.target)
+    >>> sorted(selector.order_) == sorted(planted.informative)
     True
     """
     check_whole_number("n_samples", n_samples, 2)
