@@ -143,6 +143,19 @@ def test_lightgbm_if_it_is_installed():
     assert compare("wine", ["lightgbm"], ["knn"], n_features=2, n_splits=1).complete
 
 
+def test_types_of_columns_are_one_decision():
+    rng = np.random.default_rng(0)
+    y = rng.permutation(np.arange(120) % 3)
+    codes = np.array([2, 0, 1])[y] + 10.0  # categories whose order says nothing
+    X = np.column_stack([rng.normal(size=120), codes])
+    options = {"models": ["logistic"], "n_features": 1, "n_splits": 2, "target_type": "continuous"}
+    for discrete, best in ({1: True}, 1.0), (False, 0.5):
+        rows = compare(("codes", X, y), ["mim"], discrete_features=discrete, **options).rows
+        assert all(row["features"] == [1] for row in rows)
+        assert all(row["test_score"] <= best + 1e-9 for row in rows)  # R2 of a line through three levels
+        assert discrete is False or all(row["test_score"] > 0.99 for row in rows)
+
+
 def test_a_rare_class_and_few_rows():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(20, 3)), np.array(["a"] * 9 + ["b"] * 9 + ["rare"] * 2)

@@ -5,7 +5,6 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,7 @@ from unirel.criteria import CRITERIA
 from unirel.criteria.base import Criterion
 from unirel.data.datasets import load
 from unirel.data.frames import make_frame
-from unirel.data.reading import take_rows
+from unirel.data.reading import DiscreteFeatures, TargetType, take_rows
 from unirel.data.table import Table
 from unirel.errors import UnirelWarning, check_choice, check_whole_number
 from unirel.inference.paired import PairedDifference, paired_difference
@@ -48,7 +47,6 @@ __all__ = ["Evaluation", "PairedDifference", "compare", "paired_difference", "st
 Values = NDArray[np.float64]
 Positions = NDArray[np.intp]
 Row = dict[str, Any]
-_METRICS = ("test_score", "area", "n_features")
 _FEWEST = 5  # rows of a class that is divided among the parts of a split
 
 
@@ -61,6 +59,8 @@ def compare(
     n_splits: int = 10,
     test_size: float = 0.2,
     scoring: Any = None,
+    discrete_features: DiscreteFeatures = "auto",
+    target_type: TargetType = "auto",
     random_state: int = 0,
     n_jobs: int | None = None,
     verbose: bool = False,
@@ -89,6 +89,8 @@ def compare(
         others are selected from and trained on. Splits are stratified by class.
     scoring : str or callable, optional
         As in scikit-learn; accuracy or R2 by default.
+    discrete_features, target_type
+        Which columns are discrete, and whether the target is, as in `BURSelector`.
     random_state : int
         Seed. Split r is the same however many there are.
     n_jobs : int, optional
@@ -124,7 +126,8 @@ def compare(
     # A tuple of three may be a table with its name, or three names.
     is_table = isinstance(datasets, tuple) and len(datasets) == 3 and not isinstance(datasets[1], str | tuple)
     listed = [datasets] if is_table or isinstance(datasets, str) else datasets
-    tables = [_read(dataset, n_features) for dataset in listed]
+    types = {"discrete_features": discrete_features, "target_type": target_type}
+    tables = [_read(dataset, n_features, types) for dataset in listed]
     _check(chosen, trained, tables)
     pieces = [(table, split, label) for table in tables for split in range(n_splits) for label in chosen]
     tasks = (
@@ -132,9 +135,7 @@ def compare(
         for table, split, label in pieces
     )
     progress = ProgressBar("comparing") if verbose else None
-    rows: list[Row] = []
-    warned: set[tuple[str, str]] = set()
-    complete = True
+    rows, warned, complete = list[Row](), set[tuple[str, str]](), True
     try:
         for done, (found, message) in enumerate(Parallel(n_jobs=n_jobs, return_as="generator")(tasks), start=1):
             rows += found
@@ -230,7 +231,7 @@ class Evaluation:
         return rows
 
     def _differences(self, baseline: Any = None, metric: str = "test_score", level: float = 0.95) -> list[Row]:
-        check_choice("metric", metric, _METRICS)
+        check_choice("metric", metric, ("test_score", "area", "n_features"))
         groups = self._groups()
         labels = list(dict.fromkeys(selector for _, _, selector in groups))
         baseline = labels[0] if baseline is None and labels else baseline
@@ -282,6 +283,7 @@ class _Dataset:
     X: Any
     y: Any  # class numbers, or numbers
     discrete: bool
+    types: dict[str, Any]  # of columns and target, one decision for all splits
     matrix: Values  # for models
     columns_of: list[Positions]
     codes: Values  # for selectors: one column for each feature, NaN where a value is missing
@@ -293,7 +295,7 @@ class _Dataset:
         return len(self.columns_of)
 
 
-def _read(dataset: Any, n_features: int | Sequence[int]) -> _Dataset:
+def _read(dataset: Any, n_features: int | Sequence[int], types: Mapping[str, Any]) -> _Dataset:
     if isinstance(dataset, str):
         bunch = load(dataset)
         dataset = (dataset, bunch.data, bunch.target)
@@ -301,7 +303,7 @@ def _read(dataset: Any, n_features: int | Sequence[int]) -> _Dataset:
         name, X, y = dataset
     except (TypeError, ValueError):
         raise TypeError(f"a dataset must be a name or (name, X, y), but one is {type(dataset).__name__}") from None
-    table = Table.from_data(X, y)
+    table = Table.from_data(X, y, **types)
     target, discrete = table.target, table.classes is not None
     values = table.codes(target).astype(np.int64) if discrete else table.continuous_block([target])[0]
     if discrete and len(np.unique(values)) < 2:
@@ -311,7 +313,8 @@ def _read(dataset: Any, n_features: int | Sequence[int]) -> _Dataset:
     if not sizes:
         raise ValueError("n_features names no number of features to try")
     is_category = table.discrete[: table.n_features]
-    return _Dataset(str(name), X, values, discrete, *design_matrix(table), code_matrix(table), is_category, sizes)
+    known = (discrete, table.decided_types(X), *design_matrix(table), code_matrix(table), is_category, sizes)
+    return _Dataset(str(name), X, values, *known)
 
 
 def _labelled(parameter: str, given: Any) -> dict[str, Any]:
@@ -376,14 +379,14 @@ def _measure(
 
 
 def _split(data: _Dataset, test_size: float, seed: int) -> tuple[Positions, Positions, Positions]:
-    strata = None
+    strata = np.zeros(len(data.y), np.int64)
     if data.discrete:
         sizes = np.bincount(data.y)
         # A class of few rows cannot be divided; as part of the largest class it falls anywhere.
         strata = np.where(sizes[data.y] < _FEWEST, sizes.argmax(), data.y)
-    part = partial(train_test_split, random_state=seed)
-    train, others = part(np.arange(len(data.y)), test_size=2 * test_size, stratify=strata)
-    validation, test = part(others, test_size=0.5, stratify=None if strata is None else strata[others])
+    rows = np.arange(len(data.y))
+    train, rest = train_test_split(rows, test_size=2 * test_size, stratify=strata, random_state=seed)
+    validation, test = train_test_split(rest, test_size=0.5, stratify=strata[rest], random_state=seed)
     return train, validation, test
 
 
@@ -405,10 +408,12 @@ def _order(selector: Any, data: _Dataset, train: Positions) -> Positions:
 
 
 def _ours(selector: Any, data: _Dataset) -> Any:
-    """A selector of ours that knows the type of the target, and selects as many features as are compared."""
+    """A selector of ours that knows the types of the columns, and selects as many features as are compared."""
+    if isinstance(selector, BURSelectorCV) and selector.selector is None:
+        selector.set_params(selector=BURSelector())
     searcher = selector if isinstance(selector, BURSelector) else selector.selector
-    if searcher is not None and searcher.target_type == "auto":
-        searcher.set_params(target_type="discrete" if data.discrete else "continuous")
+    undecided = [name for name in data.types if isinstance(value := getattr(searcher, name), str) and value == "auto"]
+    searcher.set_params(**{name: data.types[name] for name in undecided})
     if selector is searcher and isinstance(selector.n_features_to_select, int):
         selector.set_params(n_features_to_select=data.sizes[-1])
     return selector

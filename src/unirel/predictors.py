@@ -201,8 +201,7 @@ def _numbers_of(table: Table, feature: int) -> Values:
 
 def standardise(matrix: Values, train: Rows) -> Values:
     """All rows in units of the training rows, whose mean stands for missing values; a constant is only centred."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # a column without any value among the training rows
+    with np.errstate(invalid="ignore", divide="ignore"):  # a column without any value among the training rows
         scaled: Values = StandardScaler().fit(matrix[train]).transform(matrix)
     return np.where(np.isnan(scaled), 0.0, scaled)
 
