@@ -4,14 +4,13 @@ import sys
 from pathlib import Path
 
 import unirel
-import unirel.data.datasets
-import unirel.evaluation
 import unirel.plotting
 import unirel.report
 
 HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE), str(HERE.parent)]  # for formulas.py, gallery.py and replayed.py, and for paper
+sys.path[:0] = [str(HERE), str(HERE.parent)]  # for figures.py, formulas.py, gallery.py and replayed.py, and for paper
 
+import figures  # noqa: E402
 import replayed  # noqa: E402
 
 project = "unirel"
@@ -29,6 +28,7 @@ extensions = [
 ]
 exclude_patterns = ["_build", "auto_examples/**/*.ipynb", "auto_examples/**/*.py", "results"]
 default_role = "literal"
+rst_epilog = figures.substitutions()
 nitpicky = False
 
 html_math_renderer = "mathml"
@@ -76,32 +76,48 @@ GROUPS = {
         "BURSelectorCV": "the same, weight and number of features chosen by cross-validation",
         "selection_path": "many criteria and weights from one set of estimates",
         "Criterion": "base class of a criterion of your own",
+        "UnirelWarning": "the class of all warnings",
+    },
+    "Estimators of information": {
+        "KNN": 'nearest neighbours; "auto" of the measures',
+        "Binned": 'frequencies after binning; "auto" of a selection',
+        "Plugin": "frequencies of discrete columns",
+        "Gaussian": "correlations of normal scores, given hundreds of columns too",
+        "Partition": "adaptive partition of the space of both blocks",
+        "KDE": "kernel densities",
+        "MINE": "the bound of a small neural network",
+    },
+    "Unique relevance in a search": {
+        "Boost": "given a reference set, the selected features, or both",
+        "ClassifierLoss": "the loss of a model trained without the feature",
     },
     "Measure": {
-        "relevance": "what each column tells about the target by itself",
-        "unique_relevance": "what each column tells that no other tells",
-        "conditional_relevance": "what each column adds once others are known",
-        "mutual_information": "what several columns tell together, or given others",
-        "irrelevance": "what is left uncertain in each column once the target is known",
-        "redundancy_analysis": "which of the selected features could go without loss",
+        "relevance": "I(X; y) of every column",
+        "unique_relevance": "I(X; y | all other columns) of every column",
+        "conditional_relevance": "I(X; y | Z) of every column, Z given",
+        "mutual_information": "I(X; y) or I(X; y | Z) of a block of columns",
+        "irrelevance": "H(X | y) of every column",
+        "redundancy_analysis": "which selected features are redundant",
     },
-    "How sure": {
-        "relevance_test": "whether a column tells more than chance would",
-        "conditional_test": "whether it tells anything once others are known",
-        "selection_stability": "how often features are selected from other rows",
+    "Test": {
+        "relevance_test": "whether I(X; y) is above 0, for every column",
+        "conditional_test": "whether I(X; y | Z) is above 0, for every column",
+        "selection_stability": "how often each feature is selected from subsamples of the rows",
     },
-    "Look and share": {
-        "report.Report": "a selection as one page to look at and to send",
+    "Report and plot": {
+        "report.Report": "a selection as one page",
         "report.Origin": "where the data of a report come from",
         "plotting.SelectionDisplay": "scores in order of selection",
         "plotting.RelevanceDisplay": "relevance against unique relevance",
-        "plotting.HeatmapDisplay": "how much every two selected features share",
+        "plotting.HeatmapDisplay": "normalised mutual information of every two selected features",
         "plotting.BetaPathDisplay": "ranks along the weight of unique relevance",
         "plotting.AccuracyDisplay": "accuracy against the number of features",
         "plotting.RedundancyDisplay": "which features are needed, along the selection",
+        "plotting.SignificanceDisplay": "estimates, and which of them are significant",
+        "plotting.StabilityDisplay": "how often each feature is selected from subsamples",
     },
     "Compare": {
-        "evaluation.compare": "selectors by the scores of models, over many splits",
+        "evaluation.compare": "selectors by the models trained on what they select",
         "evaluation.Evaluation": "what a comparison returns",
         "evaluation.paired_difference": "two selectors over the same splits, with an interval",
         "evaluation.stability": "how much selections from several splits agree",
@@ -112,12 +128,14 @@ GROUPS = {
         "datasets.make_planted": "a synthetic dataset whose answer is known",
     },
 }
+# Estimators are documented by their parameters; what they implement is described in add_an_estimator.
+WITHOUT_MEMBERS = {*GROUPS["Estimators of information"], *GROUPS["Unique relevance in a search"]}
 MODULES = {
     "": unirel,
     "report.": unirel.report,
     "plotting.": unirel.plotting,
     "evaluation.": unirel.evaluation,
-    "datasets.": unirel.data.datasets,
+    "datasets.": unirel.datasets,
 }
 
 
@@ -148,6 +166,8 @@ def name_page(name):
     parts = [title, "=" * len(title), "", ".. currentmodule:: unirel", ""]
     if not isinstance(thing, type):
         return "\n".join([*parts, f".. autofunction:: {name}", ""])
+    if name in WITHOUT_MEMBERS:
+        return "\n".join([*parts, f".. autoclass:: {name}", ""])
     # What scikit-learn generates for metadata routing refers to pages of its own.
     generated = ", ".join(member for member in dir(thing) if member.startswith("set_") and member.endswith("_request"))
     options = ["   :members:", f"   :exclude-members: {generated}"] if generated else ["   :members:"]
@@ -171,4 +191,5 @@ for name, text in pages.items():
     page = folder / f"{name}.rst"
     if not page.exists() or page.read_text(encoding="utf-8") != text:
         page.write_text(text, encoding="utf-8")
+figures.write_all(folder)
 replayed.write_all(folder)

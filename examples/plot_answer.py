@@ -4,7 +4,7 @@ Which of 30 measurements are needed?
 
 The question this library is made for, from a table to an answer. The rows are tumours,
 the columns 30 measurements of their cell nuclei, and the target says whether a tumour
-is benign. Which few measurements tell what all of them tell?
+is benign. Which few measurements hold the information of all of them?
 """
 
 # %%
@@ -25,9 +25,9 @@ selector = BURSelector(n_features_to_select=10).fit(X, y)
 selector.selection_.to_frame().round(3)
 
 # %%
-# Whether the selection is any good is a question for rows that had no say in it. So
-# features are selected from the training rows of each fold, once: the first three of
-# ten are what a selection of three would be.
+# Whether the selection is any good is a question for held-out rows. So features are
+# selected from the training rows of each fold, once: the first three of ten are what
+# a selection of three would be.
 
 model = make_pipeline(StandardScaler(), KNeighborsClassifier())
 scores, with_all = [], []
@@ -50,9 +50,9 @@ print(
 
 # %%
 # The answer in one picture. On the left are the measurements in the order in which
-# they were selected: what each tells by itself, and how much is known once it is
-# added. Several of them tell a lot, but mostly the same. On the right is what a simple
-# model makes of the first one, the first two, and so on.
+# they were selected: the relevance of each, and the joint information once it is
+# added. Several of them are relevant, and redundant with each other. On the right is
+# the accuracy of a simple model with the first one, the first two, and so on.
 
 order = selector.order_
 alone = selector.relevance_[order]
@@ -64,12 +64,12 @@ left.barh(places, together, color="C2", alpha=0.25, label="with all above it")
 left.barh(places, alone, height=0.5, color="C0", label="by itself")
 left.set_yticks(places, X.columns[order])
 left.invert_yaxis()
-left.set_xlabel("tells about the diagnosis (nats)")
+left.set_xlabel("information about the diagnosis (nats)")
 left.legend(loc="lower center", bbox_to_anchor=(0.4, 1), ncols=2)
 
 right.axhline(np.mean(with_all), color="0.5", linestyle="--", linewidth=1)
 right.text(1, np.mean(with_all) + 0.001, "all 30", color="0.4")
 right.errorbar(range(1, 11), mean, error, marker="o", label="the first measurements")
-right.set(xlabel="measurements used", ylabel="accuracy on unseen rows")
+right.set(xlabel="measurements used", ylabel="accuracy on held-out rows")
 right.set_xticks(range(1, 11))
 plt.show()

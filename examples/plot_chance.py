@@ -1,19 +1,19 @@
 """
-What does a random category tell?
-=================================
+Is a random category relevant?
+==============================
 
-Nothing. But counted from a table of its levels and the classes of a target, it seems
-to tell more the more levels it has, and a selector that believes the counts selects a
-postcode first. Here is what four estimators say of categories that have nothing to do
-with the target, and what that does to a selection.
+No. But counted from a table of its levels and the classes of a target, its estimate
+grows with the number of levels, and a selector without a correction selects a postcode
+first. Here are four estimates for categories that are independent of the target, and
+what that does to a selection.
 """
 
 # %%
 # 1,000 rows, two classes, and random categories of 2 to 1,000 levels; each point is the
 # mean over 40 of them. The plug-in estimate rises towards the entropy of the target.
 # Miller and Madow's correction is right while all cells are well filled. scikit-learn's
-# estimate of a discrete column is the plug-in one. What chance gives to the same levels
-# is right for any number of them, up to a different value in every row.
+# estimate of a discrete column is the plug-in one. The correction by the mean under
+# chance is right for any number of levels, up to a different value in every row.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -21,8 +21,7 @@ import pandas as pd
 from sklearn.feature_selection import mutual_info_classif
 
 import unirel
-from unirel.estimation.binned import Binned
-from unirel.estimation.knn import KNN
+from unirel import KNN, Binned
 
 rng = np.random.default_rng(0)
 N_ROWS, N_COLUMNS = 1000, 40
@@ -41,21 +40,26 @@ def mean_relevance(X, correction):
     return values.mean()
 
 
-found = {"plug-in": [], "Miller-Madow": [], "scikit-learn": [], "less chance": []}
+found = {
+    "plug-in": [],
+    "Miller-Madow": [],
+    "scikit-learn": [],
+    "corrected for chance": [],
+}
 for n_levels in LEVELS:
     X = rng.integers(0, n_levels, size=(N_ROWS, N_COLUMNS))
     found["plug-in"].append(mean_relevance(X, None))
     found["Miller-Madow"].append(mean_relevance(X, "miller-madow"))
     theirs = mutual_info_classif(X, y, discrete_features=True)
     found["scikit-learn"].append(theirs.mean())
-    found["less chance"].append(mean_relevance(X, "chance"))
+    found["corrected for chance"].append(mean_relevance(X, "chance"))
 
 figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
 styles = {
     "plug-in": "o-",
     "Miller-Madow": "s-",
     "scikit-learn": "x",
-    "less chance": "D-",
+    "corrected for chance": "D-",
 }
 for name, values in found.items():
     ax.plot(LEVELS, values, styles[name], label=name, markersize=6)
@@ -63,7 +67,7 @@ ax.axhline(0, color="0.4", linestyle="--", linewidth=1, label="truth")
 ax.set(
     xscale="log", xlabel="levels of a random category", ylabel="mean relevance (nats)"
 )
-ax.set_title("1,000 rows, two classes, nothing to tell")
+ax.set_title("1,000 rows, two classes, independent columns")
 ax.legend()
 plt.show()
 
@@ -87,7 +91,7 @@ for correction in (None, "chance"):
 
 # %%
 # What is taken off is the mean over all orders of the rows, so an estimate of noise
-# still scatters, the more the more levels there are. Whether a column tells anything
+# still scatters, the more the more levels there are. Whether a column is relevant
 # at all is a question for a test (:func:`unirel.relevance_test`).
 
 X = np.column_stack([rng.integers(0, 250, size=(N_ROWS, 200))])

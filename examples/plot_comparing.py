@@ -8,7 +8,7 @@ test rows. That is what :func:`unirel.evaluation.compare` does, with any selecto
 """
 
 # %%
-# Six informative features, six noisy copies, 40 columns of noise, and four selectors.
+# Six useful features, six noisy copies, 40 columns of noise, and four ways to select.
 # A selector of scikit-learn takes part as it is.
 
 import matplotlib.pyplot as plt
@@ -18,7 +18,9 @@ from unirel import BURSelector, datasets
 from unirel.evaluation import compare
 from unirel.plotting import AccuracyDisplay
 
-planted = datasets.make_planted(500, 6, n_copies=6, n_noise=40, random_state=3)
+planted = datasets.make_planted(
+    500, n_informative=6, n_copies=6, n_noise=40, random_state=3
+)
 evaluation = compare(
     [("planted", planted.data, planted.target)],
     {
@@ -28,25 +30,25 @@ evaluation = compare(
         "MI ranking": SelectKBest(mutual_info_classif),
     },
     ["knn"],
-    n_features=12,
-    n_splits=6,
+    n_runs=6,
+    max_features=12,
 )
 summary = evaluation.summary()
-summary[["selector", "test_score", "n_features", "stability"]].round(3)
+summary[["selector", "test_accuracy", "n_features", "stability"]].round(3)
 
 # %%
 # Mean test accuracy for every number of features; the bands are standard errors over
-# the splits. Six features are all that is informative, and a selector that sees copies
-# has them at six. A ranking needs about twice as many to have one of each, and then it
-# has the copies too, whose noise averages out: where twelve features cost nothing, the
-# F ranking is as good.
+# the splits. Six features are informative, and a selector that sees copies has them at
+# six. A ranking needs about twice as many to have one of each, and then it has
+# the copies too, whose noise averages out: where twelve features cost nothing, the F
+# ranking is as good.
 
 AccuracyDisplay.from_evaluation(evaluation).plot()
 plt.show()
 
 # %%
-# The differences split by split, with a confidence interval that is corrected for the
-# rows that splits share, and a test.
+# The differences run by run, on the same splits, with a confidence interval and a
+# test. Runs share rows, so read them as a description of this table.
 
 differences = evaluation.differences("the same without boost")
 differences[["selector", "mean", "low", "high", "p_value"]].round(3)

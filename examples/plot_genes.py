@@ -1,16 +1,16 @@
 """
-Which genes tell two leukemias apart?
-=====================================
+Which genes separate two leukemias?
+===================================
 
 72 patients, 5,000 genes: a hundred times more columns than rows, as in the classic
-leukemia data. Genes work in pathways, and all genes of a pathway say much the same. A
+leukemia data. Genes work in pathways, and the genes of a pathway are redundant. A
 ranking fills up with the strongest pathway; a selection takes some of each.
 """
 
 # %%
-# The table is made on the spot, so the answer is known. Three pathways of 30 genes
+# The table is synthetic, so the answer is known. Three pathways of 30 genes
 # differ between the two diseases: one by much, two by less. All other genes are noise,
-# or pathways that have nothing to do with it.
+# or pathways that are independent of the disease.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -31,8 +31,8 @@ for number, effect in enumerate([2.5, 1.8, 1.8, 0, 0, 0]):
 
 # %%
 # With more than ten columns for each row only the most relevant 300 are searched,
-# since the luckiest of thousands of columns of noise would otherwise be taken for a
-# discovery (``max_candidates``).
+# since the best of thousands of columns of noise would otherwise look relevant
+# (``max_candidates``).
 
 by_rank = np.argsort(-f_classif(genes, disease)[0])[:6]
 selected = BURSelector(n_features_to_select=6).fit(genes, disease).order_
@@ -42,10 +42,10 @@ for title, chosen in [("F ranking", by_rank), ("BURSelector", selected)]:
     print(f"{title:<12} pathways A, B, C: {counts[1:4]}   anything else: {others}")
 
 # %%
-# Each row is a gene, each column a patient. On the left, one story is told again and
-# again. On the right it has three parts. This draw is a clear one: of 5,000 genes of
-# noise some look useful on 72 patients, and with weaker effects one of them may be
-# selected, whatever one does.
+# Each row is a gene, each column a patient. On the left, five of six genes are of one
+# pathway. On the right there are two of each. This draw is a clear one: of 5,000 genes
+# of noise some look relevant on 72 patients, and with weaker effects one of them may be
+# selected.
 
 LETTERS = {-1: "noise", 0: "A", 1: "B", 2: "C", 3: "D", 4: "E", 5: "F"}
 patients = np.lexsort((genes[:, by_rank[0]], disease))

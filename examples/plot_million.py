@@ -4,7 +4,7 @@ How does it go with a million rows?
 
 In seconds. Tables are counted in bins, in one pass over the rows; unique relevance,
 which needs neighbours, is estimated from a seeded sample of rows. And often a tenth of
-the rows would have said the same.
+the rows would have given the same answer.
 """
 
 # %%
@@ -57,5 +57,5 @@ right.set(xlabel="rows", ylabel="seconds")
 plt.show()
 
 # %%
-# What a column of noise seems to tell shrinks with the number of rows, so weaker and
+# The estimate of a column of noise shrinks with the number of rows, so weaker and
 # weaker features stand out from it. The strong ones are known after a thousand rows.

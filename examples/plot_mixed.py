@@ -1,10 +1,10 @@
 """
-What tells in a table of everything?
-====================================
+Which columns are relevant in a mixed table?
+============================================
 
-Tables from life hold numbers, texts, yes and no, gaps and numbers of customers. No
-encoding is needed: each column is read as what it is, the kind is shown, and a gap
-counts as an answer of its own.
+Real tables hold numbers, texts, yes and no, missing values and numbers of customers. No
+encoding is needed: each column is read as what it is, the kind is shown, and a missing
+value is a level of its own.
 """
 
 # %%
@@ -62,9 +62,9 @@ for column in selector.columns_:
     print(f"{column.name:<14} {column.kind:<11} {column.reason}")
 
 # %%
-# What each column tells by itself, by kind; the selected ones are numbered in the
-# order of selection. Income tells only by being there or not. Age tells by being far
-# from 45, which a correlation would not see.
+# The relevance of each column, by kind; the selected ones are numbered in the order of
+# selection. Income is relevant only by being missing or not. Age is relevant by its
+# distance from 45, which a correlation would not see.
 
 COLORS = {"continuous": "C0", "discrete": "C1", "ignored": "0.8"}
 kinds = [column.kind for column in selector.columns_[:-1]]

@@ -9,8 +9,7 @@ goes: selectors, paths, comparisons, with or without boost.
 
 # %%
 # A criterion says what the newest selected feature means for every candidate (`term`),
-# and how these terms become one number (`fold`). Here it is what JMI asks, less the
-# price.
+# and how these terms become one number (`fold`). Here it is JMI less the price.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -20,7 +19,7 @@ from unirel import BURSelector, Criterion, mutual_information
 
 
 class Thrifty(Criterion, name="thrifty"):
-    """What a candidate tells beside the selected features, less what it costs."""
+    """Information of a candidate with each selected feature, less its price."""
 
     fold = "mean"
 
@@ -29,8 +28,8 @@ class Thrifty(Criterion, name="thrifty"):
         self.exchange = exchange
 
     def term(self, source, candidates, selected):
-        told = source.joint(candidates, selected[-1:])
-        return told - self.exchange * np.asarray(self.prices)[candidates]
+        joint = source.joint(candidates, selected[-1:])
+        return joint - self.exchange * np.asarray(self.prices)[candidates]
 
 
 # %%
@@ -49,22 +48,22 @@ for name, criterion in {"jmi": "jmi", "thrifty": Thrifty(prices, 0.005)}.items()
     print(f"{name:<8} {', '.join(X.columns[chosen[name]][:5])}, ...")
 
 # %%
-# What is known about the diagnosis against what was paid for it. Both begin with the
-# most relevant feature, which is dear. From there the thrifty one learns as much from
-# two cheap measurements as the other from a second dear one. Who can pay for more gets
+# Information about the diagnosis against what was paid for it. Both begin with the
+# most relevant feature, which is expensive. From there two cheap measurements add as
+# much as a second expensive one; with more to spend, the criterion without prices gets
 # further in the end.
 
 figure, ax = plt.subplots(figsize=(8, 4.2), layout="constrained")
 for color, (name, order) in zip(["0.6", "C2"], chosen.items(), strict=True):
     paid = np.cumsum(prices[order])
-    told = [mutual_information(X.iloc[:, order[: n + 1]], y) for n in range(len(order))]
-    ax.step(paid, told, where="post", color=color, linewidth=2)
-    ax.plot(paid, told, "o", color=color, label=name)
+    joint = [
+        mutual_information(X.iloc[:, order[: n + 1]], y) for n in range(len(order))
+    ]
+    ax.step(paid, joint, where="post", color=color, linewidth=2)
+    ax.plot(paid, joint, "o", color=color, label=name)
     ax.annotate(
-        name, (paid[-1], told[-1]), (8, 0), textcoords="offset points", va="center"
+        name, (paid[-1], joint[-1]), (8, 0), textcoords="offset points", va="center"
     )
-ax.set(
-    xlabel="paid in all", ylabel="the features tell together (nats)", ylim=(0.45, 0.61)
-)
+ax.set(xlabel="paid in all", ylabel="joint information (nats)", ylim=(0.45, 0.61))
 ax.set_xlim(0, 1.12 * max(prices[order].sum() for order in chosen.values()))
 plt.show()

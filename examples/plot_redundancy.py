@@ -1,11 +1,11 @@
 """
-Which features repeat others, and can go?
+Which features are redundant, and can go?
 =========================================
 
-A selection that keeps adding features reaches a size from which nothing more is learnt.
+A selection that keeps adding features reaches a size from which nothing more is gained.
 Which of the features up to there are needed? :func:`unirel.redundancy_analysis` follows
 the joint information along a selection and splits the features into those with
-information of their own, those that are needed beside others, and those that can go.
+unique relevance, those that are needed given others, and those that can go.
 """
 
 # %%
@@ -32,9 +32,9 @@ unirel.redundancy_analysis(X, y, order=[0, 1, 2, 3])
 
 # %%
 # Measurements of cell nuclei: the features in order of their relevance alone, so that
-# many of them repeat others. The curve falls after its peak, which shows the limits of
+# many of them are redundant. The curve falls after its peak, which shows the limits of
 # the estimate and not of the features: with more columns points move apart, and
-# neighbours tell less.
+# neighbours are less alike.
 
 data = load_breast_cancer(as_frame=True)
 result = unirel.redundancy_analysis(

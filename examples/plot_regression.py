@@ -4,7 +4,7 @@ What if the target is a number?
 
 Nothing changes. The target may be a quantity, and the relation may have any shape: a
 feature whose effect goes up and then down has no correlation with the target and still
-tells a lot about it.
+has a high relevance.
 """
 
 # %%

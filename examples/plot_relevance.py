@@ -1,9 +1,9 @@
 """
-How much does each feature tell?
-================================
+How relevant is each feature?
+=============================
 
-How much does each feature tell about the target on its own? :func:`unirel.relevance`
-answers in nats, for all columns at once. Here the table holds measurements of cell
+:func:`unirel.relevance` estimates the mutual information of each feature and the
+target, in nats, for all columns at once. Here the table holds measurements of cell
 nuclei and the target says whether the tumour was benign.
 """
 
@@ -20,8 +20,8 @@ data = load_breast_cancer()
 relevance = unirel.relevance(data.data, data.target)
 
 # %%
-# No feature can tell more than there is to know. The dashed line is the entropy of the
-# target: a feature that reached it would settle the diagnosis alone.
+# No feature can exceed the entropy of the target, the dashed line: one that reached it
+# would determine the diagnosis alone.
 
 shares = np.bincount(data.target) / len(data.target)
 entropy = -np.sum(shares * np.log(shares))
@@ -36,8 +36,8 @@ ax.legend(loc="lower right")
 plt.show()
 
 # %%
-# Several of the best features measure nearly the same thing: the size of the nuclei.
-# What is left of each feature once the best one is known is its conditional relevance.
+# Several of the best features are redundant: they measure the size of the nuclei. The
+# relevance of each feature given the best one is its conditional relevance.
 
 best = int(np.argmax(relevance))
 left = unirel.conditional_relevance(data.data, data.target, [best])

@@ -2,7 +2,7 @@
 Which pictures does a selection have?
 =====================================
 
-Which features were selected, how much they tell, which of them are alike, and what the
+Which features were selected, their relevance, which of them are redundant, and what the
 weight of unique relevance changes. Every picture is drawn from a result; nothing is
 computed for it.
 """
@@ -26,25 +26,25 @@ from unirel.plotting import (
 from unirel.report import Report
 
 X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-report = Report.from_data(X, y, criterion="jmi", beta=0.1, n_features_to_select=12)
+report = Report.from_data(X, y, selector=BURSelector("jmi", 12, beta=0.1))
 
 # %%
-# The score of each feature when it was selected, beside its relevance. JMI judges
-# pairs: "worst concave points" comes second, though two features that repeat the first
-# one are more relevant.
+# The score of each feature when it was selected, and its relevance. JMI judges pairs:
+# "worst concave points" comes second, though two features that are redundant with the
+# first one are more relevant.
 
 SelectionDisplay(report.selection).plot()
 plt.show()
 
 # %%
-# What a feature tells by itself against what only it tells.
+# Relevance against unique relevance.
 
 RelevanceDisplay(report.selection).plot()
 plt.show()
 
 # %%
-# How much every two of them have in common. Radius, perimeter and area are one thing
-# measured three times.
+# Normalised mutual information of every two of them. Radius, perimeter and area are
+# redundant with each other.
 
 HeatmapDisplay.from_analysis(report.analysis)
 plt.show()

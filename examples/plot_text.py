@@ -7,7 +7,7 @@ zero. A sparse matrix is read from its stored entries and never made dense.
 """
 
 # %%
-# Two thousand documents from four groups, made on the spot. Each has a few words of
+# Two thousand synthetic documents from four groups. Each has a few words of
 # its topic, some of which come in pairs, and many of 20,000 words that mean nothing.
 
 import matplotlib.pyplot as plt
@@ -36,9 +36,9 @@ for number, own in enumerate(TOPICS.values()):
         if word in PAIRS:
             words.append(PAIRS[word])
             columns.append(present & (rng.random(2000) < 0.95))
-told = csr_array(np.column_stack(columns).astype(float))
+topical = csr_array(np.column_stack(columns).astype(float))
 filler = random_array((2000, 20_000), density=0.005, rng=rng) > 0
-X = hstack([told, filler.astype(float)], format="csr")
+X = hstack([topical, filler.astype(float)], format="csr")
 names = np.array([*words, *(f"word{number:05d}" for number in range(20_000))])
 print(f"{X.shape[0]:,} documents, {X.shape[1]:,} words, {X.nnz:,} entries")
 

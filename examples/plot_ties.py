@@ -9,7 +9,7 @@ where they cannot be trusted.
 """
 
 # %%
-# A column and a target that have nothing to do with each other, with 2,000 rows,
+# A column and a target that are independent of each other, with 2,000 rows,
 # rounded to ever fewer decimals. The truth is 0 whatever the rounding. The bars show
 # the spread over 60 samples.
 
@@ -22,21 +22,26 @@ import unirel
 
 DECIMALS = [8, 4, 3, 2, 1, 0]
 N_SAMPLES, N_REPEATS = 2000, 60
-PLAIN = {"clip": False, "kinds": "continuous"}
+
+
+def information(x, y, target_type="continuous"):
+    """I(x; y), as it was estimated and with x taken as continuous."""
+    (value,) = unirel.relevance(
+        x, y, clip=False, discrete_features=False, target_type=target_type
+    )
+    return value
 
 
 def estimates(rho, decimals, n_samples=N_SAMPLES, n_repeats=N_REPEATS):
-    """What a column tells about a number and about its sign, in some samples."""
+    """Information of a column about a number and about its sign, in some samples."""
     values = []
     for seed in range(n_repeats):
         x, noise = np.random.default_rng(seed).standard_normal((2, n_samples))
         y = rho * x + np.sqrt(1 - rho**2) * noise
         x = np.round(x, decimals)[:, None]
-        number = unirel.relevance(
-            x, np.round(y, decimals), target_kind="continuous", **PLAIN
-        )
-        label = unirel.relevance(x, y > 0, **PLAIN)
-        values.append([number[0], label[0]])
+        number = information(x, np.round(y, decimals))
+        label = information(x, y > 0, "discrete")
+        values.append([number, label])
     return np.array(values)
 
 
@@ -105,7 +110,7 @@ plt.show()
 # %%
 # No noise was added, and no seed was asked for. scikit-learn breaks ties with noise,
 # so that its values depend on ``random_state``: the same rounded columns, forty seeds.
-# Its values scatter about what is said here at once.
+# Its values scatter about the one that is computed here.
 
 rng = np.random.default_rng(1)
 x, y = np.round(rng.standard_normal((2, N_SAMPLES)), 0)
@@ -114,7 +119,7 @@ seeds = [
     mutual_info_regression(x[:, None] / x.std(), y / y.std(), random_state=seed)[0]
     for seed in range(40)
 ]
-(ours,) = unirel.relevance(x[:, None], y, target_kind="continuous", **PLAIN)
+ours = information(x[:, None], y)
 print(f"unirel       {ours:.4f}")
 print(f"scikit-learn {np.mean(seeds):.4f} on average")
 print(f"             {min(seeds):.4f} to {max(seeds):.4f}")
@@ -133,12 +138,7 @@ for noise in noises:
         np.random.default_rng(seed).standard_normal((2, 200)) for seed in range(10)
     ]
     pairs = [(np.round(x, 2)[:, None], np.round(x + noise * e, 2)) for x, e in samples]
-    found.append(
-        [
-            unirel.relevance(*pair, target_kind="continuous", **PLAIN)[0]
-            for pair in pairs
-        ]
-    )
+    found.append([information(*pair) for pair in pairs])
 
 figure, ax = plt.subplots(figsize=(7, 3.8), layout="constrained")
 draw(ax, np.array(found), "estimate, 2 decimals", color="C0")

@@ -3,13 +3,13 @@ Which estimator comes near the truth?
 =====================================
 
 Tables are drawn from distributions whose information is known exactly, and every
-estimator says what it finds. ``python -m benchmarks.truth`` has measured it.
+estimator is compared with it. ``python -m benchmarks.truth`` has measured it.
 """
 
 # %%
 # The mean distance from the truth over the tasks of a group, against the number of
-# rows. A line that falls belongs to an estimator that learns; one that stays does not
-# see what is there.
+# rows. A line that does not fall belongs to an estimator that misses something for any
+# number of rows.
 
 import csv
 from pathlib import Path

@@ -1,10 +1,10 @@
 """
-Which method finds what only a feature tells?
-=============================================
+Which method finds unique relevance?
+====================================
 
-Unique relevance is what a feature tells given *all* others. On three designs it is
+Unique relevance is information given *all* other features. On three designs it is
 known exactly: a linear one, the same after monotone transforms, and an exclusive or.
-Here is what each method makes of it, for 5 to 400 features and 100 to 3,000 samples,
+Here are the estimates of each method, for 5 to 400 features and 100 to 3,000 samples,
 as ``python -m benchmarks.designs`` has measured it.
 """
 

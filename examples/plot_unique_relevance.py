@@ -2,9 +2,10 @@
 When does relevance mislead?
 ============================
 
-Three features are to predict a target. Two of them are strong and measure nearly the
-same thing; the third is weaker and stands alone. Relevance ranks the third last. Unique
-relevance, what a feature tells that the others do not, ranks it first.
+Where features are redundant. Three features are to predict a target. Two of them are
+strong and redundant with each other; the third is weaker and independent of both.
+Relevance ranks the third last. Unique relevance, information given all other features,
+ranks it first.
 """
 
 # %%
@@ -26,14 +27,14 @@ y = 2 * hidden + other > 0
 names = ["strong", "near copy", "weak, alone"]
 relevance = unirel.relevance(X, y)
 unique, error = unirel.unique_relevance(X, y, return_std=True)
-for name, alone, beside, deviation in zip(names, relevance, unique, error, strict=True):
-    told = f"relevance {alone:.3f}   unique relevance {beside:.3f} +- {deviation:.3f}"
-    print(f"{name:<12} {told}")
+for name, alone, own, deviation in zip(names, relevance, unique, error, strict=True):
+    values = f"relevance {alone:.3f}   unique relevance {own:.3f} +- {deviation:.3f}"
+    print(f"{name:<12} {values}")
 
 # %%
-# Whoever picks two features by relevance takes the strong one and its copy, and knows
-# little more than from one. Beside the strong feature the weak one is the better
-# choice, and unique relevance says so.
+# The two features of highest relevance are the strong one and its copy, which
+# together have little more information than one. Given the strong feature the weak one
+# is the better choice, and unique relevance says so.
 
 positions = np.arange(3)
 figure, ax = plt.subplots(figsize=(6, 3.5), layout="constrained")
@@ -56,10 +57,10 @@ print(f"strong and near copy:   {unirel.mutual_information(X[:, [0, 1]], y):.3f}
 print(f"strong and weak, alone: {unirel.mutual_information(X[:, [0, 2]], y):.3f} nats")
 
 # %%
-# The same as a picture: each circle is what one feature tells about the target. The
-# circles of the strong feature and its copy lie on top of each other, so that neither
-# has an area of its own to speak of. The weak feature's circle is small, but nearly
-# all of it is its own.
+# The same as a picture: each circle is the information of one feature about the
+# target. The circles of the strong feature and its copy lie on top of each other, so
+# that neither has an area of its own to speak of. The weak feature's circle is small,
+# but nearly all of it is its own.
 
 figure, ax = plt.subplots(figsize=(6, 3.5), layout="constrained")
 for x, radius, color in [
@@ -78,7 +79,7 @@ ax.annotate(
 ax.annotate(
     "near copy", (0.8, 0.65), (1.8, 1.05), arrowprops={"arrowstyle": "-"}, ha="center"
 )
-ax.text(0, 0, "told twice:\nunique to neither", ha="center", va="center")
+ax.text(0, 0, "redundant:\nunique to neither", ha="center", va="center")
 ax.annotate(
     "weak, alone:\nunique but for a sliver",
     (1.6, -0.1),
@@ -89,11 +90,11 @@ ax.annotate(
 plt.show()
 
 # %%
-# A picture of areas has its limits. Features can also tell more together than the sum
-# of what they tell alone, which no overlap of circles can show. Here that is so: the
-# weak feature is worth more beside the strong one than by itself, because it settles
-# the cases that the strong one leaves open. The extreme is the exclusive or: alone
-# neither feature tells anything, and each is indispensable.
+# A picture of areas has its limits. The information of features together can also
+# exceed the sum of their relevances, which no overlap of circles can show. Here that is
+# so: the weak feature has more information given the strong one than by itself, because
+# it decides the cases that the strong one leaves open. The extreme is the exclusive or:
+# neither feature has any relevance, and each is indispensable.
 
 sign = rng.uniform(-1, 1, size=(1000, 2))
 parity = sign[:, 0] * sign[:, 1] > 0
@@ -101,9 +102,9 @@ print("exclusive or: relevance", unirel.relevance(sign, parity).round(3))
 print("exclusive or: unique relevance", unirel.unique_relevance(sign, parity).round(3))
 
 # %%
-# Given too many features the estimate gives way: everything that they tell together
-# comes out below what one of them tells alone. A warning says so and names the remedy,
-# unique relevance beside a small reference set.
+# Given too many features the estimate fails: the information of all of them comes out
+# below the relevance of one. A warning says so and names the remedy, unique relevance
+# given a small reference set.
 
 crowded = np.column_stack([X, rng.standard_normal((1000, 500))])
 with warnings.catch_warnings(record=True) as caught:
@@ -113,10 +114,10 @@ print("given all 503 features:", unique[:3].round(3))
 for warning in caught:
     print("warning:", warning.message)
 
-beside = unirel.unique_relevance(crowded, y, method="reference", reference=[0, 1, 2])
+few = unirel.unique_relevance(crowded, y, method="reference", reference=[0, 1, 2])
 print(
-    "beside the first three:",
-    beside[:3].round(3),
+    "given the first three:",
+    few[:3].round(3),
     "noise at most",
-    beside[3:].max().round(3),
+    few[3:].max().round(3),
 )

@@ -18,11 +18,13 @@ from sklearn.preprocessing import StandardScaler
 
 from unirel import BURSelector, BURSelectorCV, datasets
 
-planted = datasets.make_planted(400, 5, n_copies=5, n_noise=30, random_state=1)
+planted = datasets.make_planted(
+    400, n_informative=5, n_copies=5, n_noise=30, random_state=1
+)
 estimator = make_pipeline(StandardScaler(), LogisticRegression())
 chosen = BURSelectorCV(
     estimator,
-    BURSelector("mim"),
+    selector=BURSelector("mim"),
     betas=(0, 0.3, 0.6, 0.9),
     max_features=10,
     cv=5,
@@ -36,7 +38,7 @@ print(f"useful ones among them: {len(useful)} of 5")
 # One curve for each weight. Without boost this criterion is a ranking, which takes
 # features and their copies alike; the more unique relevance weighs, the longer the
 # copies wait, and the sooner the curve is at its top. The best point of all is usually
-# a lucky one, so the fewest features within one standard error of it are taken.
+# the best by chance, so the fewest features within one standard error of it are taken.
 
 results = {name: np.asarray(values) for name, values in chosen.cv_results_.items()}
 figure, ax = plt.subplots(figsize=(8, 4.2), layout="constrained")

@@ -1,9 +1,9 @@
 """The README's examples run, and its first command is there."""
 
-import csv
 import re
 from pathlib import Path
 
+import figures
 import pytest
 from newcomer import first_command
 from test_docs import Block, commands, run_command, write_measurements
@@ -43,24 +43,21 @@ def test_the_first_command_is_a_target():
     assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M)
 
 
-# How the README calls selectors and groups of datasets, and how the results do.
-SELECTORS = {
-    "`BURSelector()`": "unirel (default)",
-    "the same without boost": "unirel without boost",
-    "LightGBM, gain": "LightGBM: gain",
-    "lasso path (scikit-learn)": "scikit-learn: lasso path",
-    "F ranking (scikit-learn)": "scikit-learn: F ranking",
-}
-GROUPS = ("the paper's", "more, classes", "more, regression")
-
-
 def test_the_figures_of_quality_are_those_of_the_results():
-    with (ROOT / "docs" / "results" / "quality_overall.csv").open(encoding="utf-8", newline="") as file:
-        rows = {(row["datasets"], row["selector"]): row for row in csv.DictReader(file)}
     shown = [line.strip("| ").split(" | ") for line in README.splitlines() if line.startswith("| ")]
-    shown = {cells[0]: cells[1:] for cells in shown if cells[0] in SELECTORS}
-    assert set(shown) == set(SELECTORS)
-    for name, cells in shown.items():
-        areas = [float(rows[group, SELECTORS[name]]["area 1-10"]) for group in GROUPS]
-        rank = float(rows["all", SELECTORS[name]]["mean rank 1-10"])
-        assert cells == [*(f"{area:.1f}" for area in areas), f"{rank:.1f}"]
+    for row in figures.quality_table():
+        assert row in shown
+
+
+def test_the_front_page_of_the_docs_has_no_figures_of_its_own():
+    index = (ROOT / "docs" / "index.rst").read_text(encoding="utf-8")
+    assert "generated/quality.csv" in index
+    assert re.findall(r"\d\.\d", index) == []
+    assert {name for name in figures.speedups() if f"|{name}|" in index} == {*re.findall(r"\|(\w+)\|", index)}
+
+
+def test_the_figures_of_speed_are_those_of_the_results():
+    begins = "| relevance of", "| the same, continuous", "| unique relevance", "| the same |", "| JMI"
+    lines = [next(line for line in README.splitlines() if line.startswith(begin)) for begin in begins]
+    assert [line.strip("| ").split(" | ")[-1] for line in lines] == [*figures.speedups().values()]
+    assert f"takes {figures.path_ratio()} times as long as" in README
