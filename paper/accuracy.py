@@ -190,15 +190,15 @@ class AccuracyTable:
 
     def outcomes(self, name: str, chosen: Preset, asked: Asked) -> list[Outcome]:
         """Outcomes on a dataset: computed, or of the journal if that is all that is asked for."""
-        selectors = self.selectors(name, asked.preset)
+        selectors, table = self.selectors(name, asked.preset), f"{self.name} {asked.preset}"
         journal = None if asked.journal is None else journal_of(asked.journal, name)
         if asked.tables_only:
             if journal is None:
                 raise ValueError(f"{self.name}: --tables-only needs --journal with outcomes to make tables of")
-            return whole_runs(read_journal(journal, asked.preset), selectors, chosen.classifiers)
+            return whole_runs(read_journal(journal, table), selectors, chosen.classifiers)
         data = load_rows(name, chosen, asked.data)
-        more = {"preset": asked.preset, "journal": journal, "n_jobs": asked.n_jobs}
-        return evaluate(data, selectors, chosen.classifiers, chosen.n_runs, chosen.grid, **more)
+        given = (data, selectors, chosen.classifiers, chosen.n_runs, chosen.grid)
+        return evaluate(*given, table, journal, asked.n_jobs)
 
     def _lines(self, paper: Sequence[Mapping[str, str]], classifiers: Sequence[str]) -> list[Line]:
         """For each classifier each plain criterion before its boosted forms, then the wrappers that suit it."""

@@ -198,17 +198,17 @@ def evaluate(
     classifiers: Sequence[str],
     n_runs: int,
     grid: Callable[[int], list[int]],
-    preset: str,
+    table: str,
     journal: Path | None = None,
     n_jobs: int | None = None,
 ) -> list[Outcome]:
     """Outcomes of all runs: those of the journal, and those that are missing there, which are appended to it."""
-    found = [] if journal is None else [one for one in read_journal(journal, preset) if one.dataset == data.name]
+    found = [] if journal is None else [one for one in read_journal(journal, table) if one.dataset == data.name]
     done = {one.key for one in found}
     tasks = (delayed(measure)(data, run, selectors, classifiers, grid, done) for run in range(n_runs))
     for outcomes in Parallel(n_jobs=n_jobs, return_as="generator_unordered")(tasks):
         if journal is not None:
-            append(journal, preset, outcomes)
+            append(journal, table, outcomes)
         found += outcomes
     wanted = {
         (data.name, run, label, classifier): None
@@ -221,8 +221,8 @@ def evaluate(
     return [by_key[key] for key in wanted]
 
 
-def read_journal(path: Path, preset: str) -> list[Outcome]:
-    """Outcomes of a preset, one JSON object on each line; half a line at the end, left by a crash, is cut off."""
+def read_journal(path: Path, table: str) -> list[Outcome]:
+    """Outcomes of a table with its preset, one JSON object on each line; half a line at the end is cut off."""
     if not path.exists():
         return []
     text = path.read_bytes()
@@ -230,10 +230,10 @@ def read_journal(path: Path, preset: str) -> list[Outcome]:
     if whole != text:
         path.write_bytes(whole)
     records = [json.loads(line) for line in whole.splitlines()]
-    mine = [record for record in records if record.pop("preset") == preset]
+    mine = [record for record in records if record.pop("table") == table]
     return [Outcome(**{**record, "features": tuple(record["features"])}) for record in mine]
 
 
-def append(path: Path, preset: str, outcomes: Iterable[Outcome]) -> None:
+def append(path: Path, table: str, outcomes: Iterable[Outcome]) -> None:
     with path.open("a", encoding="utf-8", newline="\n") as file:
-        file.writelines(json.dumps({"preset": preset, **asdict(outcome)}) + "\n" for outcome in outcomes)
+        file.writelines(json.dumps({"table": table, **asdict(outcome)}) + "\n" for outcome in outcomes)

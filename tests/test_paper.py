@@ -180,7 +180,7 @@ def test_tables_are_made_of_whole_runs_of_a_preset(replayed, tmp_path):
     only = Asked("smoke", journal=tmp_path / "runs.jsonl", tables_only=True)
     found = accuracy_ksg.compute(only).tables["accuracy_ksg_runs"]
     assert found == [row for row in first.tables["accuracy_ksg_runs"] if row["run"] == 0]
-    assert read_journal(tmp_path / "runs.sonar.jsonl", "medium") == []
+    assert read_journal(tmp_path / "runs.sonar.jsonl", "accuracy_clf smoke") == []
     with pytest.raises(ValueError, match="--tables-only needs --journal"):
         accuracy_ksg.compute(Asked("smoke", tables_only=True))
 
