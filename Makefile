@@ -11,7 +11,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 SOURCES := src paper tests benchmarks examples docs
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow check faults fuzz oldest versions one-version bench quality paper newcomer docs format clean-kernels clean distclean
+.PHONY: help demo test test-slow check faults fuzz oldest versions one-version bench quality paper newcomer docs format clean distclean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -94,10 +94,7 @@ format: $(STAMPS)/lint  ## format the code and mend what the linter can
 	$(BIN)/ruff check --fix-only $(wildcard $(SOURCES))
 	$(BIN)/ruff format $(wildcard $(SOURCES))
 
-clean-kernels:  ## delete compiled kernels, needed after a change in a file that another kernel calls
-	@find src -name '*.nb[ic]' -delete
-
-clean: clean-kernels  ## delete builds and caches
+clean:  ## delete builds and caches
 	@rm -rf docs/_build docs/auto_examples docs/generated build dist
 	@rm -rf .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	@find src paper tests benchmarks examples docs -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true

@@ -78,25 +78,23 @@ def timed_search(
     y: Any,
     n_wanted: int,
     n_jobs: int | None,
-    scratch: str | None = None,
     processor: Callable[[], float] = time.process_time,
 ) -> dict[str, Any]:
     """Seconds of the first look, of coding and of the search, and processor seconds of the search."""
-    from unirel.data.parts.opening import open_table
+    from unirel.data.opening import open_table
     from unirel.estimation.base import make_information
-    from unirel.options import EstimationOptions, ReadingOptions, SelectionOptions, complete, for_search, part_of
     from unirel.search.greedy import select
+    from unirel.search.settings import SearchSettings
 
-    given = {"n_features_to_select": n_wanted, "n_jobs": n_jobs, "scratch": scratch}
-    options = for_search(complete(SelectionOptions, given, "select"))
+    settings = SearchSettings(n_features_to_select=n_wanted, n_jobs=n_jobs)
     marks = [time.perf_counter()]
-    table, _ = open_table(X, y, part_of(ReadingOptions, options))
+    table, _ = open_table(X, y)
     marks.append(time.perf_counter())
-    information = make_information(table, part_of(EstimationOptions, options))
+    information = make_information(table, settings.estimator, n_jobs=n_jobs)
     information.entropy(table.target)  # Dask codes when it is asked
     marks.append(time.perf_counter())
     started = processor()
-    (selection,) = select(table, ["jmi"], [0.0], options)
+    (selection,) = select(table, ["jmi"], [0.0], settings)
     marks.append(time.perf_counter())
     look, code, search = np.diff(marks).tolist()
     return {
@@ -111,7 +109,7 @@ def timed_search(
 def run_streamed(folder: Path, n_wanted: int, _: int, n_jobs: int) -> dict[str, Any]:
     import pyarrow.dataset as ds
 
-    found = timed_search(ds.dataset(folder, format="parquet"), "y", n_wanted, n_jobs, str(folder.parent))
+    found = timed_search(ds.dataset(folder, format="parquet"), "y", n_wanted, n_jobs)
     return {**found, "peak": [peak_mebibytes()]}
 
 
@@ -127,7 +125,7 @@ def run_on_cluster(folder: Path, n_wanted: int, n_workers: int, n_threads: int) 
     import pyarrow.dataset as ds
     from distributed import Client, LocalCluster
 
-    from unirel.data.parts.cluster import DaskParts
+    from unirel.data.dask import DaskParts
 
     settings = {"threads_per_worker": n_threads, "host": "127.0.0.1", "dashboard_address": "127.0.0.1:0"}
     with LocalCluster(n_workers=n_workers, memory_limit="2GiB", **settings) as cluster, Client(cluster) as client:

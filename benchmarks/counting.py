@@ -27,9 +27,10 @@ def _data(n_samples: int, n_features: int, n_levels: int) -> tuple[np.ndarray, n
 
 def _select(X: np.ndarray, y: np.ndarray, criterion: str, n_wanted: int) -> np.ndarray:
     """Read a table and select, from all columns as the peers do; by default a wide table is cut down first."""
-    options = {"estimator": "plugin", "kinds": "discrete", "n_features_to_select": n_wanted, "n_jobs": 1}
-    options["max_candidates"] = None
-    return unirel.selection_path(X, y, criteria=criterion, betas=0, **options).order(criterion, 0)
+    selector = unirel.BURSelector(
+        n_features_to_select=n_wanted, mi_estimator="plugin", discrete_features=True, max_candidates=None, n_jobs=1
+    )
+    return unirel.selection_path(X, y, selector=selector, criteria=criterion, betas=0).order(criterion, 0)
 
 
 def _entropy(counts: np.ndarray) -> float:

@@ -19,6 +19,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 import unirel
+from unirel.data.table import Table
 
 FEATURES, SAMPLES = (5, 20, 100, 400), (100, 300, 1000, 3000)
 # Seconds that one estimate may take, and all runs of one size after which no other is made.
@@ -69,8 +70,8 @@ def by_classifier(model: str) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
     """Losses without each feature less the loss of all: that without a constant, which nobody misses."""
 
     def estimate(X: np.ndarray, y: np.ndarray) -> np.ndarray:
-        X, options = np.column_stack([X, np.zeros(len(X))]), {"classifier": model, "normalize": None, "n_jobs": 1}
-        losses = unirel.unique_relevance(X, y, method="classifier", **options)
+        table = Table.from_data(np.column_stack([X, np.zeros(len(X))]), y)
+        losses = unirel.ClassifierLoss(model).losses(table, n_jobs=1)
         return losses[:-1] - losses[-1]
 
     return estimate

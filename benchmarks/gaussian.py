@@ -30,8 +30,8 @@ def least_squares(columns: np.ndarray, labels: np.ndarray) -> float:
 
 
 def _select(X: np.ndarray, y: np.ndarray, n_wanted: int, criterion: str = "gsa") -> np.ndarray:
-    options = {"estimator": "gaussian", "n_features_to_select": n_wanted, "n_jobs": 1}
-    return unirel.selection_path(X, y, criteria=criterion, betas=0, **options).order(criterion, 0)
+    selector = unirel.BURSelector(n_features_to_select=n_wanted, mi_estimator="gaussian", n_jobs=1)
+    return unirel.selection_path(X, y, selector=selector, criteria=criterion, betas=0).order(criterion, 0)
 
 
 def _selection(n_samples: int, n_features: int, n_wanted: int, part: int = 2) -> Comparison:

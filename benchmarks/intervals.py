@@ -56,11 +56,11 @@ CASES = {
 def coverage(name: str, n_samples: int, repeats: int) -> tuple[float, float, float]:
     """Share of intervals that hold the known value, their mean width, and the mean error of the estimates."""
     (draw, truth), estimator = CASES[name]
-    kinds = {"kinds": "discrete", "target_kind": "discrete"} if estimator == "plugin" else {}
+    reading = {"discrete_features": True, "target_type": "discrete"} if estimator == "plugin" else {}
     covered, widths, errors = 0, 0.0, 0.0
     for seed in range(repeats):
-        options = {"estimator": estimator, "interval": 0.95, **kinds}
-        value, low, high = unirel.mutual_information(*draw(np.random.default_rng(seed), n_samples), **options)
+        drawn = draw(np.random.default_rng(seed), n_samples)
+        value, low, high = unirel.mutual_information(*drawn, mi_estimator=estimator, confidence_level=0.95, **reading)
         covered += low <= truth <= high
         widths += high - low
         errors += value - truth

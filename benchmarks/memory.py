@@ -7,7 +7,7 @@ TASKS = {
     "relevance": "unirel.relevance(X, y, n_jobs=2)",
     "mutual_information": "unirel.mutual_information(X, y, n_jobs=2)",
     "unique_relevance": "unirel.unique_relevance(X, y, max_queries=256, n_jobs=2)",
-    "  in euclidean": "unirel.unique_relevance(X, y, metric='euclidean', max_queries=256, n_jobs=2)",
+    "  in euclidean": "unirel.unique_relevance(X, y, method=unirel.KNN(metric='euclidean'), max_queries=256, n_jobs=2)",
     "  beside a reference": "unirel.unique_relevance(X, y, method='reference', reference=[0, 1, 2], max_queries=256)",
     "  of a number": "unirel.unique_relevance(X, X[:, 0] + X[:, 1], max_queries=256, n_jobs=2)",
 }
@@ -35,7 +35,7 @@ print(peak() - before)
 """
 # What people do with a large table, without and with the boost.
 CALLS = {
-    "relevance, counted": "unirel.relevance(X, y, estimator='binned')",
+    "relevance, counted": "unirel.relevance(X, y, mi_estimator='binned')",
     "relevance, neighbours": "unirel.relevance(X, y)",
     "fit, no boost": "unirel.BURSelector(beta=0).fit(X, y)",
     "fit": "unirel.BURSelector().fit(X, y)",

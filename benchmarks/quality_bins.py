@@ -20,13 +20,14 @@ from benchmarks.quality import MOST_FEATURES, Table, areas_of
 from benchmarks.quality_selectors import PEERS, Order, ours
 from paper.datasets import load
 from paper.tables import ReplayTables
+from unirel import Binned
 
 SELECTORS: dict[str, Order] = {
-    "8 bins": ours(n_bins=8),
-    "4 bins": ours(n_bins=4),
+    "8 bins": ours(mi_estimator=Binned(8)),
+    "4 bins": ours(mi_estimator=Binned(4)),
     "auto": ours(),
     "auto, no boost": ours(beta=0),
-    "8 bins, no boost": ours(n_bins=8, beta=0),
+    "8 bins, no boost": ours(mi_estimator=Binned(8), beta=0),
     **{name: PEERS[name] for name in ("scikit-learn: lasso path", "scikit-learn: F ranking")},
 }
 

@@ -99,7 +99,7 @@ def on_numbers(order: Order) -> Order:
     return encoded
 
 
-def _target_kind(kind: str) -> str:
+def _target_type(kind: str) -> str:
     return "discrete" if kind == "classes" else "continuous"
 
 
@@ -107,7 +107,7 @@ def ours(**parameters: Any) -> Order:
     """A selector of unirel."""
 
     def order(X: Any, y: np.ndarray, n_features: int, kind: str) -> Any:
-        selector = BURSelector(n_features_to_select=n_features, target_kind=_target_kind(kind), **parameters)
+        selector = BURSelector(n_features_to_select=n_features, target_type=_target_type(kind), **parameters)
         return selector.fit(X, y).order_
 
     return order
@@ -118,7 +118,7 @@ def ours(**parameters: Any) -> Order:
 def ours_by_validation(X: np.ndarray, y: np.ndarray, n_features: int, kind: str) -> Any:
     """The default with its weight chosen by cross-validation of nearest neighbours."""
     model = KNeighborsClassifier(5) if kind == "classes" else KNeighborsRegressor(5)
-    inner = BURSelector(target_type=_target_kind(kind))
+    inner = BURSelector(target_type=_target_type(kind))
     found = BURSelectorCV(model, inner, max_features=min(20, n_features), cv=3, one_standard_error=len(y) < 100)
     beta = found.fit(StandardScaler().fit_transform(X), y).best_beta_
     return ours(beta=beta)(X, y, n_features, kind)
@@ -256,7 +256,7 @@ OURS: dict[str, Order] = {
     "unirel, beta by cross-validation": ours_by_validation,
     "unirel without boost": ours(beta=0.0),
     "unirel, reference UR at 0.3": ours(unique_relevance="reference", beta=0.3),
-    "jmi by neighbours": by_neighbours(ours(criterion="jmi", estimator="knn", beta=0.0)),
+    "jmi by neighbours": by_neighbours(ours(criterion="jmi", mi_estimator="knn", beta=0.0)),
     "first default (jmi by neighbours, reference UR at 0.1)": by_neighbours(ours(**FIRST)),
     "the paper's (UR given all others, 0.1)": by_neighbours(ours(**PAPERS)),
 }

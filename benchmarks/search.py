@@ -29,8 +29,9 @@ def _data(n_samples: int, n_features: int, name: str = "") -> tuple[np.ndarray, 
     return np.random.default_rng(0).standard_normal((n_samples, n_features)) + shifts * labels[:, None], labels
 
 
-def _seconds(X: np.ndarray, y: np.ndarray, n_wanted: int, **options) -> float:
-    return best_of(lambda: unirel.selection_path(X, y, n_features_to_select=n_wanted, n_jobs=1, **options), 1)[0]
+def _seconds(X: np.ndarray, y: np.ndarray, n_wanted: int, **asked) -> float:
+    selector = unirel.BURSelector(n_features_to_select=n_wanted, n_jobs=1)
+    return best_of(lambda: unirel.selection_path(X, y, selector=selector, **asked), 1)[0]
 
 
 def _search(criterion: str, n_samples: int, n_features: int, n_wanted: int, n_known: int, part: int) -> Comparison:

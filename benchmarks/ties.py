@@ -41,7 +41,7 @@ def _values(estimate: Callable[[np.ndarray, np.ndarray], np.ndarray], draws: lis
 def _compare(title: str, target: Column, kind: str, n_samples: int, repeats: int) -> None:
     draws = [_draw(target, n_samples, seed) for seed in range(repeats)]
     peer = mutual_info_classif if kind == "discrete" else mutual_info_regression
-    options = {"kinds": "continuous", "target_kind": kind, "clip": False, "n_jobs": 1}
+    options = {"discrete_features": False, "target_type": kind, "clip": False, "n_jobs": 1}
     ours, seconds = _values(lambda X, y: unirel.relevance(X, y, **options), draws)
     theirs, peer_seconds = _values(lambda X, y: peer(X, y, random_state=0, n_jobs=1), draws)
     print(f"\n{title}, {n_samples:,} rows, {repeats} samples; scikit-learn clips at 0\n{HEADER}")
@@ -66,14 +66,14 @@ def tall(n_samples: int = 200_000) -> None:
     """One block of three columns of each kind beside an independent target of 200,000 rows; takes long."""
     print(f"blocks of three, {n_samples:,} rows, nats, truth 0")
     print(f"{'':<20}{'classes':>10}{'same kind':>12}{'seconds':>10}")
-    options = {"kinds": "continuous", "clip": False, "n_jobs": -1}
+    options = {"discrete_features": False, "clip": False, "n_jobs": -1}
     for name, column in COLUMNS.items():
         rng = np.random.default_rng(0)
         X, labels = np.column_stack([column(rng, n_samples) for _ in range(3)]), rng.integers(0, 2, n_samples)
         numbers = column(rng, n_samples)
         start = time.perf_counter()
-        of_classes = unirel.mutual_information(X, labels, target_kind="discrete", **options)
-        of_numbers = unirel.mutual_information(X, numbers, target_kind="continuous", **options)
+        of_classes = unirel.mutual_information(X, labels, target_type="discrete", **options)
+        of_numbers = unirel.mutual_information(X, numbers, target_type="continuous", **options)
         seconds = time.perf_counter() - start
         print(f"{name:<20}{of_classes:>10.4f}{of_numbers:>12.4f}{seconds:>10.1f}", flush=True)
 

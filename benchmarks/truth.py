@@ -31,7 +31,7 @@ def n_seeds(estimator: str, n_samples: int) -> int:
 
 def estimates(task: Task, estimator: str, n_samples: int, seeds: int) -> list[float]:
     """Raw estimates of samples with the seeds from 0 on."""
-    options = {**task.options, "estimator": estimator, "clip": False, "n_jobs": 1}
+    options = {**task.options, "mi_estimator": estimator, "clip": False, "n_jobs": 1}
     samples = (task.draw(np.random.default_rng(seed), n_samples) for seed in range(seeds))
     return [mutual_information(x, y, **options) for x, y in samples]
 

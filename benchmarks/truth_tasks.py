@@ -15,7 +15,7 @@ from scipy import integrate, special, stats
 
 Rng = np.random.Generator
 Pair = tuple[np.ndarray, np.ndarray]
-CONTINUOUS = {"kinds": "continuous", "target_kind": "continuous"}
+CONTINUOUS = {"discrete_features": False, "target_type": "continuous"}
 
 
 class Task(NamedTuple):

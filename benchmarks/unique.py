@@ -12,7 +12,7 @@ import unirel
 from benchmarks.timing import Comparison, best_of, report
 from unirel.data.table import Table
 from unirel.estimation.knn import KNN
-from unirel.search.unique import UniqueFinder
+from unirel.search.unique import find_unique
 
 
 def _data(n_samples: int, n_features: int) -> tuple[np.ndarray, np.ndarray]:
@@ -49,11 +49,11 @@ def _beside_all(n_samples: int, n_features: int, part: int = 2) -> Comparison:
 def _beside_reference(n_samples: int, n_candidates: int, part: int = 10) -> Comparison:
     table = Table.from_data(*_data(n_samples, n_candidates + 20))
     members = range(n_candidates, n_candidates + 20)
-    direct = KNN(n_neighbors=10, metric="euclidean").on(table, n_jobs=1)
+    direct = KNN().for_reference().on(table, n_jobs=1)
     known = direct.mutual_information(members, [table.target])
     return Comparison(
         f"{n_samples:>7,} rows, {n_candidates:,} candidates beside 20",
-        lambda: UniqueFinder(table, "reference", n_jobs=1).find(members).values,
+        lambda: find_unique(table, KNN().for_reference(), members, n_jobs=1).values,
         lambda: [direct.mutual_information([one, *members], [table.target]) - known for one in range(part)],
         scale=(n_candidates + 21) / part,  # the members are left out one by one, and the whole is estimated once
         part=part,

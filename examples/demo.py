@@ -5,7 +5,9 @@ from time import perf_counter
 
 from sklearn.datasets import load_breast_cancer
 
-from unirel.report import Origin, Report
+from unirel import BURSelector
+from unirel.report.origin import Origin
+from unirel.report.report import Report
 
 BUILD = Path(__file__).resolve().parents[1] / "build"
 READING = (
@@ -21,10 +23,9 @@ def main(folder=BUILD):
     report = Report.from_data(
         data.data,
         data.target_names[data.target],
-        n_features_to_select=10,
+        selector=BURSelector(n_features_to_select=10, n_jobs=-1),
         feature_names=data.feature_names,
         accuracy="knn",
-        n_jobs=-1,
         origin=Origin("breast_cancer", "diagnosis", reading=READING),
     )
     print_selection(report, perf_counter() - start)

@@ -10,9 +10,11 @@ import pyarrow as pa
 import pytest
 from scipy import sparse
 
-from unirel import UnirelWarning, conditional_relevance, irrelevance, mutual_information, relevance
+from unirel import BURSelector, UnirelWarning, conditional_relevance, irrelevance, mutual_information, relevance
 from unirel.data.table import Table
+from unirel.estimation.binned import Binned
 from unirel.estimation.knn import KNN
+from unirel.estimation.plugin import Plugin
 
 MEASURES = {
     "mutual_information": mutual_information,
@@ -68,7 +70,7 @@ def test_empty_tables(measure):
 
 @pytest.mark.parametrize("function", [mutual_information, relevance, irrelevance])
 def test_no_feature_left(function, people, labels):
-    fails(lambda: function(people, labels, kinds=dict.fromkeys(people, "ignored")), "ignored")
+    fails(lambda: function(people, labels, discrete_features=dict.fromkeys(people)), "no feature is left")
 
 
 def test_too_many_dimensions(measure, labels):
@@ -92,7 +94,7 @@ def test_one_class_only(measure, people, target):
 
 
 def test_constant_number_as_target(measure, people):
-    fails(lambda: measure(people, np.full(40, 2.5), target_kind="continuous"), "one")
+    fails(lambda: measure(people, np.full(40, 2.5), target_type="continuous"), "one")
 
 
 @pytest.mark.parametrize("target", [np.full(40, np.nan), np.full(40, None, dtype=object), pd.Series([None] * 40)])
@@ -129,24 +131,19 @@ def test_infinity_names_the_column(measure, people, labels, infinity):
 @pytest.mark.parametrize("scale", ["standard", None])
 def test_overflow_names_the_column(measure, people, labels, scale):
     people["bmi"] = np.where(labels == 0, 1.7e308, -1.7e308)
-    fails(lambda: measure(people, labels, scale=scale, kinds={"bmi": "continuous"}), "bmi")
+    options = {"mi_estimator": KNN(scale=scale), "discrete_features": {"bmi": False}}
+    fails(lambda: measure(people, labels, **options), "bmi")
 
 
 def test_overflow_of_single_precision_names_the_column(measure, labels):
     X = np.random.default_rng(0).normal(size=(40, 3)).astype(np.float32)
     X[:, 1] *= np.float32(1e38)
-    fails(lambda: measure(X, labels, scale=None), "x1")
+    fails(lambda: measure(X, labels, mi_estimator=KNN(scale=None)), "x1")
 
 
 def test_huge_values_that_can_be_scaled_are_fine(labels):
     X = np.random.default_rng(0).normal(size=(40, 3))
     np.testing.assert_allclose(relevance(X * 1e100, labels), relevance(X, labels), rtol=0, atol=1e-10)
-
-
-def test_missing_values_can_be_an_error(measure, people, labels):
-    people.loc[[1, 2], "bmi"] = np.nan
-    measure(people, labels, missing="level")
-    fails(lambda: measure(people, labels, missing="error"), "bmi", "missing")
 
 
 # Columns that cannot be read
@@ -254,54 +251,61 @@ def test_complex_numbers(measure, labels):
 
 @pytest.mark.parametrize("value", [0, -3, 2.5, "three", None])
 def test_number_of_neighbors_names_the_value(measure, people, labels, value):
-    fails(lambda: measure(people, labels, n_neighbors=value), "n_neighbors", value)
+    fails(lambda: measure(people, labels, mi_estimator=KNN(value)), "n_neighbors", value)
 
 
 @pytest.mark.parametrize(
     ("parameter", "allowed"),
     [
-        ("estimator", ["knn", "plugin", "binned"]),
-        ("scale", ["standard", "rank", "None"]),
-        ("correction", ["miller-madow", "None"]),
-        ("missing", ["level", "error"]),
-        ("target_kind", ["auto", "discrete", "continuous"]),
+        ("mi_estimator", ["auto", "knn", "plugin", "binned"]),
+        ("target_type", ["auto", "discrete", "continuous"]),
+        ("discrete_features", ["auto"]),
     ],
 )
 def test_unknown_choice_lists_the_allowed_ones(measure, people, labels, parameter, allowed):
     fails(lambda: measure(people, labels, **{parameter: "best"}), parameter, "best", *allowed)
 
 
-@pytest.mark.parametrize("name", ["mutual_information", "conditional_relevance"])
-def test_unknown_metric_lists_the_allowed_ones(name, people, labels):
-    call = MEASURES[name]
-    fails(
-        lambda: call(people, labels, metric="cosine"), "metric", "cosine", "auto", "chebyshev", "euclidean", "manhattan"
-    )
+@pytest.mark.parametrize(
+    ("estimator", "parameter", "allowed"),
+    [
+        (KNN, "scale", ["standard", "rank", "None"]),
+        (KNN, "metric", ["auto", "chebyshev", "euclidean", "manhattan"]),
+        (KNN, "correction", ["chance", "miller-madow", "None"]),
+        (Plugin, "correction", ["chance", "miller-madow", "None"]),
+        (Binned, "correction", ["chance", "miller-madow", "None"]),
+        (Binned, "strategy", ["quantile", "uniform", "mdl"]),
+    ],
+)
+def test_unknown_parameter_of_an_estimator_lists_the_allowed_ones(people, labels, estimator, parameter, allowed):
+    wrong = estimator(**{parameter: "best"})
+    fails(lambda: relevance(people, labels, mi_estimator=wrong), parameter, "best", *allowed)
+    fails(lambda: BURSelector(mi_estimator=wrong).fit(people, labels), parameter, "best", *allowed)
 
 
 @pytest.mark.parametrize("value", [0, 1.5, "many"])
 def test_number_of_bins_names_the_value(measure, people, labels, value):
-    fails(lambda: measure(people, labels, estimator="binned", n_bins=value), "n_bins", value)
+    fails(lambda: measure(people, labels, mi_estimator=Binned(value)), "n_bins", value)
 
 
 def test_unknown_kind_lists_the_allowed_ones(measure, people, labels):
-    fails(
-        lambda: measure(people, labels, kinds={"age": "ordinal"}), "age", "ordinal", "continuous", "discrete", "ignored"
-    )
+    fails(lambda: measure(people, labels, discrete_features={"age": "ordinal"}), "age", "ordinal", "True", "False")
 
 
 def test_kind_of_unknown_column(measure, people, labels):
-    fails(lambda: measure(people, labels, kinds={"height": "discrete"}), "height", "age")
-    fails(lambda: measure(people, labels, kinds={7: "discrete"}), 7)
+    fails(lambda: measure(people, labels, discrete_features={"height": True}), "height", "age")
+    fails(lambda: measure(people, labels, discrete_features={7: True}), 7)
+    fails(lambda: measure(people, labels, discrete_features=["height"]), "height", "age")
+    fails(lambda: measure(people, labels, discrete_features=[True, False]), "discrete_features", 2, 3)
 
 
 def test_strings_cannot_be_continuous(measure, people, labels):
     people["smoker"] = np.where(people["smoker"] == 1, "yes", "no")
-    fails(lambda: measure(people, labels, kinds={"smoker": "continuous"}), "smoker", "continuous")
+    fails(lambda: measure(people, labels, discrete_features={"smoker": False}), "smoker", "continuous")
 
 
 def test_strings_cannot_be_a_continuous_target(measure, people, labels):
-    fails(lambda: measure(people, labels.astype(str), target_kind="continuous"), "target", "continuous")
+    fails(lambda: measure(people, labels.astype(str), target_type="continuous"), "target", "continuous")
 
 
 @pytest.mark.parametrize("unknown", ["height", ["age", "height"], 7, [0, 7], -4])
@@ -316,12 +320,14 @@ def test_given_by_name_needs_names(labels):
 
 
 def test_counts_of_continuous_columns_name_the_remedy(measure, people, labels):
-    fails(lambda: measure(people, labels, estimator="plugin"), "age", "bmi", "continuous", "bin", "estimator='knn'")
+    fails(
+        lambda: measure(people, labels, mi_estimator="plugin"), "age", "bmi", "continuous", "bin", "mi_estimator='knn'"
+    )
 
 
 def test_counts_of_continuous_target_name_the_remedy(measure, people):
     target = np.random.default_rng(0).normal(size=40)
-    fails(lambda: measure(people[["smoker"]], target, estimator="plugin"), "'y'", "continuous", "estimator='knn'")
+    fails(lambda: measure(people[["smoker"]], target, mi_estimator="plugin"), "'y'", "continuous", "mi_estimator='knn'")
 
 
 # Warnings
@@ -347,10 +353,10 @@ def quiet(call):
 
 def test_small_class_lowers_the_number_of_neighbors(measure, people):
     target = np.array(["often"] * 38 + ["seldom"] * 2)
-    line = the_warning(lambda: measure(people[["age", "bmi"]], target, n_neighbors=3))
+    line = the_warning(lambda: measure(people[["age", "bmi"]], target, mi_estimator=KNN(3)))
     assert "seldom" in line
     assert "n_neighbors" in line
-    quiet(lambda: measure(people[["age", "bmi"]], target, n_neighbors=1))
+    quiet(lambda: measure(people[["age", "bmi"]], target, mi_estimator=KNN(1)))
 
 
 def test_class_of_k_samples_lowers_it_and_one_more_does_not(people):

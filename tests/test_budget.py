@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import unirel.search.greedy
-from unirel import BURSelector, UnirelWarning, selection_path
+from unirel import BURSelector, ClassifierLoss, UnirelWarning, selection_path
 from unirel._runtime import OutOfTime, call_apart, check_time, end_of, map_tasks, until
-from unirel.report import Report
 from unirel.results import Ending
+from unirel.search.boost import Sample
 
 
 @pytest.fixture
@@ -86,11 +86,9 @@ def test_a_call_apart_keeps_results_errors_and_its_own_time():
 @pytest.mark.parametrize("kind", ["both", "reference", "ksg", "classifier"])
 def test_the_order_of_the_unboosted_run_is_returned(data, late, monkeypatch, kind):
     plain = BURSelector("jmi", 5, beta=0).fit(*data).order_
-    monkeypatch.setattr("unirel.search.unique.Sample.within_and_beside", lambda *_: late() or check_time())
-    for name in ("find", "losses"):
-        monkeypatch.setattr(
-            f"unirel.search.unique.UniqueFinder.{name}", lambda *_: late() or time.sleep(0.5) or check_time()
-        )
+    monkeypatch.setattr(Sample, "given_reference", lambda *_: late() or check_time())
+    monkeypatch.setattr("unirel.search.boost.find_unique", lambda *_, **__: late() or check_time())
+    monkeypatch.setattr(ClassifierLoss, "losses", lambda *_: late() or time.sleep(0.5) or check_time())
     with pytest.warns(UnirelWarning, match=r"used up.* 5 of 5 features .*not boosted"):
         selector = BURSelector("jmi", 5, unique_relevance=kind, max_seconds=500).fit(*data)
     assert selector.selection_.ending is Ending.OUT_OF_TIME
@@ -99,14 +97,14 @@ def test_the_order_of_the_unboosted_run_is_returned(data, late, monkeypatch, kin
 
 def test_a_boosted_run_that_comes_less_far_gives_way_to_the_unboosted_one(data, late, monkeypatch):
     plain = BURSelector("jmi", 5, beta=0).fit(*data).order_
-    found = unirel.search.greedy.find_boost
+    found = unirel.search.greedy.find_blend
 
     def find_at_the_last_moment(*given):
         boost = found(*given)
         late()
         return boost
 
-    monkeypatch.setattr("unirel.search.greedy.find_boost", find_at_the_last_moment)
+    monkeypatch.setattr("unirel.search.greedy.find_blend", find_at_the_last_moment)
     with pytest.warns(UnirelWarning, match="5 of 5 features"):
         selector = BURSelector("jmi", 5, max_seconds=500).fit(*data)
     assert selector.order_.tolist() == plain.tolist()
@@ -134,24 +132,29 @@ def test_the_pass_for_unique_relevance_looks_at_the_clock():
 
 def test_reading_looks_at_the_clock(late, monkeypatch):
     X = np.random.default_rng(0).normal(size=(50, 4))
-    monkeypatch.setattr("unirel.data.coding.DenseColumns._code_numbers", lambda *_: late())
+    monkeypatch.setattr("unirel.data.encoding.DenseColumns._code_numbers", lambda *_: late())
     with pytest.raises(TimeoutError, match="used up"):
         selection_path(np.asfortranarray(X).astype(object), X[:, 0], selector=BURSelector(max_seconds=100))
 
 
 def test_a_report_without_the_accuracy_that_there_was_no_time_for(data, monkeypatch):
-    monkeypatch.setattr("unirel.report.accuracy._Measurement._score", lambda *_: time.sleep(30) or 0.0)
+    from unirel.report.report import Report
+
+    monkeypatch.setattr("unirel.report.accuracy._score", lambda *_: time.sleep(30) or 0.0)
     begun = time.monotonic()
+    selector = BURSelector(n_features_to_select=2, beta=0, max_seconds=3)
     with pytest.warns(UnirelWarning, match=r"max_seconds=3 was used up before the accuracy was measured"):
-        report = Report.from_data(*data, n_features_to_select=2, accuracy="knn", beta=0, max_seconds=3)
+        report = Report.from_data(*data, selector=selector, accuracy="knn")
     assert time.monotonic() - begun < 15
     assert len(report.selection) == 2
     assert report.accuracy is None
 
 
 def test_a_selection_that_leaves_no_time_to_analyse_it_is_returned(data, late, monkeypatch):
-    monkeypatch.setattr("unirel.report.report.surround", lambda *_: late() or check_time())
-    report = Report.from_data(*data, n_features_to_select=2, max_seconds=50)
+    from unirel.report.report import Report
+
+    monkeypatch.setattr("unirel.report.report.analyse", lambda *_, **__: late() or check_time())
+    report = Report.from_data(*data, selector=BURSelector(n_features_to_select=2, max_seconds=50))
     assert len(report.selection) == 2
     assert report.selection.complete
     assert report.analysis.names == ()

@@ -2,9 +2,11 @@
 
 import gc
 import os
+import shutil
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from numba.core.compiler_lock import global_compiler_lock
@@ -14,10 +16,10 @@ from unirel.estimation.kernels._jit import _Listener
 
 CODE = """
 from unirel._runtime import COMPILING, progress_of
-progress_of({"progress": None, "verbose": %s}, "testing")
+progress_of(%s, "testing")
 import numpy as np
-from unirel.estimation.kernels.bins import width_edges
-width_edges(np.zeros((1, 2)), 2, np.zeros((1, 1)))
+from unirel.estimation.kernels.bins import find_bins
+find_bins(np.zeros((1, 2)), np.zeros((1, 1)), np.ones(1, int), np.zeros((1, 2), np.uint8))
 """
 
 
@@ -33,6 +35,34 @@ def test_it_is_said_where_the_cache_is_cold(tmp_path):
     assert run(tmp_path / "quiet", False) == ""
     assert run(tmp_path / "cache", True) == "unirel: compiling, once per installation; this takes some seconds\n"
     assert run(tmp_path / "cache", True) == ""
+
+
+NESTED = """
+import numpy as np
+from unirel.estimation.kernels.line import Classes
+from unirel.estimation.kernels.metric import Ball
+from unirel.estimation.kernels.subsets import add_nested_terms
+
+sums, classes = np.zeros(1), Classes(np.zeros(4, np.int32), np.array([0, 4]))
+add_nested_terms(np.arange(4.0)[None], classes, 0, 4, Ball(1, 0, 9.0, 9.0, 1e-9, np.zeros(5)), sums)
+print(sums[0])
+"""
+
+
+def test_an_edit_of_what_a_kernel_calls_is_seen(tmp_path):
+    """Numba itself compares only the file of the kernel, and ran on with old machine code."""
+    package = tmp_path / "unirel"
+    shutil.copytree(Path(__file__).parents[1] / "src" / "unirel", package, ignore=shutil.ignore_patterns("__pycache__"))
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path), "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+
+    def sum_of_terms():
+        command = [sys.executable, "-c", NESTED]
+        return float(subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout)
+
+    assert sum_of_terms() == 0
+    called = package / "estimation" / "kernels" / "ties.py"
+    called.write_text(called.read_text(encoding="utf-8").replace("    own = distances[begin:end]", "    return 2.0"))
+    assert sum_of_terms() == 8
 
 
 def test_progress_counts_kernels(capsys, monkeypatch):

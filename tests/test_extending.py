@@ -1,4 +1,4 @@
-"""A new criterion and a new estimator are one file each and a name in a list; everything else finds them by itself."""
+"""A new criterion is a class in one file, a new estimator a file and a name in a list: all else finds them."""
 
 import json
 import os
@@ -15,11 +15,6 @@ pytest.importorskip("pyarrow")
 SOURCE = Path(__file__).parents[1] / "src" / "unirel"
 
 CRITERION = '''
-"""The best of the pairs."""
-
-from unirel.criteria.base import Criterion
-
-
 class Favourite(Criterion, name="favourite"):
     """I(x, s; y) of the newest selected s."""
 
@@ -54,11 +49,31 @@ class Correlation(Information):
 '''
 
 PROGRAM = """
-import io, json, sys
-from contextlib import redirect_stdout
+import json
 
 import unirel
 from sklearn.datasets import load_iris
+
+X, y = load_iris(return_X_y=True)
+selector = unirel.BURSelector("favourite", 3, beta=0, mi_estimator="correlation", target_type="continuous").fit(X, y)
+path = unirel.selection_path(X, y, selector=selector, criteria="favourite", betas=0)
+try:
+    unirel.BURSelector("favorite", mi_estimator="correlations").fit(X, y)
+except ValueError as error:
+    refused = str(error)
+print(json.dumps({
+    "file": unirel.__file__,
+    "selector": selector.order_.tolist(),
+    "relevance": selector.relevance_.tolist(),
+    "path": path.order("favourite", 0).tolist(),
+    "refused": refused,
+}))
+"""
+
+COMMAND = """
+import io, json
+from contextlib import redirect_stdout
+
 from unirel.cli import main
 
 def printed(*arguments):
@@ -66,43 +81,51 @@ def printed(*arguments):
         assert main(arguments) == 0
     return out.getvalue()
 
-X, y = load_iris(return_X_y=True)
-options = {"estimator": "correlation", "target_kind": "continuous", "n_features_to_select": 3}
-selector = unirel.BURSelector("favourite", beta=0, **options).fit(X, y)
-path = unirel.selection_path(X, y, criteria="favourite", betas=0, **options)
-flags = ["-c", "favourite", "--estimator", "correlation", "--target-kind", "continuous", "--beta", "0", "-k", "3"]
-print(json.dumps({
-    "file": unirel.__file__,
-    "selector": selector.order_.tolist(),
-    "relevance": selector.relevance_.tolist(),
-    "path": path.order("favourite", 0).tolist(),
-    "command": json.loads(printed("select", "iris", *flags, "--json")),
-    "help": printed("select", "--help"),
-    "doc": unirel.BURSelector.__doc__,
-}))
+flags = ["-c", "favourite", "--estimator", "correlation", "--target-type", "continuous", "--beta", "0", "-k", "3"]
+selected = json.loads(printed("select", "iris", *flags, "--json"))
+print(json.dumps({"selected": selected, "help": printed("select", "--help")}))
 """
 
 
-def add(package, folder, name, code):
-    """Add a file and its name, as a contributor would."""
-    (package / folder / f"{name}.py").write_text(code, encoding="utf-8")
-    listing = package / folder / "__init__.py"
-    listing.write_text(listing.read_text(encoding="utf-8").replace('")', f'", "{name}")'), encoding="utf-8")
+def add_criterion(package):
+    """Add a class to the page of criteria, as a contributor would."""
+    page = package / "criteria.py"
+    before, after = page.read_text(encoding="utf-8").split("_CRITERIA: dict")
+    page.write_text(f"{before}{CRITERION}\n\n_CRITERIA: dict{after}", encoding="utf-8")
+
+
+def add_estimator(package):
+    """Add a file and its name."""
+    (package / "estimation" / "correlation.py").write_text(ESTIMATOR, encoding="utf-8")
+    listing = package / "estimation" / "__init__.py"
+    listing.write_text(listing.read_text(encoding="utf-8").replace('")', '", "correlation")'), encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory):
-    """What a package with one more criterion and estimator says."""
+def run(tmp_path_factory):
+    """Runs a program with a package that has one more criterion and estimator, and reads what it prints."""
     folder = tmp_path_factory.mktemp("package")
     # Compiled kernels are kept beside the source, with its times, and go along.
     shutil.copytree(SOURCE, folder / "unirel")
-    add(folder / "unirel", "criteria", "favourite", CRITERION)
-    add(folder / "unirel", "estimation", "correlation", ESTIMATOR)
+    add_criterion(folder / "unirel")
+    add_estimator(folder / "unirel")
     environment = {**os.environ, "PYTHONPATH": str(folder), "COLUMNS": "200"}
-    done = subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    assert found["file"] == str(folder / "unirel" / "__init__.py")
+
+    def run(program):
+        command = [sys.executable, "-c", program]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    run.folder = folder
+    return run
+
+
+@pytest.fixture(scope="module")
+def found(run):
+    """What the library says."""
+    found = run(PROGRAM)
+    assert found["file"] == str(run.folder / "unirel" / "__init__.py")
     return found
 
 
@@ -120,13 +143,14 @@ def test_the_path_knows_them(found):
     assert found["path"] == found["selector"]
 
 
-def test_the_command_line_knows_them(found):
-    assert [feature["feature"] for feature in found["command"]["features"]] == found["selector"]
-    assert (found["command"]["criterion"], found["command"]["settings"]["estimator"]) == ("favourite", "correlation")
-    assert "|favourite" in found["help"]
-    assert "|correlation" in found["help"]
+def test_a_wrong_name_is_answered_with_theirs(found):
+    assert "'favourite'" in found["refused"]
 
 
-def test_the_documentation_knows_them(found):
-    assert '"favourite"}' in found["doc"]
-    assert '"correlation"}' in found["doc"]
+def test_the_command_line_knows_them(run, found):
+    told = run(COMMAND)
+    assert [feature["feature"] for feature in told["selected"]["features"]] == found["selector"]
+    settings = told["selected"]["settings"]
+    assert (settings["criterion"], settings["mi_estimator"]) == ("favourite", "correlation")
+    assert "|favourite" in told["help"]
+    assert "|correlation" in told["help"]

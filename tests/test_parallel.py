@@ -2,11 +2,17 @@
 
 import threading
 import time
+import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import joblib
+import numpy as np
 import pytest
 
+from unirel import KNN, BURSelector, UnirelWarning, relevance, relevance_test
 from unirel._runtime import map_tasks
+from unirel.data.table import Table
+from unirel.errors import quietly, warn
 
 any_n_jobs = pytest.mark.parametrize("n_jobs", [None, 1, 2, -1])
 
@@ -116,3 +122,36 @@ def test_what_was_not_begun_is_left_when_the_caller_stops():
 def test_no_worker_is_refused():
     with pytest.raises(ValueError, match=r"n_jobs=0 means no worker at all; pass 1 .* or -1"):
         map_tasks(double, [1, 2], 0)
+
+
+@pytest.mark.parametrize("wrong", ["all", 1.5, True])
+def test_what_is_no_number_of_threads_is_named(wrong):
+    X, y = [[0.5], [1.5], [2.5], [3.5]], [0, 1, 0, 1]
+    for call in (
+        lambda: relevance(X, y, n_jobs=wrong),
+        lambda: relevance_test(X, y, n_jobs=wrong),
+        lambda: BURSelector(n_jobs=wrong).fit(X, y),
+    ):
+        with pytest.raises(ValueError, match=f"n_jobs={wrong!r} must be None or a whole number"):
+            call()
+
+
+def test_warnings_of_others_stay_as_they_are():
+    """Threads that each change the filters of the process, and put back what they found, leave them changed."""
+    table = Table.from_data(np.arange(60.0).reshape(20, 3), np.r_[1, np.arange(19) % 2])
+    with pytest.warns(UnirelWarning, match="classes of y"):
+        information = KNN(12).on(table)
+    orders, before = np.array([np.roll(np.arange(20), shift) for shift in range(40)]), list(warnings.filters)
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda _: information.permuted([0, 1], [2], orders), range(16)))
+    assert list(warnings.filters) == before
+
+
+@any_n_jobs
+def test_quiet_work_is_quiet_in_its_threads(n_jobs):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with quietly():
+            map_tasks(lambda _: warn("never heard"), range(8), n_jobs)
+        with pytest.raises(UnirelWarning, match="heard"):
+            warn("heard")

@@ -10,13 +10,13 @@ import sklearn
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.compose import ColumnTransformer, make_column_selector
 from sklearn.datasets import load_breast_cancer, load_iris, make_classification, make_regression
-from sklearn.exceptions import DataConversionWarning
+from sklearn.exceptions import DataConversionWarning, NotFittedError
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import accuracy_score, make_scorer
 from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, cross_val_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import get_tags
@@ -25,26 +25,34 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import unirel._runtime
 import unirel.search.folds
 import unirel.search.greedy
-import unirel.selector_cv
-from unirel import BURSelector, BURSelectorCV, UnirelWarning, relevance, selection_path
-from unirel.criteria.jmi import JMI
-from unirel.predictors import ClassifierLoss
-from unirel.search.boost import Boost
+import unirel.selectors
+from unirel import (
+    KNN,
+    Binned,
+    Boost,
+    BURSelector,
+    BURSelectorCV,
+    ClassifierLoss,
+    UnirelWarning,
+    relevance,
+    selection_path,
+)
+from unirel.criteria import JMI
+from unirel.data.table import Table
 
 CHECKED = [
     BURSelector(),
-    BURSelector("mim", beta=0, mi_estimator="binned"),
-    BURSelector("cmim", 0.5, scale="rank", missing="error"),
-    BURSelector("mrmr", unique_relevance="ksg", mi_estimator="binned"),
-    BURSelector("jmim", unique_relevance=ClassifierLoss("knn", cv=2), mi_estimator="binned"),
-    BURSelectorCV(GaussianNB(), BURSelector("mim", mi_estimator="binned"), cv=2, max_features=3),
+    BURSelector("cmim", 0.5, mi_estimator=Binned(3, "uniform"), unique_relevance=Boost("selected", 100)),
+    BURSelector("mrmr", unique_relevance=KNN(scale="rank")),
+    BURSelector("jmim", unique_relevance=ClassifierLoss("knn", cv=2)),
+    BURSelectorCV(GaussianNB(), BURSelector("mim"), cv=2, max_features=3),
     BURSelectorCV(DecisionTreeClassifier(max_depth=2, random_state=0), cv=2, betas=[0.3], max_features=2, step=2),
 ]
 
 
 def unsupported(estimator):
     """Unique relevance by neighbours among all features, or by a classifier, knows no weights of rows."""
-    if getattr(estimator, "unique_relevance", None) not in ("ksg", "classifier"):
+    if not isinstance(getattr(estimator, "unique_relevance", None), KNN | ClassifierLoss):
         return {}
     weights = ("pandas_series", "not_an_array", "list", "shape", "not_overwritten")
     names = [*(f"check_sample_weights_{name}" for name in weights), "check_sample_weight_equivalence_on_dense_data"]
@@ -102,7 +110,7 @@ def test_ranking_is_one_for_selected_features_then_by_relevance(cancer):
     X, y = cancer
     text = np.array([f"id{i}" for i in range(len(X))], dtype=object)
     X = np.column_stack([text, X[:, :6], X[:, 0], np.zeros(len(X))]).astype(object)
-    selector = BURSelector(n_features_to_select=2, exclude=[1], kinds={0: "ignored"}).fit(X, y)
+    selector = BURSelector(n_features_to_select=2, exclude=[1], discrete_features={0: None}).fit(X, y)
     assert (selector.ranking_[selector.order_] == 1).all()
     others = np.argsort(selector.ranking_)[2:]
     assert sorted(selector.ranking_[others]) == list(range(2, 9))
@@ -110,14 +118,14 @@ def test_ranking_is_one_for_selected_features_then_by_relevance(cancer):
     assert (np.diff(selector.relevance_[others[:-1]]) <= 0).all()
     assert selector.ranking_[1] < selector.ranking_[7], "an excluded feature is ranked, ties by position"
     assert np.isnan(selector.relevance_[0])
-    assert selector.columns_[0].reason == "given by kinds"
+    assert selector.columns_[0].kind == "ignored"
 
 
 def test_no_boost_computes_no_unique_relevance(cancer, monkeypatch):
     def fail(*arguments, **options):
         raise AssertionError("unique relevance was computed")
 
-    monkeypatch.setattr(unirel.search.greedy, "find_boost", fail)
+    monkeypatch.setattr(unirel.search.greedy, "find_blend", fail)
     selector = BURSelector(beta=0, n_features_to_select=3).fit(*cancer)
     assert selector.unique_relevance_ is None
     with pytest.raises(AssertionError, match="was computed"):
@@ -163,7 +171,7 @@ def test_more_features_than_there_are_means_all_with_a_word(cancer, wanted):
 def test_ignored_features_are_not_counted_as_features_there_are(cancer):
     X, y = cancer
     with pytest.warns(UnirelWarning, match="n_features_to_select=4, but there are 3 features: all are selected"):
-        selector = BURSelector(n_features_to_select=4, kinds={0: "ignored"}).fit(X[:, :4], y)
+        selector = BURSelector(n_features_to_select=4, discrete_features={0: None}).fit(X[:, :4], y)
     assert selector.support_.tolist() == [False, True, True, True]
 
 
@@ -210,11 +218,12 @@ def test_included_features_come_first_and_excluded_ones_never(cancer):
         ({"criterion": "jmj"}, r"criterion='jmj' is not one of 'mim'"),
         ({"unique_relevance": "best"}, r"unique_relevance='best' is not one of"),
         ({"unique_relevance": [1.0, 2.0]}, r"unique_relevance has shape \(2,\), but there are 12 features"),
-        ({"estimator": "tree"}, r"estimator='tree' is not one of"),
-        ({"n_neighbors": 0}, r"n_neighbors=0 must be"),
+        ({"mi_estimator": "tree"}, r"mi_estimator='tree' is not one of"),
+        ({"mi_estimator": KNN(n_neighbors=0)}, r"n_neighbors=0 must be"),
+        ({"mi_estimator": Binned(strategy="width")}, r"strategy='width' is not one of"),
         ({"include": [0], "exclude": [0]}, r"'x0' is in include and in exclude"),
         ({"include": ["nosuch"]}, r"there is no column 'nosuch'"),
-        ({"missing": "drop"}, r"missing='drop' is not one of"),
+        ({"target_type": "class"}, r"target_type='class' is not one of"),
     ],
 )
 def test_wrong_parameters_are_named(cancer, parameters, message):
@@ -321,8 +330,6 @@ def test_tables_that_are_refused(cancer, mixed):
         BURSelector().fit(X, None)
     with pytest.warns(DataConversionWarning, match="A column-vector y was passed"):
         assert BURSelector().fit(X, y[:, None]).order_.tolist() == selector.order_.tolist()
-    with pytest.raises(ValueError, match="missing='error', but there are missing values"):
-        BURSelector(missing="error").fit(np.where(X > X.mean(), np.nan, X), y)
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
@@ -395,17 +402,31 @@ def test_inverse_transform_fills_with_zeros(cancer):
 
 def test_in_a_pipeline_under_cross_validation(cancer):
     X, y = cancer
-    pipeline = make_pipeline(BURSelector(n_features_to_select=3, mi_estimator="binned"), GaussianNB())
+    pipeline = make_pipeline(BURSelector(n_features_to_select=3), GaussianNB())
     assert cross_val_score(pipeline, X, np.where(y, "benign", "malignant"), cv=3).mean() > 0.85
 
 
 def test_grid_search_over_criterion_and_beta(cancer):
     X, y = cancer
-    pipeline = make_pipeline(BURSelector(n_features_to_select=3, mi_estimator="binned"), GaussianNB())
+    pipeline = make_pipeline(BURSelector(n_features_to_select=3), GaussianNB())
     grid = {"burselector__criterion": ["mim", "mrmr"], "burselector__beta": [0, 0.3]}
     search = GridSearchCV(pipeline, grid, cv=2).fit(X, y)
     assert len(search.cv_results_["params"]) == 4
     assert search.best_estimator_[0].support_.sum() == 3
+
+
+def test_grid_search_over_parameters_of_the_estimator_of_information(cancer):
+    X, y = cancer
+    pipeline = Pipeline([("selector", BURSelector("mim", 2, mi_estimator=Binned())), ("model", GaussianNB())])
+    grid = {"selector__mi_estimator__n_bins": [2, 7], "selector__mi_estimator__strategy": ["quantile", "uniform"]}
+    search = GridSearchCV(pipeline, grid, cv=2).fit(X, y)
+    assert len(search.cv_results_["params"]) == 4
+    best = search.best_params_
+    again = Binned(best["selector__mi_estimator__n_bins"], best["selector__mi_estimator__strategy"])
+    expected = BURSelector("mim", 2, mi_estimator=again).fit(X, y)
+    np.testing.assert_array_equal(search.best_estimator_[0].selection_scores_, expected.selection_scores_)
+    other = BURSelector("mim", 2, mi_estimator=Binned(19)).fit(X, y)
+    assert not np.array_equal(other.selection_scores_, expected.selection_scores_)
 
 
 def test_before_and_behind_a_column_transformer(mixed):
@@ -504,6 +525,60 @@ def test_an_interrupt_ends_the_loop_around_a_selector(cancer, monkeypatch):
         cross_val_score(pipeline, *cancer, cv=3)
 
 
+def state_of(selector):
+    return {name: value for name, value in vars(selector).items() if name.endswith("_")}
+
+
+FAILURES = {
+    "a wrong parameter": ({"beta": 2}, ValueError),
+    "rows that do not fit": ({}, ValueError),
+    "no time": ({"max_seconds": 0}, TimeoutError),
+}
+
+
+@pytest.mark.parametrize(("parameters", "error"), FAILURES.values(), ids=FAILURES)
+@pytest.mark.parametrize("cross_validates", [False, True])
+def test_a_fit_that_fails_changes_nothing(cancer, parameters, error, cross_validates):
+    X, y = cancer
+    frame = pytest.importorskip("pandas").DataFrame(X, columns=list("abcdefghijkl"))
+
+    def fit(selector, X, y, **parameters):
+        if cross_validates:
+            selector = BURSelectorCV(GaussianNB(), selector, betas=[0], max_features=2, cv=2)
+        inner = selector.selector if cross_validates else selector
+        inner.set_params(**parameters)
+        return selector, lambda: selector.fit(X, y)
+
+    labels = y if parameters else y[:-1]
+    selector, failing = fit(BURSelector(n_features_to_select=2), frame, labels, **parameters)
+    with pytest.raises(error):
+        failing()
+    assert state_of(selector) == {}
+    with pytest.raises(NotFittedError):
+        selector.transform(frame)
+
+    selector, fitting = fit(BURSelector(n_features_to_select=2), frame, y)
+    fitting()
+    before, chosen = state_of(selector), selector.transform(frame)
+    (selector.selector if cross_validates else selector).set_params(**parameters)
+    with pytest.raises(error):
+        selector.fit(frame[list("lkjih")], labels)
+    after = state_of(selector)
+    assert before.keys() == after.keys()
+    assert all(after[name] is before[name] for name in before)
+    assert selector.transform(frame).equals(chosen)
+
+
+def test_an_interrupt_before_the_first_feature_leaves_a_fitted_selector_alone(cancer, monkeypatch):
+    X, y = cancer
+    selector = BURSelector(n_features_to_select=3).fit(X, y)
+    before = state_of(selector)
+    interrupt_after(monkeypatch, 0)
+    with pytest.raises(KeyboardInterrupt):
+        selector.fit(X[:, :5], y)
+    assert state_of(selector) == before
+
+
 def test_an_interrupt_before_the_first_feature_goes_on(cancer, monkeypatch):
     interrupt_after(monkeypatch, 0)
     with pytest.raises(KeyboardInterrupt):
@@ -521,7 +596,7 @@ def planted():
 
 
 def cross_validated(inner=None, **parameters):
-    selector = BURSelector(estimator="binned", **(inner or {}))
+    selector = BURSelector(**(inner or {}))
     return BURSelectorCV(GaussianNB(), selector, **{"max_features": 5, "cv": 3, **parameters})
 
 
@@ -539,7 +614,7 @@ def test_results_of_cross_validation(planted):
     assert results["mean_test_score"][chosen] == pytest.approx(best)
     equal = results["mean_test_score"] >= best - 1e-12
     assert selector.n_features_ == results["n_features"][equal].min()
-    plain = BURSelector(n_features_to_select=selector.n_features_, beta=selector.best_beta_, mi_estimator="binned")
+    plain = BURSelector(n_features_to_select=selector.n_features_, beta=selector.best_beta_)
     assert selector.order_.tolist() == plain.fit(X, y).order_.tolist()
     assert selector.support_.sum() == selector.n_features_
 
@@ -559,11 +634,11 @@ def test_scores_are_those_of_a_pipeline(planted):
 def test_one_path_per_fold(planted, monkeypatch):
     calls = []
 
-    def counting(table, criteria, betas, options):
-        calls.append((table.n_samples, list(betas), options["n_features_to_select"]))
-        return unirel.search.greedy.select(table, criteria, betas, options)
+    def counting(table, criteria, betas, settings):
+        calls.append((table.n_samples, list(betas), settings.n_features_to_select))
+        return unirel.search.greedy.select(table, criteria, betas, settings)
 
-    for module in (unirel.search.folds, unirel.selector_cv):
+    for module in (unirel.search.folds, unirel.selectors):
         monkeypatch.setattr(module, "select", counting)
     selector = cross_validated(betas=(0.1, 0.5), cv=4).fit(*planted)
     assert calls == [(120, [0.0, 0.1, 0.5], 5)] * 4 + [(160, [selector.best_beta_], selector.n_features_)]
@@ -613,8 +688,8 @@ def test_ties_go_to_fewer_features_then_to_the_smaller_beta(one_standard_error, 
     # Means, beta by number of features: 0.5 and 2 is best, beside its equal with 3 features.
     means = np.array([[0.60, 0.70, 0.80], [0.88, 0.88, 0.90], [0.88, 0.90, 0.70]])
     scores = np.stack([means - 0.05, means + 0.05, means])
-    results = unirel.selector_cv._results([0.0, 0.1, 0.5], [1, 2, 3], scores)
-    place = unirel.selector_cv._choose(results, scores, one_standard_error)
+    results = unirel.search.folds.results_of([0.0, 0.1, 0.5], [1, 2, 3], scores)
+    place = unirel.search.folds.choose(results, scores, one_standard_error)
     assert (results["beta"][place], results["n_features"][place]) == expected
 
 
@@ -668,6 +743,23 @@ def test_cross_validation_of_any_table(frame, mixed):
     selector = BURSelectorCV(estimator, betas=[0.1], max_features=2, cv=2).fit(X, y)
     assert type(selector.transform(X)) is type(X)
     assert len(selector.order_) == selector.n_features_
+
+
+def test_cross_validation_of_a_lazy_frame(planted):
+    polars = pytest.importorskip("polars")
+    X, y = planted
+    frame = polars.DataFrame({f"c{place}": column for place, column in enumerate(X.T)})
+    eager, lazy = (cross_validated(betas=[0], max_features=2).fit(table, y) for table in (frame, frame.lazy()))
+    assert lazy.order_.tolist() == eager.order_.tolist()
+    assert lazy.feature_names_in_.tolist() == frame.columns
+    assert lazy.transform(frame.lazy()).equals(eager.transform(frame))
+
+
+def test_rows_in_parts_cannot_be_split_into_folds(planted):
+    array = pytest.importorskip("dask.array")
+    X, y = planted
+    with pytest.raises(TypeError, match="X is read in parts, whose rows cannot be split into folds"):
+        cross_validated().fit(array.from_array(X, chunks=(80, 10)), y)
 
 
 @pytest.mark.parametrize("wrap", [list, lambda y: pytest.importorskip("pandas").Series(y, dtype="category", name="t")])
@@ -762,7 +854,6 @@ def test_progress_is_drawn_when_asked_for(planted, monkeypatch):
             drawn.append((self.title, done, total))
 
     monkeypatch.setattr(unirel._runtime, "ProgressBar", Bar)
-    monkeypatch.setattr(unirel.selector_cv, "ProgressBar", Bar)
     cross_validated(betas=[0], max_features=2, verbose=True).fit(*planted)
     assert drawn[:3] == [("cross-validating", done, 3) for done in (1, 2, 3)]
     assert drawn[-1][0] == "selecting"
@@ -844,8 +935,7 @@ def test_a_sample_of_all_rows_changes_nothing(cancer):
 
 def test_small_classes_lower_the_weight_of_unique_relevance():
     """Ten neighbours of the own class are asked for, so classes of six rows give half of the weight."""
-    from unirel.data.table import Table
-    from unirel.search.unique import _credit
+    from unirel.search.boost import _credit
 
     X = np.random.default_rng(0).normal(size=(60, 3))
     assert _credit(Table.from_data(X, np.arange(60) % 10)) == pytest.approx(0.5)

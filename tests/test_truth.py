@@ -314,7 +314,7 @@ def test_probability_of_a_bernoulli():
 def test_integer_and_uniform_around_it(kind):
     def estimate(rng):
         x, y = whole_and_uniform(rng, 4000, 5)
-        return relevance(x[:, None], y, kinds={0: kind}, target_kind="continuous", clip=False)[0]
+        return relevance(x[:, None], y, discrete_features=kind == "discrete", target_type="continuous", clip=False)[0]
 
     assert mean_estimate(estimate, 6) == pytest.approx(whole_and_uniform_information(5), rel=0.02)
 
@@ -425,8 +425,8 @@ def test_counts_give_the_plugin_value_exactly():
     x = np.array([0, 0, 0, 0, 1, 1, 1, 1])
     y = np.array([0, 0, 0, 1, 1, 1, 1, 0])
     truth = math.log(2) - binary_entropy(0.25)
-    for estimator in ("knn", "plugin", "binned"):
-        plain = relevance(x[:, None], y, estimator=estimator, kinds={0: "discrete"}, correction=None)
+    for estimator in (KNN, Plugin, Binned):
+        plain = relevance(x[:, None], y, mi_estimator=estimator(correction=None), discrete_features=True)
         assert plain[0] == pytest.approx(truth, abs=1e-14)
     corrected = relevance(
         x[:, None], y, clip=False, mi_estimator=Plugin(correction="miller-madow"), discrete_features={0: True}

@@ -10,7 +10,7 @@ from unirel._version import __version__
 
 if TYPE_CHECKING:
     from unirel import evaluation as evaluation
-    from unirel.criteria.base import Criterion as Criterion
+    from unirel.criteria import Criterion as Criterion
     from unirel.data import datasets as datasets
     from unirel.errors import UnirelWarning as UnirelWarning
     from unirel.estimation.binned import Binned as Binned
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from unirel.predictors import ClassifierLoss as ClassifierLoss
     from unirel.search.boost import Boost as Boost
     from unirel.search.path import selection_path as selection_path
-    from unirel.selector_cv import BURSelectorCV as BURSelectorCV
     from unirel.selectors import BURSelector as BURSelector
+    from unirel.selectors import BURSelectorCV as BURSelectorCV
 
 # Where each public name lives. Type checkers read the block above; a test keeps the two equal.
 _HOME = {
@@ -48,7 +48,7 @@ _HOME = {
     "redundancy_analysis": "unirel.inference.redundancy",
     "selection_stability": "unirel.inference.stability",
     "BURSelector": "unirel.selectors",
-    "BURSelectorCV": "unirel.selector_cv",
+    "BURSelectorCV": "unirel.selectors",
     "KNN": "unirel.estimation.knn",
     "Binned": "unirel.estimation.binned",
     "Plugin": "unirel.estimation.plugin",
@@ -58,7 +58,7 @@ _HOME = {
     "MINE": "unirel.estimation.mine",
     "Boost": "unirel.search.boost",
     "ClassifierLoss": "unirel.predictors",
-    "Criterion": "unirel.criteria.base",
+    "Criterion": "unirel.criteria",
     "UnirelWarning": "unirel.errors",
     "datasets": "unirel.data",
     "evaluation": "unirel",

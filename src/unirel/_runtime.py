@@ -10,6 +10,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
+from numbers import Integral
 from queue import SimpleQueue
 from threading import Thread
 from typing import Any, TextIO, TypeVar, cast
@@ -145,7 +146,7 @@ def _in_threads(function: Callable[[Task], Result], tasks: Sequence[Task], n_thr
                 finished.put((place, None, error))
 
     for _ in range(n_threads):
-        Thread(target=work, daemon=True).start()
+        Thread(target=copy_context().run, args=(work,), daemon=True).start()
     results: dict[int, Result] = {}
     try:
         for place in range(len(tasks)):
@@ -160,7 +161,9 @@ def _in_threads(function: Callable[[Task], Result], tasks: Sequence[Task], n_thr
 
 
 def check_jobs(n_jobs: int | None) -> None:
-    """Refuse to work with nobody."""
+    """Refuse to work with nobody, and what is no number of workers."""
+    if n_jobs is not None and (not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool)):
+        raise ValueError(f"n_jobs={n_jobs!r} must be None or a whole number, such as -1 for one for each core")
     if n_jobs == 0:
         raise ValueError("n_jobs=0 means no worker at all; pass 1 for one, or -1 for one for each core")
 

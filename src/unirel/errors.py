@@ -1,12 +1,33 @@
 """What unirel warns with, and how a wrong value of a parameter is refused."""
 
-from collections.abc import Iterable
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from numbers import Integral, Real
 from typing import Any
+
+_is_quiet: ContextVar[bool] = ContextVar("is_quiet", default=False)
 
 
 class UnirelWarning(UserWarning):
     """A result is less than what was asked for, and the message says what to do about it."""
+
+
+def warn(message: str, stacklevel: int = 2) -> None:
+    """Issue a `UnirelWarning`, unless within `quietly`."""
+    if not _is_quiet.get():
+        warnings.warn(message, UnirelWarning, stacklevel=stacklevel + 1)
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Let the work inside issue no `UnirelWarning`; in threads, where `warnings.catch_warnings` would not be safe."""
+    token = _is_quiet.set(True)
+    try:
+        yield
+    finally:
+        _is_quiet.reset(token)
 
 
 def check_choice(parameter: str, value: Any, allowed: Iterable[str | None]) -> None:

@@ -6,12 +6,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel.data.parts.opening import open_table
-from unirel.data.reading import DiscreteFeatures, TargetType
+from unirel.data.columns import DiscreteFeatures, TargetType
+from unirel.data.opening import open_table
 from unirel.data.table import Table
 from unirel.estimation.base import Information, make_information
 from unirel.estimation.intervals import (
-    all_counted,
     check_level,
     interval_of_counts,
     interval_of_halves,
@@ -104,7 +103,7 @@ def mutual_information(
     bounded = information.bounded(value, features, target) if clip else value
     if confidence_level is None:
         return bounded
-    if all_counted(information, [*features, *given, *target]):
+    if information.counts([*features, *given, *target]):
         ends = interval_of_counts(information, [(features, target)], given, confidence_level)
     else:
         columns = np.concatenate([features, table.given])
@@ -431,7 +430,7 @@ def _open(
     if conditional_on is None:
         table, _ = open_table(X, y, discrete_features, target_type)
     else:
-        reading = {"discrete_features": discrete_features, "target_type": target_type}
+        reading: dict[str, Any] = {"discrete_features": discrete_features, "target_type": target_type}
         table = Table.from_data(X, y, conditional_on=conditional_on, **reading)
     return make_information(table, mi_estimator, n_jobs=n_jobs)
 

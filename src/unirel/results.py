@@ -414,9 +414,9 @@ class RelevanceTest(Result, drawn_by="SignificanceDisplay"):
         Names of all features.
     given : tuple of str
         Names of the columns that are known.
-    adjust : {"fdr", "family"}
+    adjust : {"fdr", "fwer"}
         What calling all features with an adjusted value up to alpha significant bounds by alpha: the expected share of
-        false alarms among them, or the chance of any.
+        false discoveries among them, or the chance of any.
     complete : bool
         False if the test was interrupted; p-values are valid all the same, from fewer permutations.
     settings : dict

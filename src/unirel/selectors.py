@@ -1,194 +1,32 @@
-"""A selector that drops into any scikit-learn pipeline, and what it shares with its cross-validated sibling."""
+"""Selectors that drop into any scikit-learn pipeline; the second chooses its parameters by cross-validation."""
 
-import warnings
-from collections.abc import Collection, Sequence
-from numbers import Integral
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.sparse import csc_array, issparse
 from sklearn import get_config
-from sklearn.base import BaseEstimator
-from sklearn.exceptions import DataConversionWarning
-from sklearn.feature_selection import SelectorMixin
-from sklearn.utils import check_array, get_tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.base import is_classifier
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import check_cv
+from sklearn.utils import Bunch, column_or_1d, get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.parallel import Parallel, delayed
 
-from unirel._runtime import READING_SECONDS, end_of, until
-from unirel.criteria.base import Criterion
-from unirel.data.parts.opening import column_names, open_table, take_parted, taken_names
-from unirel.data.reading import (
-    DiscreteFeatures,
-    TargetType,
-    collected,
-    is_frame,
-    is_lazy,
-    is_parted,
-    take_columns,
-    take_named,
-)
+from unirel._runtime import READING_SECONDS, end_of, progress_of, until
+from unirel.criteria import Criterion
+from unirel.data.columns import DiscreteFeatures, TargetType
+from unirel.data.opening import taken_names
+from unirel.data.readers import collected, is_parted
 from unirel.data.table import Table
-from unirel.errors import UnirelWarning
-from unirel.estimation.base import Information
+from unirel.errors import check_whole_number
+from unirel.estimation.base import Information, Values
 from unirel.estimation.knn import KNN
 from unirel.predictors import ClassifierLoss
-from unirel.results import Ending, Selection
+from unirel.search.base import BaseSelector, check_selection
+from unirel.search.folds import Trial, check_betas, choose, results_of
 from unirel.search.greedy import select
 from unirel.search.settings import DEFAULT_N_FEATURES, SearchSettings
-
-
-class BaseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
-    """Reads a table, keeps a selection and gives its columns; subclasses decide how to search."""
-
-    def transform(self, X: Any, *, by_name: bool = False) -> Any:
-        """Reduce `X` to the selected features, in the order in which they stand in `X`.
-
-        Parameters
-        ----------
-        X : array or frame of shape (n_samples, n_features)
-            Columns as in `fit`. Of a polars LazyFrame only the selected columns are collected.
-        by_name : bool
-            Take the selected columns of a frame by their names, wherever they stand and whatever else there is. As
-            scikit-learn wants it, columns are otherwise refused that are not those of `fit` in the same order.
-
-        Returns
-        -------
-        array or frame of shape (n_samples, n_selected_features)
-            A frame of the same library for a frame, unless `set_output` asks for another one; otherwise an array.
-        """
-        check_is_fitted(self)
-        if is_parted(X):
-            return take_parted(X, self)
-        chosen = self.get_support(indices=True)
-        if not by_name and not is_lazy(X):
-            return take_columns(self._check_table(X, reset=False), chosen, self._wanted_library())
-        if not by_name:
-            self._check_table(collected(X.head(0)), reset=False)  # the names are checked before anything is read
-        names = [self.columns_[position].name for position in chosen.tolist()]
-        return take_named(X, names, self._wanted_library())
-
-    def inverse_transform(self, X: Any) -> Any:
-        """Put the selected features back to their places, with zeros for all others.
-
-        Parameters
-        ----------
-        X : array or frame of shape (n_samples, n_selected_features)
-            What `transform` gave.
-
-        Returns
-        -------
-        ndarray or sparse array of shape (n_samples, n_features)
-        """
-        support = self.get_support()
-        array = check_array(X, dtype=None, accept_sparse="csc", ensure_all_finite=False, ensure_min_features=0)
-        if array.shape[1] != support.sum():
-            raise ValueError(f"X has {array.shape[1]} columns, but {support.sum()} features were selected")
-        if issparse(array):
-            sizes = np.zeros(support.size + 1, array.indptr.dtype)
-            sizes[1:][support] = np.diff(array.indptr)
-            shape = (array.shape[0], support.size)
-            return csc_array((array.data, array.indices, np.cumsum(sizes)), shape=shape)
-        result = np.zeros((array.shape[0], support.size), dtype=array.dtype)
-        result[:, support] = array
-        return result
-
-    def set_output(self, *, transform: Literal["default", "pandas", "polars"] | None = None) -> Self:
-        """Choose the container that `transform` and `fit_transform` return.
-
-        Parameters
-        ----------
-        transform : {"default", "pandas", "polars"}, optional
-            "default" keeps the library of the input; None changes nothing.
-
-        Returns
-        -------
-        self
-        """
-        super().set_output(transform=transform)
-        if transform is not None:
-            self._output_library = transform
-        return self
-
-    def __sklearn_clone__(self) -> Self:
-        twin: Self = super().__sklearn_clone__()
-        if hasattr(self, "_output_library"):
-            twin._output_library = self._output_library
-        return twin
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.input_tags.allow_nan = True
-        tags.input_tags.string = True
-        tags.input_tags.sparse = self._searcher().takes_sparse
-        return tags
-
-    def _get_support_mask(self) -> NDArray[np.bool_]:
-        check_is_fitted(self)
-        return self.support_
-
-    def _wanted_library(self) -> str:
-        return str(getattr(self, "_output_library", None) or get_config()["transform_output"])
-
-    def _note_columns(self, X: Any, taken: Collection[str]) -> None:
-        """Set what scikit-learn sets, for a table in parts; `taken` are columns that are no features."""
-        names = [name for name in column_names(X) if name not in taken]
-        self.n_features_in_ = len(names)
-        if hasattr(X, "columns") or hasattr(X, "schema"):
-            self.feature_names_in_ = np.array(names, object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
-
-    def _check_table(self, X: Any, *, reset: bool) -> Any:
-        """Check shape and names the way scikit-learn does; what the columns hold is looked at when they are read."""
-        if is_frame(X):
-            return validate_data(self, X, reset=reset, skip_check_array=True)
-        if issparse(X):
-            return validate_data(self, X, reset=reset, dtype=None, accept_sparse=True, ensure_all_finite=False)
-        # In `fit` infinite values are refused by the name of their column; missing ones were fine if there were some.
-        lenient = reset or get_tags(self).input_tags.allow_nan or any(column.n_missing for column in self.columns_)
-        array = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite=not lenient)
-        if isinstance(X, np.ndarray):
-            return X
-        # numpy turns a list that mixes numbers and texts into texts.
-        return np.array(X, dtype=object) if array.dtype.kind == "U" else array
-
-    def _read(self, X: Any, y: Any, settings: SearchSettings, sample_weight: Any = None) -> tuple[Table, Any]:
-        """Read a table whose shape has been checked; weights of parts of it stay with them."""
-        shape: tuple[int, ...] = getattr(y, "shape", ())
-        if len(shape) == 2 and shape[1] == 1:
-            warnings.warn(
-                "A column-vector y was passed when a 1d array was expected. Please change the shape of y to"
-                " (n_samples,), for example using ravel().",
-                DataConversionWarning,
-                stacklevel=3,
-            )
-        return open_table(X, y, settings.discrete_features, settings.target_type, sample_weight)
-
-    def _searcher(self) -> "BURSelector":
-        """The selector whose options count."""
-        raise TypeError(f"{type(self).__name__} does not say what to search with")
-
-    def _keep(self, table: Table, selection: Selection, wanted: Any) -> None:
-        """Set what a fitted selector has, and warn of a selection that is empty or incomplete.
-
-        What Ctrl-C has left is kept as well, but the interrupt goes on: a loop around `fit` must not go on with it.
-        """
-        check_selection(selection, wanted)
-        self.selection_ = selection
-        self.order_ = selection.order
-        self.selection_scores_ = selection.scores
-        self.relevance_ = selection.relevance
-        self.unique_relevance_ = selection.unique_relevance
-        self.columns_ = table.columns
-        self.support_ = np.zeros(table.n_features, dtype=bool)
-        self.support_[selection.order] = True
-        if table.is_parted:
-            self.edges_ = table.edges  # type: ignore[attr-defined]
-        self.ranking_ = _rank(self.support_, selection.relevance)
-        if selection.interrupted:
-            raise KeyboardInterrupt(f"interrupted; the {len(selection)} features that were selected are kept")
 
 
 class BURSelector(BaseSelector):
@@ -359,17 +197,19 @@ class BURSelector(BaseSelector):
         -------
         self
         """
-        if is_parted(X):
-            self._note_columns(X, taken_names(X, y, sample_weight))
-        else:
-            X = self._check_table(collected(X), reset=True)
-        settings = self.settings()
-        ends = end_of(settings.max_seconds)
-        with until(ends + READING_SECONDS):
-            table, sample_weight = self._read(X, y, settings, sample_weight)
-        with until(ends):
-            (selection,) = select(table, [settings.criterion], [settings.beta], settings, sample_weight)
-        self._keep(table, selection, self.n_features_to_select)
+        with self._unchanged_if_it_fails():
+            if is_parted(X):
+                self._note_columns(X, taken_names(X, y, sample_weight))
+            else:
+                X = self._check_table(collected(X), reset=True)
+            settings = self.settings()
+            ends = end_of(settings.max_seconds)
+            with until(ends + READING_SECONDS):
+                table, sample_weight = self._read(X, y, settings, sample_weight)
+            with until(ends):
+                (selection,) = select(table, [settings.criterion], [settings.beta], settings, sample_weight)
+            check_selection(selection, self.n_features_to_select)
+        self._keep(table, selection)
         return self
 
     def settings(self) -> SearchSettings:
@@ -386,37 +226,199 @@ class BURSelector(BaseSelector):
         by_neighbors = isinstance(self.mi_estimator, KNN) or self.mi_estimator == "knn"
         return not by_neighbors and (self.beta == 0 or not needs_all)
 
-    def _searcher(self) -> "BURSelector":
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.takes_sparse
+        return tags
+
+
+class BURSelectorCV(BaseSelector):
+    """Select features as `BURSelector` does, with beta and the number of features chosen by cross-validation.
+
+    In each fold features are selected from the training rows, once for all betas and numbers; the estimator is fitted
+    to the first n of them and scored on the test rows. The best mean score decides, and with what it chooses features
+    are selected from all rows.
+
+    Parameters
+    ----------
+    estimator : scikit-learn estimator
+        What is scored. It gets columns of `X` as they are, so texts and missing values must be something it can handle,
+        such as a pipeline that encodes them.
+    selector : BURSelector, optional
+        How features are selected, beta and their number aside; ``BURSelector()`` if None. Its time budget is that of
+        each search: one for every fold, and one for all rows.
+    betas : list of float, default=(0.0, 0.1, 0.3, 0.5)
+        Weights of unique relevance to try; 0, no boost, is always tried.
+    max_features : int, default=30
+        Most features to try; all of them if there are fewer.
+    step : int, default=1
+        Try every `step`-th number of features, from `max_features` down.
+    cv : int, splitter or iterable of splits, default=5
+        How rows are split, as in scikit-learn.
+    scoring : str or callable, optional
+        A scorer of scikit-learn; None is the estimator's own score.
+    one_standard_error : bool, default=False
+        Choose the fewest features whose mean score is within one standard error of the best one.
+    n_jobs : int, optional
+        Folds at a time, as in scikit-learn.
+    verbose : bool, default=False
+        Draw a progress bar on standard error.
+
+    Attributes
+    ----------
+    best_beta_ : float
+        The weight of unique relevance that was chosen.
+    n_features_ : int
+        The number of features that was chosen.
+    cv_results_ : dict of ndarray
+        "beta", "n_features", "mean_test_score", "std_test_score" and "split0_test_score", ... with one entry for each
+        beta and number of features. NaN where a search ended before it had that many features.
+    order_, selection_scores_, ranking_, support_, relevance_, unique_relevance_, selection_, columns_
+        As in `BURSelector`, and so are `n_features_in_` and `feature_names_in_`.
+
+    See Also
+    --------
+    BURSelector : With beta and the number of features given.
+
+    Notes
+    -----
+    Among equal scores the fewest features win, then the smallest beta. The score that was best of many is a little too
+    good to be true; to judge the result, cross-validate the selector itself, in a pipeline.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> from unirel import BURSelectorCV
+    >>> X, y = load_iris(return_X_y=True)
+    >>> selector = BURSelectorCV(KNeighborsClassifier(), one_standard_error=True).fit(X, y)
+    >>> selector.best_beta_, selector.n_features_
+    (0.5, 2)
+    >>> selector.transform(X).shape
+    (150, 2)
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        selector: BURSelector | None = None,
+        *,
+        betas: Sequence[float] = (0.0, 0.1, 0.3, 0.5),
+        max_features: int = 30,
+        step: int = 1,
+        cv: Any = 5,
+        scoring: Any = None,
+        one_standard_error: bool = False,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.estimator = estimator
+        self.selector = selector
+        self.betas = betas
+        self.max_features = max_features
+        self.step = step
+        self.cv = cv
+        self.scoring = scoring
+        self.one_standard_error = one_standard_error
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, **params: Any) -> Self:
+        """Choose beta and the number of features, then select features from all rows.
+
+        Parameters
+        ----------
+        X, y : array or frame, array or series
+            The features and the target, as in `BURSelector.fit`.
+        **params
+            `groups` for the splitter and, if metadata routing is enabled in scikit-learn, what the estimator, the
+            scorer and the splitter have requested.
+
+        Returns
+        -------
+        self
+        """
+        if is_parted(X):
+            raise TypeError("X is read in parts, whose rows cannot be split into folds; pass a table in memory")
+        with self._unchanged_if_it_fails():
+            routed = self._route(params)
+            X = self._check_table(collected(X), reset=True)
+            settings = self._searcher().settings()
+            table, _ = self._read(X, y, settings)
+            betas, sizes = check_betas(self.betas), self._sizes(table, settings)
+            trial = Trial(
+                estimator=self.estimator,
+                scorer=check_scoring(self.estimator, scoring=self.scoring),
+                table=table,
+                betas=betas,
+                sizes=sizes,
+                settings=replace(settings, n_features_to_select=sizes[-1], n_jobs=1, verbose=False),
+                fit_params=routed.estimator.fit,
+                score_params=routed.scorer.score,
+            )
+            scores = self._cross_validate(trial, X, y, routed.splitter.split)
+            results = results_of(betas, sizes, scores)
+            best = choose(results, scores, self.one_standard_error)
+            beta, n_features = float(results["beta"][best]), int(results["n_features"][best])
+            verbose = settings.verbose or self.verbose
+            settings = replace(settings, n_features_to_select=n_features, verbose=verbose)
+            (selection,) = select(table, [settings.criterion], [beta], settings)
+            check_selection(selection, n_features)
+        self.cv_results_, self.best_beta_, self.n_features_ = results, beta, n_features
+        self._keep(table, selection)
         return self
 
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Say which metadata the estimator, the splitter and the scorer get."""
+        router = MetadataRouter(owner=type(self).__name__)
+        router.add(estimator=self.estimator, method_mapping=MethodMapping().add(caller="fit", callee="fit"))
+        router.add(splitter=check_cv(self.cv), method_mapping=MethodMapping().add(caller="fit", callee="split"))
+        scorer = check_scoring(self.estimator, scoring=self.scoring)
+        router.add(scorer=scorer, method_mapping=MethodMapping().add(caller="fit", callee="score"))
+        return router
 
-def check_selection(selection: Selection, wanted: Any) -> None:
-    """Refuse a selection that was stopped before it had anything, and warn of one that is empty or was stopped."""
-    if len(selection) == 0 and selection.complete:
-        warnings.warn(
-            f"n_features_to_select={wanted!r} selects nothing: {selection.reason}. Pass a number of features to have "
-            "the best of them all the same.",
-            UnirelWarning,
-            stacklevel=4,
-        )
-    elif len(selection) == 0:
-        if selection.interrupted:
-            raise KeyboardInterrupt("interrupted before the first feature was selected")
-        raise TimeoutError(f"no feature was selected: {selection.reason}; give more with max_seconds=")
-    if selection.ending is Ending.OUT_OF_TIME:
-        of_wanted = f" of {wanted}" if isinstance(wanted, Integral) else ""
-        boost = ", and unique relevance is not boosted" if selection.lacks_boost else ""
-        warnings.warn(
-            f"the selection is incomplete: {selection.reason}; {len(selection)}{of_wanted} features were selected"
-            f"{boost}. Fit again, with a larger max_seconds= or fewer features.",
-            UnirelWarning,
-            stacklevel=4,
-        )
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator).input_tags
+        tags.input_tags.allow_nan &= inner.allow_nan
+        tags.input_tags.string = inner.string
+        tags.input_tags.sparse = inner.sparse and self._searcher().takes_sparse
+        return tags
 
+    def _route(self, params: Mapping[str, Any]) -> Any:
+        if get_config()["enable_metadata_routing"]:
+            return process_routing(self, "fit", **params)
+        unknown = [name for name in params if name != "groups"]
+        if unknown:
+            raise ValueError(
+                f"fit got {', '.join(unknown)}, which is only passed on if metadata routing is enabled: "
+                "sklearn.set_config(enable_metadata_routing=True)"
+            )
+        split = Bunch(split={"groups": params.get("groups")})
+        return Bunch(estimator=Bunch(fit={}), splitter=split, scorer=Bunch(score={}))
 
-def _rank(support: NDArray[np.bool_], relevance: NDArray[np.float64]) -> NDArray[np.intp]:
-    """1 for selected features, the others from 2 on by relevance; ties go to the lowest position, NaN comes last."""
-    ranking = np.ones(support.size, dtype=np.intp)
-    others = np.flatnonzero(~support)
-    ranking[others[np.argsort(-relevance[others], kind="stable")]] = np.arange(2, others.size + 2)
-    return ranking
+    def _searcher(self) -> BURSelector:
+        return BURSelector() if self.selector is None else self.selector
+
+    def _sizes(self, table: Table, settings: SearchSettings) -> list[int]:
+        """Numbers of features to try, in ascending order."""
+        most, step = check_whole_number("max_features", self.max_features, 1), check_whole_number("step", self.step, 1)
+        included, excluded = set(table.positions(settings.include)), set(table.positions(settings.exclude))
+        if len(included) > most:
+            raise ValueError(f"include names {len(included)} features, but max_features={most}; try more features")
+        most = max(1, min(most, len(set(table.features.tolist()) - excluded)))
+        return sorted(range(most, max(len(included), 1) - 1, -step)) or [most]
+
+    def _cross_validate(self, trial: Trial, X: Any, y: Any, split_params: Mapping[str, Any]) -> Values:
+        """Scores of shape (n_splits, n_betas, n_sizes)."""
+        labels = column_or_1d(y)
+        splitter = check_cv(self.cv, labels, classifier=is_classifier(self.estimator))
+        splits = list(splitter.split(X, labels, **split_params))
+        progress = progress_of(self.verbose, "cross-validating")
+        pool = Parallel(n_jobs=self.n_jobs, return_as="generator")
+        scores = []
+        for fold in pool(delayed(trial.score)(X, y, labels, train, test) for train, test in splits):
+            scores.append(fold)
+            if progress is not None:
+                progress(len(scores), len(splits))
+        return np.array(scores)

@@ -1,8 +1,5 @@
 """Every criterion: its term, its fold, its score, and what the list promises."""
 
-import importlib
-import pkgutil
-
 import numpy as np
 import pytest
 import reference
@@ -11,12 +8,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from reference import read
 
-import unirel.criteria
-from unirel.criteria import CRITERIA
-from unirel.criteria.base import Criterion, make_criterion
-from unirel.criteria.betagamma import BetaGamma
-from unirel.criteria.jmi import JMI
-from unirel.criteria.mifs import MIFS
+from unirel.criteria import CRITERIA, JMI, MIFS, BetaGamma, Criterion, make_criterion
 from unirel.data.table import Table
 from unirel.estimation.base import Memo
 from unirel.estimation.binned import Binned
@@ -96,12 +88,11 @@ def draw_codes(rng, n_rows, n_levels):
     return columns
 
 
-def make_counted(columns, target, **options):
+def make_counted(columns, target, correction="chance", n_jobs=None):
     table = Table.from_data(np.array(columns).T, target, discrete_features=True, target_type="discrete")
-    twin = reference.Estimates(
-        [read(column, "discrete") for column in columns], [read(target, "discrete")], estimator="plugin", **options
-    )
-    return Memo(Plugin(table, **options)), twin
+    features, labels = [read(column, "discrete") for column in columns], [read(target, "discrete")]
+    twin = reference.Estimates(features, labels, estimator="plugin", correction=correction)
+    return Memo(Plugin(correction).on(table, n_jobs=n_jobs)), twin
 
 
 @any_criterion
@@ -150,10 +141,9 @@ def test_one_class_but_for_one_row(name):
 
 
 @any_criterion
-@pytest.mark.parametrize("n_jobs", [2, -1])
-def test_number_of_jobs_changes_no_bit(name, n_jobs):
+def test_number_of_jobs_changes_no_bit(name):
     *columns, target = draw_codes(np.random.default_rng(3), 300, [2, 3, 4, 2, 30, 3, 2, 2, 2, 4, 3])
-    one, more = make_counted(columns, target, n_jobs=1)[0], make_counted(columns, target, n_jobs=n_jobs)[0]
+    one, more = make_counted(columns, target, n_jobs=1)[0], make_counted(columns, target, n_jobs=2)[0]
     values = [score(memo, make_criterion(name), np.arange(10), [4, 0, 1]) for memo in (one, more)]
     assert_array_equal(*values)
 
@@ -165,7 +155,7 @@ def make_numbers(rng, discrete_target, n_rows=90):
     target = np.digitize(target, [-0.8, 0.4]) if discrete_target else target
     kinds = ["continuous", "continuous", "discrete", "continuous"]
     target_kind = "discrete" if discrete_target else "continuous"
-    table = Table.from_data(np.array(columns).T, target, kinds=dict(enumerate(kinds)), target_kind=target_kind)
+    table = Table.from_data(np.array(columns).T, target, discrete_features=[2], target_type=target_kind)
     return table, [read(*one) for one in zip(columns, kinds, strict=True)], [read(target, target_kind)]
 
 
@@ -191,7 +181,7 @@ def test_equal_to_the_formula_with_bins(name, rng):
 def test_a_normalised_criterion_needs_counts(name, rng):
     table = make_numbers(rng, discrete_target=True)[0]
     with pytest.raises(
-        ValueError, match=r"'disr' and 'njmim' need counts, estimator='knn' has none; pass estimator='binned'"
+        ValueError, match=r"'disr' and 'njmim' need counts, mi_estimator='knn' has none; pass mi_estimator='binned'"
     ):
         score(Memo(KNN().on(table)), make_criterion(name), np.array([0, 1]), [3])
 
@@ -258,7 +248,7 @@ def test_made_by_name(name):
     criterion = make_criterion(name)
     assert isinstance(criterion, Criterion)
     assert criterion.name == name
-    assert type(criterion).__module__ == f"unirel.criteria.{name}"
+    assert type(make_criterion(name.upper())) is type(criterion)
     assert repr(criterion).startswith(f"{type(criterion).__name__}(")
 
 
@@ -274,12 +264,11 @@ def test_described(name):
     assert "nats" not in description
 
 
-def test_every_file_is_in_the_list():
-    files = {module.name for module in pkgutil.iter_modules(unirel.criteria.__path__)} - {"base"}
-    assert files == set(CRITERIA)
-    for name in CRITERIA:
-        module = importlib.import_module(f"unirel.criteria.{name}")
-        assert sum(getattr(one, "name", None) == name for one in vars(module).values()) == 1
+def test_the_list_has_every_formula_and_no_criterion_of_somebody_else():
+    type("Foreign", (Criterion,), {}, name="foreign")
+    assert set(CRITERIA) == set(reference.CRITERIA)
+    with pytest.raises(ValueError, match="criterion='foreign' is not one of"):
+        make_criterion("foreign")
 
 
 def test_an_instance_stays_as_it_is():

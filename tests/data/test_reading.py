@@ -1,7 +1,9 @@
 """How columns are opened, and that what is read in blocks equals what is read value by value."""
 
 import math
+import time
 import tracemalloc
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -12,8 +14,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from unirel.data.coding import Column
-from unirel.data.reading import Names, as_slice, open_all, take_columns, take_rows
+from unirel.data.columns import take_columns, take_named, take_rows
+from unirel.data.encoding import Column
+from unirel.data.readers import as_slice, open_all
 from unirel.data.table import Table
 from unirel.estimation.kernels.reading import code_levels
 
@@ -282,13 +285,13 @@ def test_missing_values_leave_other_integers_whole(columns):
 
 
 @pytest.mark.parametrize("make", [np.column_stack, lambda columns: pd.DataFrame(dict(zip("ab", columns, strict=True)))])
-def test_infinity_is_refused_unless_it_is_ignored(make):
+def test_infinity_is_refused_unless_it_is_left_out(make):
     data = make([[1.0, np.nan, 3.0], [1.0, np.inf, 3.0]])
     name = open_all(data, None, Y)[0].names[1]
-    assert Table.from_data(data, Y, kinds={name: "ignored"}).columns[0].n_missing == 1
-    for kinds in (None, "continuous", "discrete"):
+    assert Table.from_data(data, Y, discrete_features={1: None}).columns[0].n_missing == 1
+    for discrete in ("auto", False, True):
         with pytest.raises(ValueError, match=f"column '{name}' contains infinity"):
-            Table.from_data(data, Y, kinds=kinds)
+            Table.from_data(data, Y, discrete_features=discrete)
 
 
 def test_the_first_column_refused_is_named():
@@ -297,12 +300,6 @@ def test_the_first_column_refused_is_named():
         Table.from_data(data, Y)
     with pytest.raises(TypeError, match="column 'b' mixes values"):
         Table.from_data(data[["b", "c", "a"]], Y)
-
-
-def test_names_are_made_when_asked_for():
-    names = Names("x{}", range(10**9))
-    assert (len(names), names[7], names[-1]) == (10**9, "x7", "x999999999")
-    assert list(names[3:5]) == ["x3", "x4"]
 
 
 @pytest.mark.parametrize(
@@ -317,6 +314,57 @@ def test_taking_keeps_the_library(frame):
     data = frame({"a": [1, 2, 3], "b": [4, 5, 6]})
     assert type(take_columns(data, np.array([1]))) is type(data)
     assert type(take_rows(data, np.array([2, 0]))) is type(data)
+
+
+@pytest.mark.parametrize("columns", [pl.DataFrame, pa.table, lambda columns: pd.DataFrame(columns, dtype="Int64")])
+@pytest.mark.parametrize("missing", [False, True])
+def test_whole_numbers_that_floats_round_together_are_refused(columns, missing):
+    """Those that stay apart are fine, such as times in nanoseconds."""
+    close, far = [2**60 + i for i in range(30)], [2**60 + 1000 * i + 1 for i in range(30)]
+    if missing:
+        close[3] = far[3] = None
+    with pytest.raises(ValueError, match=r"column 'a' holds whole numbers beyond 2\*\*53 .*; subtract"):
+        Table.from_data(columns({"a": close}), target(30))
+    assert Table.from_data(columns({"a": far}), target(30)).columns[0].kind == "continuous"
+
+
+def test_categories_of_several_types_stay_apart():
+    values = pd.Series(pd.Categorical([1, "1", 2, "a", None] * 6))
+    table = Table.from_data(values, target(30))
+    assert table.codes(0)[:5].tolist() == [0, 1, 2, 3, 4]
+    assert Table.from_data(np.arange(24.0), values.dropna().reset_index(drop=True)).classes.tolist() == [1, "1", 2, "a"]
+
+
+def test_decimals_that_are_no_numbers_are_missing():
+    values = [Decimal("sNaN"), Decimal("NaN"), Decimal("1.5"), Decimal(2)] * 10
+    assert Table.from_data(pd.Series(values, dtype=object), target(40)).columns[0].n_missing == 20
+
+
+def test_lists_that_mix_numbers_and_texts_keep_their_types():
+    taken = take_rows([[1, "a"], [2.5, "b"], [3, "c"]], np.array([2, 0]))
+    assert taken.tolist() == [[3, "c"], [1, "a"]]
+    assert take_rows(["u", 1], np.array([1])).tolist() == [1]
+
+
+@pytest.mark.parametrize("library", ["pandas", "pyarrow"])
+def test_wide_tables_take_time_in_proportion(library):
+    """With a look at all names for each of them it would take minutes."""
+    names = [f"a rather long name of column {number:06}" for number in range(40_000)]
+    values = np.random.default_rng(0).normal(size=(12, len(names)))
+
+    def make(names):
+        return pd.DataFrame(values, columns=names) if library == "pandas" else pa.table(list(values.T), names=names)
+
+    start = time.perf_counter()
+    data = make(names)
+    table = Table.from_data(data, target(12), discrete_features=names[::2])
+    assert table.positions(names[::-1]) == list(range(len(names)))[::-1]
+    assert len(getattr(take_named(data, names[::2]), "columns", ())) == len(names) // 2
+    with pytest.raises(ValueError, match="there is no column 'nothing'; the columns are"):
+        table.positions(["nothing"])
+    with pytest.raises(ValueError, match="X has duplicate column names"):
+        Table.from_data(make([*names[:-1], names[0]]), target(12))
+    assert time.perf_counter() - start < 20
 
 
 # What reading costs

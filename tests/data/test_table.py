@@ -15,7 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from unirel.data.coding import Column
+from unirel import BURSelector, conditional_relevance, redundancy_analysis
+from unirel.data.encoding import Column
 from unirel.data.table import Table
 from unirel.errors import UnirelWarning
 
@@ -146,7 +147,7 @@ class TestReading:
         ids=lambda column: f"{type(column).__module__}-{getattr(column, 'dtype', 'list')}"[:30],
     )
     def test_numbers_in_disguise(self, column):
-        table = Table.from_data(column, [0, 1, 1, 0, 0], scale=None)
+        table = Table.from_data(column, [0, 1, 1, 0, 0]).scaled(None)
         assert table.columns[0].kind == "continuous"
         assert table.values[0].tolist() == [1, 4 * table.far, 3, 4, 5.5]
 
@@ -232,7 +233,7 @@ class TestKinds:
         assert table.columns[-1].kind == kind
         assert (table.classes is None) == (kind == "continuous")
 
-    def test_target_kind(self, X, rng):
+    def test_target_type(self, X, rng):
         assert Table.from_data(X, np.arange(40) % 4, target_type="continuous").classes is None
         assert Table.from_data(X, rng.normal(size=40), target_type="discrete").classes.size == 40
         assert Table.from_data(X, np.arange(40) % 2 == 0, target_type="continuous").columns[-1].kind == "continuous"
@@ -241,29 +242,56 @@ class TestKinds:
         target = np.arange(40) * 3.0 + 100
         np.testing.assert_allclose(Table.from_data(X, target).values[-1].std(), 1)
 
-    def test_kinds(self, X, y):
-        table = Table.from_data(X, y, kinds={"x0": "discrete", -1: "ignored"})
+    def test_a_mapping(self, X, y):
+        table = Table.from_data(X, y, discrete_features={"x0": True, -1: None})
         assert kinds_of(table) == ["discrete", "continuous", "ignored", "discrete"]
-        assert table.columns[0] == Column("x0", "discrete", "given by kinds", 40, 0)
+        assert table.columns[0] == Column("x0", "discrete", "given by discrete_features", 40, 0)
         assert table.features.tolist() == [0, 1]
         assert not table.values[2].any()
-        assert kinds_of(Table.from_data(y, y, discrete_features=False)) == ["continuous", "discrete"]
+        few = np.column_stack([X[:, 0], y, y])
+        assert kinds_of(Table.from_data(few, y, discrete_features={1: False})) == [
+            "continuous", "continuous", "discrete", "discrete"
+        ]  # fmt: skip
 
-    def test_names_win_over_positions(self, X, y):
-        table = Table.from_data(pd.DataFrame(X, columns=[1, 0, 7]), y, discrete_features={0: True, 2: True})
-        assert kinds_of(table)[:3] == ["continuous", "discrete", "discrete"]
+    @pytest.mark.parametrize("discrete", [[1], ["b"], [False, True, False], np.array([1]), np.array([0, 1, 0], bool)])
+    def test_a_list_or_mask_names_the_discrete_ones_and_no_others(self, discrete, X, y):
+        frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "c": y})
+        table = Table.from_data(frame, y, discrete_features=discrete)
+        assert kinds_of(table) == ["continuous", "discrete", "continuous", "discrete"]
+        assert kinds_of(Table.from_data(frame, y, discrete_features=[]))[:3] == ["continuous"] * 3
+
+    @pytest.mark.parametrize("dtype", [object, "category", "str"])
+    def test_texts_that_are_numbers_can_be_continuous(self, dtype, y):
+        texts = pd.Series([None, *(f"{number / 2}" for number in range(39))]).astype(dtype)
+        table = Table.from_data(pd.DataFrame({"a": texts, "b": ["u", "v"] * 20}), y, discrete_features=["b"])
+        assert kinds_of(table)[0] == "continuous"
+        np.testing.assert_array_equal(table.continuous_block([0]), [[np.nan, *(np.arange(39) / 2)]])
+        with pytest.raises(ValueError, match="column 'b' is to be continuous, but holds what is no number"):
+            Table.from_data(pd.DataFrame({"a": y, "b": ["u", "v"] * 20}), y, discrete_features=["a"])
+
+    def test_all_or_none(self, X, y):
+        assert kinds_of(Table.from_data(y, y, discrete_features=False)) == ["continuous", "discrete"]
+        assert kinds_of(Table.from_data(X, y, conditional_on=X, discrete_features=True)) == ["discrete"] * 7
 
     def test_kinds_of_conditions(self, X, y):
-        table = Table.from_data(X, y, conditional_on=X, kinds={"z1": "ignored"})
-        assert table.given.tolist() == [3, 5]
+        table = Table.from_data(X, y, conditional_on=X, discrete_features={"z1": True, "x0": True})
+        assert kinds_of(table) == [
+            "discrete",
+            "continuous",
+            "continuous",
+            "continuous",
+            "discrete",
+            "continuous",
+            "discrete",
+        ]
 
     def test_ignored_column_may_hold_anything(self, frame, y):
         data = frame({"when": [datetime.date(2020, 1, 1)] * 40, "a": np.arange(40.0)})
-        assert kinds_of(Table.from_data(data, y, kinds={"when": "ignored"}))[0] == "ignored"
+        assert kinds_of(Table.from_data(data, y, discrete_features={"when": None}))[0] == "ignored"
 
     def test_identifier(self, frame, y):
         data = frame({"id": [f"p{i}" for i in range(40)], "code": [f"c{i}" for i in range(40)], "a": np.arange(40.0)})
-        with pytest.warns(UnirelWarning, match=r"ignored 'id' .*'code' .*kinds=\{'id': 'discrete'\}") as caught:
+        with pytest.warns(UnirelWarning, match=r"ignored 'id' .*'code' .*discrete_features=\{'id': True\}") as caught:
             table = Table.from_data(data, y)
         assert len(caught) == 1
         assert kinds_of(table)[:2] == ["ignored", "ignored"]
@@ -308,7 +336,7 @@ class TestEncoding:
         st.sampled_from(["standard", "rank", None]),
     )
     def test_far(self, values, scale):
-        table = Table.from_data(values, np.arange(len(values)) % 2, scale=scale, kinds="continuous")
+        table = Table.from_data(values, np.arange(len(values)) % 2, discrete_features=False).scaled(scale)
         assert table.far >= 2
         assert np.frexp(table.far)[0] == 0.5
         assert np.isfinite(table.values).all()
@@ -327,20 +355,20 @@ class TestEncoding:
         np.testing.assert_array_equal(gaps, np.where(np.eye(4)[np.ix_(*[np.arange(40) % 4] * 2)], 0, table.far))
 
     def test_far_covers_the_target(self, y):
-        table = Table.from_data(y, np.arange(40) * 100.0, scale=None)
+        table = Table.from_data(y, np.arange(40) * 100.0).scaled(None)
         assert table.far == 8192
 
     def test_scale_rank(self):
-        table = Table.from_data([1.0, 10, 10, 1e300, 2], [0, 1, 0, 1, 0], scale="rank")
+        table = Table.from_data([1.0, 10, 10, 1e140, 2], [0, 1, 0, 1, 0]).scaled("rank")
         ranks = np.array([1, 3.5, 3.5, 5, 2])
         np.testing.assert_allclose(table.values[0], (ranks - 3.5) / ranks.std())
 
     def test_scale_none_has_a_unit(self, X, y):
         data = np.column_stack([X * [1, 10, 100], y])
-        table = Table.from_data(data, y, scale=None)
+        table = Table.from_data(data, y).scaled(None)
         np.testing.assert_array_equal(table.values[:3], data[:, :3].T)
         assert table.unit == pytest.approx(np.sqrt(np.mean(data[:, :3].var(axis=0))))
-        assert Table.from_data(y, y, scale=None).unit == 1.0
+        assert Table.from_data(y, y).scaled(None).unit == 1.0
 
     def test_constant_column(self):
         table = Table.from_data([0.1] * 9, np.arange(9) % 2, discrete_features=False)
@@ -350,7 +378,7 @@ class TestEncoding:
     @pytest.mark.parametrize("kind", ["continuous", "discrete"])
     def test_all_missing(self, frame, kind, X):
         data = frame({"empty": [None] * 40, "a": X[:, 0]})
-        table = Table.from_data(data, np.arange(40) % 2, kinds={"empty": kind})
+        table = Table.from_data(data, np.arange(40) % 2, discrete_features={"empty": kind == "discrete"})
         assert np.unique(table.values[0]).size == 1
         assert table.columns[0].n_missing == 40
         assert table.columns[0].n_levels == (kind == "discrete")
@@ -412,10 +440,10 @@ class TestTogether:
     @pytest.mark.parametrize("scale", ["standard", "rank"])
     def test_mixed_frame(self, frame, columns, scale):
         target = np.arange(300) % 2
-        table = Table.from_data(frame(columns), target, scale=scale)
+        table = Table.from_data(frame(columns), target).scaled(scale)
         assert table.names == tuple(columns)
         for position, (name, values) in enumerate(columns.items()):
-            alone = Table.from_data(frame({name: values})[name], target, scale=scale)
+            alone = Table.from_data(frame({name: values})[name], target).scaled(scale)
             self.assert_as_alone(table, alone, position)
 
     @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int8, np.int64])
@@ -452,13 +480,17 @@ class TestAsking:
             Table.from_data(X, y).continuous_block([0, 3])
 
     def test_columns_are_a_sequence(self, X, y):
-        table = Table.from_data(np.column_stack([X, y]), y, kinds={0: "ignored"})
+        table = Table.from_data(np.column_stack([X, y]), y, discrete_features={0: None})
         columns = table.columns
         assert len(columns) == 5
         assert columns[-1] == columns[4] == Column("y", "discrete", "2 distinct values in 40 rows", 2, 0)
         assert columns[1:3] == tuple(columns)[1:3]
         assert isinstance(columns[1:3], tuple)
-        assert columns == tuple(columns) == Table.from_data(np.column_stack([X, y]), y, kinds={0: "ignored"}).columns
+        assert (
+            columns
+            == tuple(columns)
+            == Table.from_data(np.column_stack([X, y]), y, discrete_features={0: None}).columns
+        )
         assert repr(columns) == repr(tuple(columns))
         assert pickle.loads(pickle.dumps(columns)) == columns
         with pytest.raises(IndexError):
@@ -466,11 +498,73 @@ class TestAsking:
         assert table.n_levels.tolist() == [0, 0, 0, 2, 2]
         assert table.continuous.tolist() == [False, True, True, False, False]
 
-    def test_renamed(self, X, y):
-        table = Table.from_data(X, y, conditional_on=y).renamed(["a", "b", "c"])
-        assert table.names == ("a", "b", "c")
-        assert [column.name for column in table.columns] == ["a", "b", "c", "z0", "y"]
-        np.testing.assert_array_equal(table.values, Table.from_data(X, y, conditional_on=y).values)
+    def test_names_that_are_given(self, X, y):
+        plain = Table.from_data(X, y, conditional_on=y)
+        for table in (plain.renamed(["a", "b", "c"]), Table.from_data(X, y, conditional_on=y, feature_names="abc")):
+            assert table.names == ("a", "b", "c")
+            assert [column.name for column in table.columns] == ["a", "b", "c", "z0", "y"]
+            np.testing.assert_array_equal(table.values, plain.values)
+        with pytest.raises(ValueError, match="feature_names has 2 names, but X has 3 columns"):
+            Table.from_data(X, y, feature_names=["a", "b"])
+        with pytest.raises(ValueError, match="feature_names has duplicate column names: 'a'"):
+            Table.from_data(X, y, feature_names=["a", "b", "a"])
+
+    def test_another_scale_shares_the_rest(self, X, y):
+        table = Table.from_data(X, y)
+        ranks = table.scaled("rank")
+        assert ranks.columns is table.columns
+        assert ranks.scaled("rank") is ranks
+        assert np.abs(ranks.values[:3] - table.values[:3]).max() > 0.1
+        np.testing.assert_array_equal(ranks.scaled("standard").values, table.values)
+        moved = table.moved([0], np.arange(40)[::-1])
+        np.testing.assert_array_equal(moved.scaled("rank").values[:2], [ranks.values[0, ::-1], ranks.values[1]])
+        with pytest.raises(ValueError, match="scale='minmax' is not one of 'standard', 'rank', None"):
+            table.scaled("minmax")
+
+    def test_rows_are_read_like_others(self, X, y, frame):
+        names = [f"p{i}" for i in range(40)]
+        data = frame({"id": names, "few": np.arange(40) % 4, "a": X[:, 0]})
+        with pytest.warns(UnirelWarning, match="ignored 'id'"):
+            table = Table.from_data(data, y)
+        part = table.like(data[:6], y[:6])
+        assert kinds_of(part) == kinds_of(table) == ["ignored", "discrete", "continuous", "discrete"]
+
+
+class TestReferences:
+    """One rule wherever columns are named: a name first, then a position, and no guess."""
+
+    @pytest.fixture
+    def table(self, X, y):
+        return Table.from_data(pd.DataFrame(X, columns=[1, 0, 7]), y)
+
+    def test_whole_numbers_that_are_names(self, table):
+        assert table.positions([0, 1]) == [1, 0]
+        assert table.positions(7) == table.positions("7") == [2]
+        assert table.positions([2]) == table.positions(-1) == [2]  # no column has that name
+
+    def test_names_and_positions_in_one_list(self, table, X, y):
+        message = "column 0 is a name and column 2 a position; .* all names or all positions"
+        with pytest.raises(ValueError, match=message):
+            table.positions([0, 2])
+        with pytest.raises(ValueError, match=f"discrete_features: {message}"):
+            Table.from_data(pd.DataFrame(X, columns=[1, 0, 7]), y, discrete_features={0: True, 2: True})
+
+    def test_a_text_that_is_the_position_of_another(self, X, y):
+        table = Table.from_data(pd.DataFrame(X, columns=["0", "2", "b"]), y)
+        assert table.positions([0, "2"]) == [0, 1]
+        with pytest.raises(ValueError, match="column 2 is ambiguous: '2' is a name, but 'b' is at position 2"):
+            table.positions([2])
+
+    def test_everything_follows_the_rule(self, X, y):
+        """As after `read_csv(header=None)` and without the first column."""
+        frame = pd.DataFrame(np.column_stack([X, y]), columns=[4, 3, 2, 1])
+        chosen = Table.from_data(frame, y, discrete_features=[2])
+        assert kinds_of(chosen) == ["continuous", "continuous", "discrete", "continuous", "discrete"]
+        assert BURSelector("mim", "all", beta=0, include=[2], exclude=[1]).fit(frame, y).order_.tolist()[0] == 2
+        assert not BURSelector("mim", "all", beta=0, exclude=[1]).fit(frame, y).support_[3]
+        assert conditional_relevance(frame, y, given=[1])[0] == pytest.approx(0, abs=0.1)
+        order = redundancy_analysis(frame, y, order=[1, 4]).order
+        assert list(order) == [3, 0]
 
 
 Y = np.arange(6) % 2
@@ -507,6 +601,8 @@ REFUSED = {
     "overflowing square": (GOOD * 1e200, Y, ValueError, "column 'x0' overflows when it is scaled"),
     "overflowing target": (GOOD, GOOD * 3e307, ValueError, "y overflows when it is scaled"),
     "overflowing integer": ([10**400, 1, 2, 3, 4, 5], Y, ValueError, "column 'x0' overflows"),
+    "large whole numbers": (2**60 + np.arange(6), Y, ValueError, r"column 'x0' holds whole numbers beyond 2\*\*53"),
+    "large target": (np.arange(80.0), 2**60 + np.arange(80), ValueError, "y holds whole numbers beyond"),
     "complex": (GOOD * 1j, Y, ValueError, "Complex data not supported: column 'x0'"),
     "complex objects": ([1j, None, 2, 3, 4, 5], Y, ValueError, "Complex data not supported: column 'x0'"),
     "sparse target": (GOOD, scipy.sparse.csr_matrix(np.ones((6, 1))), TypeError, r"y is sparse; .*y\.toarray\(\)"),
@@ -573,22 +669,19 @@ class TestRefusing:
     @pytest.mark.parametrize(
         ("options", "message"),
         [
-            ({"scale": "minmax"}, "scale='minmax' is not one of 'standard', 'rank', None"),
-            ({"scale": 1}, "scale=1 is not one of"),
-            ({"missing": "drop"}, "missing='drop' is not one of 'level', 'error'"),
-            ({"target_kind": "ignored"}, "target_kind='ignored' is not one of 'auto', 'discrete', 'continuous'"),
-            ({"target_kind": None}, "target_kind=None is not one of"),
-            ({"kinds": "nominal"}, "kinds='nominal' is not one of 'continuous', 'discrete', 'ignored'"),
-            ({"kinds": {"age": "nominal"}}, "kinds gives column 'age' the unknown kind 'nominal'"),
-            ({"kinds": {"agee": "discrete"}}, r"kinds: there is no column 'agee'; did you mean 'age'\?"),
-            ({"kinds": {5: "discrete"}}, "column 5 is out of range: X has 2 columns"),
-            ({"kinds": {"sex": "continuous"}}, "kinds gives column 'sex' 'continuous', but 'sex' holds no numbers"),
-            ({"kinds": "continuous"}, "'sex' holds no numbers"),
-            ({"kinds": "ignored"}, "no feature is left: all 2 columns of X are ignored"),
+            ({"target_type": "ignored"}, "target_type='ignored' is not one of 'auto', 'discrete', 'continuous'"),
+            ({"target_type": None}, "target_type=None is not one of"),
+            ({"discrete_features": {"age": "nominal"}}, "discrete_features gives column 'age' 'nominal'; pass True"),
             (
-                {"missing": "error"},
-                r"missing='error', but there are missing values \(NaN\) in 'age' \(1\), 'sex' \(2\)",
+                {"discrete_features": {"agee": True}},
+                r"discrete_features: there is no column 'agee'; did you mean 'age'\?",
             ),
+            ({"discrete_features": ["agee"]}, r"discrete_features: there is no column 'agee'; did you mean 'age'\?"),
+            ({"discrete_features": {5: True}}, "column 5 is out of range: X has 2 columns"),
+            ({"discrete_features": [True]}, "discrete_features is a mask of 1, but X has 2 columns"),
+            ({"discrete_features": {"sex": False}}, "column 'sex' is to be continuous, but holds what is no number"),
+            ({"discrete_features": False}, "column 'sex' is to be continuous"),
+            ({"discrete_features": {"age": None, "sex": None}}, "no feature is left: all 2 columns of X are ignored"),
             ({"conditional_on": GOOD[:4]}, "X has 6 rows, conditional_on has 4"),
             ({"conditional_on": np.ones((6, 0))}, r"conditional_on has 0 feature\(s\)"),
             ({"conditional_on": [np.inf, *GOOD[1:]]}, "column 'z0' of conditional_on contains infinity"),
@@ -599,26 +692,27 @@ class TestRefusing:
         with pytest.raises(ValueError, match=message):
             Table.from_data(data, Y, **options)
 
-    def test_kinds_of_another_type(self):
-        with pytest.raises(TypeError, match="is neither a kind nor a mapping"):
-            Table.from_data(GOOD, Y, kinds=["discrete"])
+    @pytest.mark.parametrize("given", ["nominal", None, 3])
+    def test_what_says_nothing_of_columns(self, given):
+        with pytest.raises(TypeError, match="is none of 'auto', True, False, a mask, a list of columns and a mapping"):
+            Table.from_data(GOOD, Y, discrete_features=given)
 
     def test_text_target_as_numbers(self):
-        with pytest.raises(ValueError, match="target_kind='continuous', but 'y' holds no numbers"):
+        with pytest.raises(ValueError, match="y is to be continuous, but holds what is no number"):
             Table.from_data(GOOD, list("ababab"), target_type="continuous")
 
     @pytest.mark.parametrize("largest", [1e-160, 1e-200, 1e-320])
     def test_unscaled_underflow(self, largest):
         tiny = np.arange(40.0) / 39 * largest
         with pytest.raises(ValueError, match=r"column 'x0' vanishes when it is squared .*; multiply it by a constant"):
-            Table.from_data(tiny, np.arange(40) % 2, scale=None)
+            Table.from_data(tiny, np.arange(40) % 2).scaled(None)
         assert np.isfinite(Table.from_data(tiny, np.arange(40) % 2).values).all()
 
     def test_unscaled_overflow(self):
         with pytest.raises(ValueError, match="column 'x0' overflows"):
-            Table.from_data(GOOD * 1e200, Y, scale=None)
+            Table.from_data(GOOD * 1e153, Y).scaled(None)
         with pytest.raises(ValueError, match="y overflows"):
-            Table.from_data(GOOD.astype(np.float32), GOOD * 1e60, scale=None)
+            Table.from_data(GOOD.astype(np.float32), GOOD * 1e60).scaled(None)
 
     def test_only_identifiers(self):
         texts = [f"p{i}" for i in range(40)]

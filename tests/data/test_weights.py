@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from unirel import BURSelector
-from unirel.data.weights import are_whole, repeat_rows, unit_of_weights
+from unirel.data.weights import add_sums, check_weights, repeat_rows, sum_weights
+from unirel.estimation.binned import Binned
 
 
 def repeat(weights, seed=0):
     weights = np.asarray(weights, np.float64)
-    unit = unit_of_weights(weights.sum(), len(weights), are_whole(weights))
-    return repeat_rows(weights, unit, np.random.default_rng(seed).random(len(weights)))
+    return repeat_rows(weights, add_sums([sum_weights(weights)]).unit, np.random.default_rng(seed).random(len(weights)))
 
 
 @given(st.lists(st.integers(0, 8), min_size=1, max_size=30).filter(any))
@@ -28,6 +28,36 @@ def test_weights_are_relative_where_they_are_not_whole_or_very_large(factor):
     assert 950 <= rows.sum() <= 1050
     heavy, light = rows[weights > 1.2 * factor].mean(), rows[weights < 0.8 * factor].mean()
     assert 2.5 < heavy / light < 3.5
+
+
+@pytest.mark.parametrize(
+    ("target", "estimator"),
+    [
+        ("labels", "binned"),
+        ("labels", Binned(strategy="mdl")),
+        ("numbers", Binned(correction="miller-madow")),
+        ("numbers", "gaussian"),
+    ],
+)
+def test_weights_are_free_of_scale(target, estimator):
+    """They stand for (sum w)^2 / sum w^2 rows, whatever they add up to."""
+    rng = np.random.default_rng(0)
+    X, weights = rng.normal(size=(600, 4)), rng.random(600) + 0.1
+    y = X[:, 0] + rng.normal(size=600)
+    y = y > 0 if target == "labels" else y
+    fits = [
+        BURSelector("mim", 4, beta=0, mi_estimator=estimator).fit(X, y, sample_weight=weights * factor)
+        for factor in (1.0, 1 / weights.sum(), 1000.0, 1e300, 1e-300)
+    ]
+    for other in fits[1:]:
+        np.testing.assert_allclose(other.relevance_, fits[0].relevance_, rtol=0, atol=1e-6)
+    assert fits[0].relevance_[0] > 0.05
+
+
+@pytest.mark.parametrize("wrong", [1e300, [-1.0] * 4, [np.nan] * 4, [0.0] * 4, [np.inf] * 4, [1.0] * 3])
+def test_what_is_no_weight_is_refused(wrong):
+    with pytest.raises(ValueError, match="sample_weight has"):
+        check_weights(wrong, 4)
 
 
 @pytest.mark.parametrize("factor", [1 / 300, 100_000.0])

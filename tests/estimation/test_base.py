@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.base import clone
 
 from unirel.data.table import Table
 from unirel.estimation import ESTIMATORS
 from unirel.estimation.base import Information, find_estimator, make_information
 from unirel.estimation.plugin import Plugin
-from unirel.options import EstimationOptions, complete
 
 CLOSE = {"rtol": 0, "atol": 1e-10}
 
@@ -113,7 +113,7 @@ def test_no_candidate_gives_no_value(information):
 
 def test_two_methods_are_required():
     with pytest.raises(TypeError, match="abstract"):
-        Information(None)
+        Information()
 
 
 # Bounds
@@ -121,7 +121,7 @@ def test_two_methods_are_required():
 
 def test_bounded_only_cuts(rng):
     labels = np.arange(60) % 3
-    information = Gaussian().on(Table.from_data(np.column_stack([rng.normal(size=(60, 2)), labels]), labels))
+    information = Gaussian().bind(Table.from_data(np.column_stack([rng.normal(size=(60, 2)), labels]), labels))
     target, ceiling = [information.table.target], np.log(3)
     assert information.bounded(-1.0, [0], target) == 0
     assert information.bounded(0.5, [0], target) == 0.5
@@ -167,13 +167,13 @@ def test_check_looks_at_the_target(rng):
 
 def test_check_passes_over_ignored_columns(rng):
     X = np.column_stack([rng.normal(size=40), np.arange(40) % 2])
-    find_estimator("plugin").check(Table.from_data(X, np.arange(40) % 2, kinds={0: "ignored"}))
+    find_estimator("plugin").check(Table.from_data(X, np.arange(40) % 2, discrete_features={0: None}))
 
 
 def test_unknown_name_is_refused(rng):
     table = Table.from_data(rng.normal(size=(40, 1)), np.arange(40) % 2)
-    with pytest.raises(ValueError, match="estimator='nearest'"):
-        make_information(table, {"estimator": "nearest"})
+    with pytest.raises(ValueError, match="mi_estimator='nearest' is not one of 'auto', 'knn'"):
+        make_information(table, "nearest")
 
 
 # Every estimator in the list
@@ -200,16 +200,32 @@ def accepted(request, any_estimator, rng):
     table = Table.from_data(
         np.column_stack([*columns, target]),
         target,
-        kinds=dict(enumerate([kinds[k % len(kinds)] for k in range(4)] + [request.param])),
-        target_kind=request.param,
+        discrete_features=[kind == "discrete" for kind in [*(kinds[k % len(kinds)] for k in range(4)), request.param]],
+        target_type=request.param,
     )
-    return make_information(table, complete(EstimationOptions, {"estimator": any_estimator, "n_jobs": 1}, "a test"))
+    return make_information(table, any_estimator, n_jobs=1)
 
 
 def test_estimator_is_listed_by_its_name(any_estimator):
     assert find_estimator(any_estimator).name == any_estimator
     assert find_estimator(any_estimator).accepts <= {"continuous", "discrete"}
     assert find_estimator(any_estimator).__doc__
+
+
+def test_parameters_are_those_of_scikit_learn(any_estimator):
+    estimator = find_estimator(any_estimator)
+    twin = clone(estimator)
+    assert type(twin) is type(estimator)
+    assert twin.get_params() == estimator.get_params()
+    assert find_estimator(estimator) is estimator
+
+
+def test_an_estimator_on_a_table_leaves_the_estimator_as_it_was(rng):
+    estimator, y = find_estimator("binned").set_params(n_bins=4), np.arange(60) % 2
+    ours, theirs = (estimator.on(Table.from_data(rng.normal(size=(60, n)), y)) for n in (2, 3))
+    assert (ours.table.n_features, theirs.table.n_features) == (2, 3)
+    assert ours.get_params() == theirs.get_params() == estimator.get_params()
+    assert not hasattr(estimator, "table")
 
 
 def test_estimator_agrees_with_itself(accepted, monkeypatch):
@@ -273,4 +289,4 @@ def test_an_estimator_and_its_table_go_when_nobody_uses_them(rng):
     gc.collect()
     assert len(tables) == 5
     assert [table() for table in tables] == [None] * 5
-    assert not [one for one in gc.get_objects() if isinstance(one, Information)]
+    assert not [one for one in gc.get_objects() if isinstance(one, Information) and hasattr(one, "table")]

@@ -65,7 +65,7 @@ def test_equal_frequency(values, n_bins):
 @given(columns, st.integers(2, 9))
 def test_equal_width(values, n_bins):
     present = [value for value in values if not math.isnan(value)]
-    edges = bin_edges(values, n_bins, "width")
+    edges = bin_edges(values, n_bins, "uniform")
     assert_array_equal(np.searchsorted(edges, present, side="right"), width_twin(present, n_bins))
 
 
@@ -89,16 +89,16 @@ def test_many_classes_do_not_overflow():
     assert np.isfinite(bin_edges(np.arange(2000.0), 2, "mdl", labels=labels)).all()
 
 
-@given(st.integers(0, 2**32 - 1), st.sampled_from(["frequency", "width", "mdl"]), st.integers(2, 6))
-def test_whole_weights_are_repeated_rows(seed, binning, n_bins):
+@given(st.integers(0, 2**32 - 1), st.sampled_from(["quantile", "uniform", "mdl"]), st.integers(2, 6))
+def test_whole_weights_are_repeated_rows(seed, strategy, n_bins):
     rng = np.random.default_rng(seed)
     labels = rng.integers(0, 3, size=40)
     values = np.round(rng.normal(size=40) + labels, 1)
     weights = rng.integers(0, 4, size=40)
     weights[:2] = 1
     again = np.repeat(np.arange(40), weights)
-    weighted = bin_edges(values, n_bins, binning, labels=labels, sample_weight=weights)
-    assert_array_equal(weighted, bin_edges(values[again], n_bins, binning, labels=labels[again]))
+    weighted = bin_edges(values, n_bins, strategy, labels=labels, sample_weight=weights)
+    assert_array_equal(weighted, bin_edges(values[again], n_bins, strategy, labels=labels[again]))
 
 
 def test_edges_apply_to_new_rows():
@@ -110,8 +110,8 @@ def test_edges_apply_to_new_rows():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"binning": "mdl"}, "binning='mdl' needs labels="),
-        ({"binning": "quantile"}, "binning='quantile' is not one of 'frequency', 'width', 'mdl'"),
+        ({"strategy": "mdl"}, "strategy='mdl' needs labels="),
+        ({"strategy": "kmeans"}, "strategy='kmeans' is not one of 'quantile', 'uniform', 'mdl'"),
         ({"n_bins": 1}, "n_bins=1 must be a whole number from 2 on"),
     ],
 )
@@ -133,41 +133,40 @@ def make_table(rng, dtype=np.float64, missing=0.2):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("binning", ["frequency", "width", "mdl"])
-def test_codes_are_bins_of_every_column(binning, dtype, rng, monkeypatch):
+@pytest.mark.parametrize("strategy", ["quantile", "uniform", "mdl"])
+def test_codes_are_bins_of_every_column(strategy, dtype, rng, monkeypatch):
     monkeypatch.setattr(module, "_BLOCK", 900)
     table, _, labels = make_table(rng, dtype)
-    information = Binned(table, binning=binning, n_bins=5)
+    information = Binned(5, strategy).on(table)
     for column in range(6):
         values = table.values[column]
         present = values < table.far
-        edges = bin_edges(values[present], 5, binning, labels=labels[present])
+        edges = bin_edges(values[present], 5, strategy, labels=labels[present])
         expected = np.where(present, np.searchsorted(edges, values, side="right"), len(edges) + 1)
         assert_array_equal(information.levels(column), expected)
         assert information._codes.n_levels[column] == len(edges) + 1 + (not present.all())
     assert information.relevance([0])[0] > 0.2
 
 
-@pytest.mark.parametrize("n_jobs", [2, -1])
-@pytest.mark.parametrize("binning", ["frequency", "mdl"])
-def test_threads_change_nothing(binning, n_jobs, rng, monkeypatch):
+@pytest.mark.parametrize("strategy", ["quantile", "mdl"])
+def test_threads_change_nothing(strategy, rng, monkeypatch):
     monkeypatch.setattr(module, "_BLOCK", 900)
     table = make_table(rng)[0]
-    one, more = Binned(table, binning=binning), Binned(table, binning=binning, n_jobs=n_jobs)
+    one, more = (Binned(strategy=strategy).on(table, n_jobs=n_jobs) for n_jobs in (1, 2))
     assert_array_equal(one.joint(range(6), [0]), more.joint(range(6), [0]))
 
 
 def test_description_length_needs_labels(rng):
     table = Table.from_data(rng.normal(size=(60, 2)), rng.normal(size=60))
-    with pytest.raises(ValueError, match=r"binning='mdl' needs class labels as target; pass binning='frequency'"):
+    with pytest.raises(ValueError, match=r"strategy='mdl' needs class labels as target; pass strategy='quantile'"):
         Binned(strategy="mdl").on(table)
 
 
 def test_missing_values_only(rng):
     X = np.column_stack([np.full(50, np.nan), rng.normal(size=50)])
     table = Table.from_data(X, np.arange(50) % 2, discrete_features=False)
-    for binning in ("frequency", "width", "mdl"):
-        information = Binned(table, binning=binning)
+    for strategy in ("quantile", "uniform", "mdl"):
+        information = Binned(strategy=strategy).on(table)
         assert len(set(information.levels(0).tolist())) == 1
         assert information.relevance([0])[0] == 0
 
@@ -175,6 +174,6 @@ def test_missing_values_only(rng):
 @pytest.mark.parametrize(("n_rows", "n_bins"), [(20, 3), (200, 4), (2_000, 7), (200_000, 20)])
 def test_numbers_are_cut_by_the_number_of_rows_and_class_labels_ask_for_eight(n_rows, n_bins):
     X, y = np.arange(2.0 * n_rows).reshape(n_rows, 2), np.arange(n_rows, dtype=float)
-    assert Binned().on(Table.from_data(X, y, target_type="continuous")).n_bins == n_bins
-    assert Binned().on(Table.from_data(X, np.arange(n_rows) % 3, target_type="discrete")).n_bins == 8
-    assert Binned(n_bins=5).on(Table.from_data(X, y, target_type="continuous")).n_bins == 5
+    assert Binned().on(Table.from_data(X, y, target_type="continuous")).n_bins_ == n_bins
+    assert Binned().on(Table.from_data(X, np.arange(n_rows) % 3, target_type="discrete")).n_bins_ == 8
+    assert Binned(n_bins=5).on(Table.from_data(X, y, target_type="continuous")).n_bins_ == 5

@@ -19,8 +19,8 @@ def name(request):
 def test_levels_are_counted(name, rng):
     X, y = rng.integers(0, 3, size=(100, 2)), rng.integers(0, 2, size=100)
     for measure in (mutual_information, relevance, irrelevance):
-        expected = measure(X, y, estimator="plugin", kinds="discrete")
-        np.testing.assert_array_equal(measure(X, y, estimator=name, kinds="discrete"), expected)
+        expected = measure(X, y, mi_estimator="plugin", discrete_features=True)
+        np.testing.assert_array_equal(measure(X, y, mi_estimator=name, discrete_features=True), expected)
     expected = conditional_relevance(X, y, 0, clip=False, mi_estimator="plugin", discrete_features=True)
     np.testing.assert_array_equal(
         conditional_relevance(X, y, 0, clip=False, mi_estimator=name, discrete_features=True), expected
@@ -38,10 +38,10 @@ def test_constant_and_repeated_columns_change_nothing(name, rng):
     y += x
     value = mutual_information(x, y, clip=False, mi_estimator=name)
     X = np.column_stack([x, np.ones(60), np.full(60, np.nan), np.full(60, 2.0)])
-    kinds = {1: "discrete", 2: "continuous", 3: "continuous"}
-    assert mutual_information(X, y, estimator=name, kinds=kinds, clip=False) == value
+    kinds = {1: True, 2: False, 3: False}
+    assert mutual_information(X, y, mi_estimator=name, discrete_features=kinds, clip=False) == value
     assert mutual_information(X[:, 1:], y, clip=False, mi_estimator=name, discrete_features=False) == 0
-    information = find_estimator(name)(Table.from_data(x[:, None], y))
+    information = find_estimator(name).on(Table.from_data(x[:, None], y))
     assert information.mutual_information([0, 0], [1]) == value
 
 
@@ -71,16 +71,18 @@ def test_entropy_of_scores(name, rng):
 
 def test_what_is_sparse_is_refused(name, rng):
     X = csr_array(rng.integers(0, 2, size=(40, 3)))
-    with pytest.raises(ValueError, match=rf"estimator='{name}' needs a dense table in memory, X is sparse") as caught:
+    with pytest.raises(
+        ValueError, match=rf"mi_estimator='{name}' needs a dense table in memory, X is sparse"
+    ) as caught:
         relevance(X, np.arange(40) % 2, mi_estimator=name)
-    assert "estimator='binned'" in str(caught.value)
+    assert "mi_estimator='binned'" in str(caught.value)
 
 
 def test_weights_are_refused(name, rng):
     from unirel import BURSelector
 
     X, y = rng.normal(size=(40, 3)), np.arange(40) % 2
-    with pytest.raises(ValueError, match=rf"sample_weight needs counts, estimator='{name}' has none"):
+    with pytest.raises(ValueError, match=rf"sample_weight needs counts, mi_estimator='{name}' has none"):
         BURSelector("mim", beta=0, mi_estimator=name).fit(X, y, sample_weight=np.ones(40))
 
 

@@ -16,6 +16,7 @@ from unirel.estimation.base import known_n_log_n
 from unirel.estimation.binned import Binned
 from unirel.estimation.chance import COARSE, FINE, Chance, expected_information
 from unirel.estimation.kernels import chance, counts
+from unirel.estimation.knn import KNN
 from unirel.estimation.plugin import Plugin
 
 looked_up_by_chance = reference.from_python(counts.by_chance)
@@ -173,16 +174,12 @@ def test_a_name_in_every_row_tells_nothing():
     rng = np.random.default_rng(3)
     frame = pd.DataFrame({"name": [f"row {k % 150}" for k in range(300)], "number": rng.normal(size=300)})
     frame["id"] = rng.permutation(300)
-    kinds = {"name": "discrete", "id": "discrete"}
+    options = {"discrete_features": {"name": True, "id": True}, "clip": False}
     for y in (np.arange(300) % 2, rng.normal(size=300)):
-        assert unirel.relevance(frame, y, kinds=kinds, estimator="binned", clip=False)[2] == pytest.approx(0, abs=1e-12)
+        assert unirel.relevance(frame, y, mi_estimator="binned", **options)[2] == pytest.approx(0, abs=1e-12)
     y = rng.integers(0, 2, size=300)
-    assert (
-        unirel.relevance(frame, y, kinds=kinds)[0]
-        < 0.05
-        < 0.3
-        < unirel.relevance(frame, y, kinds=kinds, correction=None)[0]
-    )
+    ours, plain = (unirel.relevance(frame, y, mi_estimator=KNN(correction=one), **options) for one in ("chance", None))
+    assert ours[0] < 0.05 < 0.3 < plain[0]
 
 
 def test_values_are_shown_from_0_on_and_compared_as_they_are():

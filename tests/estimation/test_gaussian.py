@@ -1,6 +1,7 @@
 """Information of normal scores and categories, against plain least squares and values in closed form."""
 
 import tracemalloc
+from functools import partial
 
 import numpy as np
 import pytest
@@ -16,7 +17,6 @@ from unirel.data.table import Table
 from unirel.estimation.gaussian import Gaussian, _FullFit
 from unirel.estimation.gaussian_rows import Layout
 from unirel.estimation.gaussian_sums import Encoded
-from unirel.options import EstimationOptions, complete
 
 CLOSE = {"rtol": 0, "atol": 1e-10}
 
@@ -55,6 +55,7 @@ def gaussian_plainly(a, b, given=()):
 
 N_ROWS = 400
 KINDS = ["continuous", "continuous", "continuous", "discrete", "discrete", "discrete", "continuous"]
+LEVELS = [3, 4, 5]  # the columns of them that are discrete
 
 
 def draw_columns(rng):
@@ -79,7 +80,7 @@ def case(request, rng):
     else:
         n_classes = {"two classes": 2, "five classes": 5, "many classes": 20}[request.param]
         target = np.digitize(target, np.quantile(target, np.linspace(0, 1, n_classes + 1)[1:-1])).astype(float)
-    table = Table.from_data(np.column_stack(columns), target, kinds=dict(enumerate(KINDS)), target_kind=kind)
+    table = Table.from_data(np.column_stack(columns), target, discrete_features=LEVELS, target_type=kind)
     plain = [encode_plainly(column, kind) for column, kind in zip(columns, KINDS, strict=True)]
     return Gaussian().on(table), [*plain, encode_plainly(target, kind, most=99)]
 
@@ -165,7 +166,7 @@ def test_copies_and_constants_add_nothing(case):
 def test_a_copy_of_the_target_has_a_finite_value_by_whichever_way(rng):
     for target in (rng.normal(size=80), np.arange(80) % 4):
         X = np.column_stack([rng.normal(size=80), target, rng.normal(size=80)])
-        table = Table.from_data(X, target, kinds={1: "discrete" if target.dtype == int else "continuous"})
+        table = Table.from_data(X, target, discrete_features={1: target.dtype == int})
         information = Gaussian().on(table)
         single = information.mutual_information([0, 1, 2], [3])
         assert np.isfinite(single)
@@ -260,23 +261,24 @@ def test_the_error_falls_with_the_root_of_the_rows():
 def test_monotone_transforms_row_order_units_and_labels_do_not_matter(rng):
     common, columns = draw_columns(rng)
     y = common + rng.normal(size=N_ROWS)
-    X, kinds, options = np.column_stack(columns), dict(enumerate(KINDS)), {"estimator": "gaussian", "clip": False}
+    X, reading = np.column_stack(columns), {"discrete_features": LEVELS}
+    options = {"mi_estimator": "gaussian", "clip": False} | reading
     labels = np.digitize(y, [-1, 1])
     for target in (y, labels):
-        expected = relevance(X, target, kinds=kinds, **options)
+        expected = relevance(X, target, **options)
         rows = rng.permutation(N_ROWS)
-        assert_allclose(relevance(X[rows], target[rows], kinds=kinds, **options), expected, **CLOSE)
+        assert_allclose(relevance(X[rows], target[rows], **options), expected, **CLOSE)
         moved = X.copy()
         moved[:, 0], moved[:, 1], moved[:, 6] = 1e-6 * X[:, 0] - 3, X[:, 1] ** 3, np.log(X[:, 6])
         moved[:, 3], moved[:, 4] = np.array([7, 0, 3])[X[:, 3].astype(int)], 50 - X[:, 4]
-        assert_allclose(relevance(moved, target, kinds=kinds, **options), expected, **CLOSE)
+        assert_allclose(relevance(moved, target, **options), expected, **CLOSE)
         moved[:, 2] = -X[:, 2]
-        assert_allclose(relevance(moved, target, kinds=kinds, **options), expected, **CLOSE)
+        assert_allclose(relevance(moved, target, **options), expected, **CLOSE)
     names = np.array(["zeta", "alpha", "mu"])[labels]
-    assert_allclose(relevance(X, names, kinds=kinds, **options), expected, **CLOSE)
+    assert_allclose(relevance(X, names, **options), expected, **CLOSE)
     assert_allclose(
-        unique_relevance(X, names, kinds=kinds, method="gaussian"),
-        unique_relevance(X, labels, kinds=kinds, method="gaussian"),
+        unique_relevance(X, names, method="gaussian", **reading),
+        unique_relevance(X, labels, method="gaussian", **reading),
         **CLOSE,
     )
 
@@ -321,8 +323,8 @@ def test_noise_has_mean_zero(target, n_levels, n_given):
     y = rng.normal(size=300) + given.sum(axis=1)
     if target != "continuous":
         y = np.digitize(y, [0.5] if target == "two classes" else [-1.2, -0.5, 0, 0.7, 1.5])
-    kinds = {k: "discrete" if n_levels and k < 200 else "continuous" for k in range(200 + n_given)}
-    information = Gaussian().on(Table.from_data(np.column_stack([X, given]), y, kinds=kinds))
+    discrete = range(200) if n_levels else []
+    information = Gaussian().on(Table.from_data(np.column_stack([X, given]), y, discrete_features=discrete))
     values = information.conditional_relevance(range(200), range(200, 200 + n_given))
     assert abs(values.mean()) < 3 * values.std() / np.sqrt(200)
     assert values.min() < 0 < values.max()
@@ -407,7 +409,7 @@ def test_the_ridge_of_ledoit_and_wolf(rng):
 
 def test_no_ridge_where_there_are_three_rows_for_each_column(rng):
     X, y, _ = linear_design(rng, 90, 30)
-    plain, automatic = (unique_relevance(X, y, method=Gaussian().on(one)) for one in (0, "auto"))
+    plain, automatic = (unique_relevance(X, y, method=Gaussian(one)) for one in (0, "auto"))
     assert_array_equal(automatic, plain)
     fewer = unique_relevance(X[1:], y[1:], method="gaussian")
     assert np.abs(fewer).max() < 0.8 * np.abs(plain).max()
@@ -435,9 +437,12 @@ def test_more_columns_than_rows_is_the_same_formula(rng):
 @pytest.mark.parametrize("shrinkage", [-0.1, "much", None, np.nan, np.inf])
 def test_a_wrong_shrinkage_is_refused(rng, shrinkage):
     X = rng.normal(size=(40, 2))
-    for call in (relevance, unique_relevance):
+    for call in (
+        partial(relevance, mi_estimator=Gaussian(shrinkage)),
+        partial(unique_relevance, method=Gaussian(shrinkage)),
+    ):
         with pytest.raises(ValueError, match=r"shrinkage=.* must be 'auto' or a number from 0 on"):
-            call(X, X[:, 0], shrinkage=shrinkage)
+            call(X, X[:, 0])
 
 
 # Unique relevance
@@ -493,7 +498,7 @@ def test_clip_errors_and_intervals_of_unique_relevance(rng):
     found = unique_relevance(X, y, method="gaussian", confidence_level=0.9)
     assert (found.low <= raw).all()
     assert (raw <= found.high).all()
-    ignored = unique_relevance(X, y, method="gaussian", kinds={3: "ignored"})
+    ignored = unique_relevance(X, y, method="gaussian", discrete_features={3: None})
     assert_array_equal(np.flatnonzero(np.isnan(ignored)), [3])
 
 
@@ -505,11 +510,11 @@ def test_whole_weights_are_repeated_rows(rng, kind):
     common, columns = draw_columns(rng)
     target = common + rng.normal(size=N_ROWS)
     target = target if kind == "continuous" else np.digitize(target, [-1, 0, 1])
-    weights, kinds = rng.integers(0, 4, size=N_ROWS), dict(enumerate(KINDS))
+    weights, options = rng.integers(0, 4, size=N_ROWS), {"discrete_features": LEVELS, "target_type": kind}
     rows = np.repeat(np.arange(N_ROWS), weights)
     X = np.column_stack(columns)
-    weighted = Gaussian().on(Table.from_data(X, target, kinds=kinds, target_kind=kind), sample_weight=weights)
-    repeated = Gaussian().on(Table.from_data(X[rows], target[rows], kinds=kinds, target_kind=kind))
+    weighted = Gaussian().on(Table.from_data(X, target, **options), sample_weight=weights)
+    repeated = Gaussian().on(Table.from_data(X[rows], target[rows], **options))
     assert_allclose(weighted.relevance(range(7)), repeated.relevance(range(7)), **CLOSE)
     assert_allclose(weighted.joint([0, 3, 6], [1, 5]), repeated.joint([0, 3, 6], [1, 5]), **CLOSE)
     ours, expected = weighted.without_each(range(7)), repeated.without_each(range(7))
@@ -532,11 +537,9 @@ def test_the_unit_of_weights_does_not_matter(rng):
 def test_every_criterion_takes_it(rng, criterion, kind):
     common, columns = draw_columns(rng)
     y = common if kind == "continuous" else common > 0
-    selector = BURSelector(
-        criterion, estimator="gaussian", beta=0, n_features_to_select=4, kinds=dict(enumerate(KINDS))
-    )
+    selector = BURSelector(criterion, 4, beta=0, mi_estimator="gaussian", discrete_features=LEVELS)
     if criterion in ("disr", "njmim"):
-        with pytest.raises(ValueError, match="need counts, estimator='gaussian' has none"):
+        with pytest.raises(ValueError, match="need counts, mi_estimator='gaussian' has none"):
             selector.fit(np.column_stack(columns), y)
         return
     order = selector.fit(np.column_stack(columns), y).selection_.order
@@ -563,7 +566,7 @@ def test_weights_of_a_selection(rng):
 def test_other_orders_of_the_rows_equal_moved_tables(case, rng, given):
     information, _ = case
     orders = np.array([rng.permutation(N_ROWS) for _ in range(3)])
-    moved = [information._moved(given, order).estimate([0, 2, 5], given) for order in orders]
+    moved = [information._moved(order).estimate([0, 2, 5], given) for order in orders]
     assert_allclose(information.permuted([0, 2, 5], given, orders), moved, **CLOSE)
 
 
@@ -582,11 +585,6 @@ def test_entropy(rng):
     assert information.entropy(1) == pytest.approx(np.log(3), abs=1e-12)
 
 
-def test_a_search_leaves_the_shrinkage_to_the_estimator():
-    assert complete(EstimationOptions, {}, "a test")["shrinkage"] == "auto"
-    assert "shrinkage" not in BURSelector().get_params()
-
-
 # Sparse tables
 
 
@@ -598,9 +596,8 @@ def draw_sparse(rng, n_rows=300):
     dense[:, 6] = dense[:, 6] != 0
     dense[rng.random(n_rows) < 0.1, 2] = np.nan
     dense[rng.random(n_rows) < 0.1, 5] = np.nan
-    kinds = dict(enumerate(["continuous"] * 5 + ["discrete"] * 2 + ["continuous"] * 2))
     y = dense[:, 1] + dense[:, 3] + (np.nan_to_num(dense[:, 5]) == 1) + rng.normal(size=n_rows)
-    return dense, y, kinds
+    return dense, y, [5, 6]
 
 
 def as_entries(dense):
@@ -613,11 +610,11 @@ def as_entries(dense):
 @pytest.fixture(params=[(kind, weights) for kind in ("continuous", "discrete") for weights in (None, "whole", "real")])
 def sparse_case(request, rng):
     """Estimators of a sparse table and of the dense one, beside which some columns are given."""
-    (kind, weighted), (dense, y, kinds) = request.param, draw_sparse(rng)
+    (kind, weighted), (dense, y, discrete) = request.param, draw_sparse(rng)
     weights = {None: None, "whole": rng.integers(0, 4, len(y)), "real": rng.random(len(y))}[weighted]
     target = y if kind == "continuous" else np.digitize(y, [0, 1])
-    options = {"kinds": kinds, "target_kind": kind, "conditional_on": rng.normal(size=(len(y), 2))}
-    tables = [Table.from_data(X, target, **options) for X in (as_entries(dense), dense)]
+    reading = {"discrete_features": discrete, "target_type": kind, "conditional_on": rng.normal(size=(len(y), 2))}
+    tables = [Table.from_data(X, target, **reading) for X in (as_entries(dense), dense)]
     assert [table.is_sparse for table in tables] == [True, False]
     return [Gaussian().on(table, sample_weight=weights) for table in tables]
 
@@ -643,16 +640,16 @@ def test_sparse_equals_dense(sparse_case):
 def test_unique_relevance_of_more_sparse_columns_than_rows(rng):
     dense = rng.normal(size=(60, 90)) * (rng.random((60, 90)) < 0.2)
     y = dense[:, :5].sum(axis=1) + 0.3 * rng.normal(size=60)
-    options = {"method": "gaussian", "kinds": "continuous"}
+    options = {"method": "gaussian", "discrete_features": False}
     expected = unique_relevance(dense, y, **options)
     assert_allclose(unique_relevance(sp.csc_array(dense), y, **options), expected, rtol=0, atol=1e-11)
 
 
 @pytest.mark.parametrize("criterion", [name for name in CRITERIA if name not in ("disr", "njmim")])
 def test_every_criterion_selects_the_same_from_sparse_columns(rng, criterion):
-    dense, y, kinds = draw_sparse(rng)
-    options = {"estimator": "gaussian", "beta": 0, "n_features_to_select": 6, "kinds": kinds}
-    ours, expected = (BURSelector(criterion, **options).fit(X, y > 0).selection_ for X in (as_entries(dense), dense))
+    dense, y, discrete = draw_sparse(rng)
+    options = {"mi_estimator": "gaussian", "beta": 0, "discrete_features": discrete}
+    ours, expected = (BURSelector(criterion, 6, **options).fit(X, y > 0).selection_ for X in (as_entries(dense), dense))
     assert_array_equal(ours.order, expected.order)
     assert_allclose(ours.scores, expected.scores, rtol=0, atol=1e-12)
 

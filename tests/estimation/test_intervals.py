@@ -8,7 +8,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from benchmarks.intervals import CASES, coverage
 from unirel import mutual_information, relevance, unique_relevance
 from unirel.errors import UnirelWarning
+from unirel.estimation.binned import Binned
 from unirel.estimation.intervals import ends_of_interval, moments_of_counts
+from unirel.estimation.knn import KNN
 
 COUNTED = [name for name, (_, estimator) in CASES.items() if estimator == "plugin"]
 
@@ -75,11 +77,12 @@ def table(rng):
     return X, (X[:, 0] + (X[:, 3] == 1) > 0.5).astype(int)
 
 
-@pytest.mark.parametrize("estimator", ["knn", "binned"])
+@pytest.mark.parametrize("estimator", [KNN(), Binned(n_bins=3)])
 def test_the_value_is_that_without_an_interval(table, estimator):
+    X, y = table
     for measure in (relevance, mutual_information):
-        estimate = measure(*table, estimator=estimator, interval=0.9)
-        assert_array_equal(estimate.value, measure(*table, estimator=estimator))
+        estimate = measure(X[:, [0, 3]], y, mi_estimator=estimator, confidence_level=0.9)
+        assert_array_equal(estimate.value, measure(X[:, [0, 3]], y, mi_estimator=estimator))
         assert (np.asarray(estimate.low) <= estimate.high).all()
         assert (np.asarray(estimate.low) >= 0).all()
     estimate = unique_relevance(*table, confidence_level=0.9)
@@ -89,7 +92,7 @@ def test_the_value_is_that_without_an_interval(table, estimator):
 
 def test_a_conditional_value_has_one_too(table):
     X, y = table
-    for estimator in ("knn", "binned"):
+    for estimator in (KNN(), Binned(n_bins=3)):
         estimate = mutual_information(X[:, 0], y, conditional_on=X[:, 3], mi_estimator=estimator, confidence_level=0.95)
         assert estimate.value == mutual_information(X[:, 0], y, conditional_on=X[:, 3], mi_estimator=estimator)
         assert estimate.low < estimate.high
@@ -109,12 +112,12 @@ def test_unique_relevance_beside_a_reference(table):
     assert estimate.low[0] < estimate.value[0] < estimate.high[0]
 
 
-@pytest.mark.parametrize("interval", [0, 1, 95, "wide"])
-def test_a_level_that_cannot_be_is_refused(table, interval):
+@pytest.mark.parametrize("level", [0, 1, 95, "wide"])
+def test_a_level_that_cannot_be_is_refused(table, level):
     for measure in (relevance, mutual_information, unique_relevance):
-        with pytest.raises(ValueError, match="interval="):
-            measure(*table, interval=interval)
-    with pytest.raises(ValueError, match="interval= goes with"):
+        with pytest.raises(ValueError, match="confidence_level="):
+            measure(*table, confidence_level=level)
+    with pytest.raises(ValueError, match="confidence_level= goes with"):
         unique_relevance(*table, method="classifier", confidence_level=0.95)
 
 

@@ -59,7 +59,7 @@ def case(request, rng):
     target = common + 0.3 * rng.normal(size=24)
     target = target if request.param == "continuous" else (target > 0).astype(float)
     kinds = [*KINDS, request.param]
-    table = Table.from_data(np.column_stack(columns), target, kinds=dict(enumerate(KINDS)), target_kind=request.param)
+    table = Table.from_data(np.column_stack(columns), target, discrete_features=[2], target_type=request.param)
     return KDE().on(table), list(zip(kinds, [*columns, target], strict=True))
 
 
@@ -117,9 +117,8 @@ def test_rows_without_company_are_left_out(rng):
     assert math.isfinite(value)
     assert abs(value) < 1
     every = [str(number) for number in range(40)]
-    kinds = {0: "discrete"}
     alone = np.column_stack([np.array(every, object), x])
-    assert mutual_information(alone, y, estimator="kde", kinds=kinds, clip=False) == 0.0
+    assert mutual_information(alone, y, mi_estimator="kde", discrete_features={0: True}, clip=False) == 0.0
 
 
 def test_threads_and_monotone_transforms_change_nothing(rng):

@@ -11,10 +11,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from reference import unit_of
 from test_measures import DISCRETE, LABELS, METRICS, NUMBERS, SCALES, STYLES, Case, make_case
 
+from unirel import UnirelWarning, mutual_information, relevance
 from unirel.data.table import Table
-from unirel.estimation import ross
 from unirel.estimation.base import Changes
-from unirel.estimation.geometry import rare_of
 from unirel.estimation.knn import KNN
 
 pytestmark = pytest.mark.filterwarnings("ignore::unirel.errors.UnirelWarning")
@@ -44,11 +43,11 @@ class Problem:
     def n_rows(self):
         return len(self.case.target)
 
-    def knn(self, **options):
-        table = Table.from_data(self.case.frame, self.case.target, scale=self.scale, **self.case.options)
-        assert table.values.dtype == self.dtype
-        shared = {"n_neighbors": self.n_neighbors, "metric": self.metric, "correction": self.correction}
-        return KNN(table, **(shared | options))
+    def knn(self, n_jobs=None):
+        table = Table.from_data(self.case.frame, self.case.target, **self.case.options)
+        knn = KNN(self.n_neighbors, self.metric, self.scale, self.correction).on(table, n_jobs=n_jobs)
+        assert knn.table.values.dtype == self.dtype
+        return knn
 
     @property
     def columns(self):
@@ -153,7 +152,7 @@ def test_pairwise_equals_twin_and_is_symmetric(problem):
 
 @pytest.mark.parametrize("style", ["normal", "grid", "strings", "codes with gaps", "inflated", "normal with gaps"])
 def test_pairwise_of_larger_table_equals_twin(style):
-    problem = make_problem(1, 250, [*STYLES, style], "two", n_neighbors=4)
+    problem = make_problem(1, 150, [*STYLES, style], "two", n_neighbors=4)
     columns = problem.columns
     ours = problem.knn().pairwise(range(len(columns)), len(columns) - 1)
     twins = reference.relevance(columns, columns[-1:], clip=False, **problem.options)
@@ -185,7 +184,7 @@ SELECTED = {
 }
 
 
-@pytest.mark.parametrize("target_style", ["three", "tiny", "normal", "grid"])
+@pytest.mark.parametrize("target_style", ["tiny", "grid"])
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("kind", SELECTED)
 def test_joint_equals_one_by_one(kind, metric, target_style):
@@ -262,8 +261,8 @@ def test_changes_of_all_discrete_blocks_equal_twin(problem):
     assert_changes_equal_twin(ours, reference.with_each(columns[:2], columns[2:], problem.target, **problem.options))
 
 
-@settings(max_examples=5)
-@given(problems(n_columns=(20, 40), n_rows=(100, 200)))
+@settings(max_examples=4)
+@given(problems(n_columns=(20, 40), n_rows=(60, 120)))
 def test_changes_of_wide_blocks_equal_twin(problem):
     columns, knn = problem.columns, problem.knn()
     ours = knn.without_each(range(len(columns)))
@@ -272,8 +271,9 @@ def test_changes_of_wide_blocks_equal_twin(problem):
     assert_changes_equal_twin(ours, reference.with_each(columns[:10], columns[10:], problem.target, **problem.options))
 
 
-@pytest.mark.parametrize("target_style", ["tiny", "normal"])
-@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize(
+    ("metric", "target_style"), list(zip(METRICS, ["tiny", "normal", "tiny", "normal"], strict=True))
+)
 @pytest.mark.parametrize("styles", [["normal"] * 5, MIXED, list(DISCRETE)], ids=["plain", "mixed", "discrete"])
 def test_changes_of_larger_tables_equal_twin(styles, metric, target_style):
     problem = make_problem(3, 200, styles, target_style, metric=metric, n_neighbors=5)
@@ -346,7 +346,7 @@ def test_huge_columns_beside_tiny_ones_keep_their_ties():
 # Some rows only
 
 
-@pytest.mark.parametrize("target_style", ["three", "tiny", "normal", "grid"])
+@pytest.mark.parametrize("target_style", ["tiny", "grid"])
 @pytest.mark.parametrize("metric", METRICS)
 def test_rows_are_the_centres_of_a_mean(metric, target_style):
     problem = make_problem(6, 120, MIXED, target_style, metric=metric)
@@ -424,8 +424,7 @@ def test_number_of_jobs_changes_no_bit(metric, target_style):
     problem = make_problem(9, 300, MIXED, target_style, metric=metric)
     rows = np.arange(0, 300, 2)
     expected = every_method(problem.knn(), 9)
-    for n_jobs in (1, 2, -1):
-        assert_array_equal(every_method(problem.knn(n_jobs=n_jobs), 9), expected)
+    assert_array_equal(every_method(problem.knn(n_jobs=2), 9), expected)
     one, two = (problem.knn(n_jobs=n_jobs) for n_jobs in (1, 2))
     assert_same_bits(one.without_each(range(9), rows), two.without_each(range(9), rows))
     assert_same_bits(one.with_each([0, 2], range(9), rows), two.with_each([0, 2], range(9), rows))
@@ -493,19 +492,23 @@ def test_duplicated_column_has_no_unique_part_in_the_maximum_norm(target_style):
     assert changes.change[1] != 0
 
 
-@pytest.mark.parametrize("metric", ["chebyshev", "manhattan", "euclidean"])
-def test_nearly_constant_candidates_are_taken_by_their_entries(rng, monkeypatch, metric):
-    words = np.where(rng.random((300, 20)) < 0.04, rng.integers(1, 4, (300, 20)), 0)
-    X = np.column_stack([words, rng.normal(size=(300, 2))])
-    knn = KNN(metric=metric, n_neighbors=2).on(Table.from_data(X, words[:, :5].any(axis=1)))
-    block, candidates, rows = [0, 1, 2], np.arange(3, 22), np.arange(0, 300, 3)
-    seen = []
-    monkeypatch.setattr(ross, "rare_of", lambda *given: seen.append(len(given[0])) or rare_of(*given))
-    by_entries = knn.with_each(block, candidates, rows)
-    assert seen == [17]
-    monkeypatch.setattr(ross, "_RARE", -1.0)
-    walked = knn.with_each(block, candidates, rows)
-    assert len(seen) == 1
-    assert by_entries.before == pytest.approx(walked.before, abs=1e-12)
-    assert_allclose(by_entries.change, walked.change, rtol=0, atol=1e-12)
-    assert_allclose(by_entries.error, walked.error, rtol=0, atol=1e-12)
+@pytest.mark.parametrize("metric", ["chebyshev", "manhattan"])
+def test_a_block_of_levels_with_a_metric_of_its_own_is_not_counted(rng, metric):
+    """Its value is that of neighbours, and so is its interval, which was that of counts."""
+    X = rng.integers(0, 3, (200, 2))
+    y = X.sum(axis=1) + rng.integers(0, 2, 200) > 2
+    knn = KNN(metric=metric).on(Table.from_data(X, y, discrete_features=True))
+    assert knn.counts([0, 2])
+    assert not knn.counts([0, 1, 2])
+    assert KNN().on(knn.table).counts([0, 1, 2])
+    found = mutual_information(X, y, mi_estimator=KNN(metric=metric), discrete_features=True, confidence_level=0.95)
+    counted = mutual_information(X, y, discrete_features=True, confidence_level=0.95)
+    assert found.value != counted.value
+    assert (found.low, found.high) != (counted.low, counted.high)
+
+
+def test_more_neighbours_than_rows_are_named(rng):
+    X, y = rng.standard_normal((8, 2)), rng.standard_normal(8)
+    with pytest.warns(UnirelWarning, match="n_neighbors=8 is more than the 7 other rows; 7 are used"):
+        most = relevance(X, y, mi_estimator=KNN(8))
+    assert_array_equal(most, relevance(X, y, mi_estimator=KNN(7)))

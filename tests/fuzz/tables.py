@@ -67,6 +67,11 @@ def many_texts(rng, n):
     return np.array([f"t{value}" for value in rng.integers(0, n, n)])
 
 
+def many_levels(rng, n):
+    """Categories nearly as many as half the rows, some of them of one row."""
+    return np.array([f"t{value}" for value in rng.integers(0, max(2, n // 2), n)])
+
+
 # Kinds of columns that scaling in double precision finds hard.
 def outlier(rng, n):
     values = rng.integers(0, 100, n).astype(float)
@@ -79,7 +84,7 @@ def far_offset(rng, n):
 
 
 PLAIN = (normal, rounded, few_integers, many_integers, mostly_zero, constant, nearly_constant, heavy_tails, offset)
-PLAIN += (sentinel, booleans, texts, many_texts)
+PLAIN += (sentinel, booleans, texts, many_texts, many_levels)
 EXTREME = (outlier, far_offset)
 
 
@@ -125,10 +130,13 @@ def make_target(rng, n, columns):
 def make_table(rng, extreme=True, most_rows=40):
     """Columns by name, and a target that varies."""
     n = int(rng.integers(4, most_rows + 1))
+    if rng.random() < 0.05:
+        n *= 2  # enough rows for categories of many levels, which are ignored where nearly every row has its own
     kinds = PLAIN + (magnitude,) * (rng.random() < 0.3) + (EXTREME * 3 if extreme and rng.random() < 0.1 else ())
-    columns = {}
-    for place in range(int(rng.integers(1, 7))):
-        columns[f"c{place}"] = make_column(rng, n, list(columns.values()), kinds)
+    columns, n_columns = {}, int(rng.integers(1, 7))
+    numbers = rng.permutation(n_columns).tolist() if rng.random() < 0.1 else None  # names of a frame, not positions
+    for place in range(n_columns):
+        columns[f"c{place}" if numbers is None else numbers[place]] = make_column(rng, n, list(columns.values()), kinds)
     target = make_target(rng, n, columns)
     if len(set(target)) < 2:
         target = [place % 2 for place in range(n)]

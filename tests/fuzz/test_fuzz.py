@@ -128,7 +128,7 @@ def test_what_is_far_from_the_limit_is_decided():
 def test_what_doubles_round_is_what_the_oracle_supposes(kind, scale):
     for seed in range(10):
         values = kind(np.random.default_rng(seed), 40).astype(float)
-        table = Table.from_data(values[:, None], np.arange(40) % 2, kinds="continuous", scale=scale)
+        table = Table.from_data(values[:, None], np.arange(40) % 2, discrete_features=False).scaled(scale)
         column = oracle.Column(values.tolist(), "continuous", scale)
         scaled = table.values[0]
         off = np.abs(np.abs(scaled[:, None] - scaled) - column.gaps(oracle.INFINITY))

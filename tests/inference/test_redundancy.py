@@ -1,6 +1,7 @@
 """Redundancy analysis against exhaustive enumeration, constructed truths, interruption and bad input."""
 
 import json
+import time
 from itertools import combinations
 
 import numpy as np
@@ -10,11 +11,9 @@ import reference
 from numpy.testing import assert_allclose, assert_array_equal
 
 import unirel
-from unirel import BURSelector, UnirelWarning, redundancy_analysis
+import unirel.inference.redundancy
+from unirel import KNN, BURSelector, ClassifierLoss, Plugin, UnirelWarning, redundancy_analysis
 from unirel.data.table import Table
-from unirel.estimation.knn import KNN
-from unirel.estimation.plugin import Plugin
-from unirel.predictors import ClassifierLoss
 
 METRICS = ["chebyshev", "manhattan", "euclidean"]
 ROUNDING = 1e-12
@@ -40,6 +39,12 @@ def repeated(seed, noise, n_rows):
     rng = np.random.default_rng(seed)
     hidden = rng.normal(size=n_rows)
     return hidden[:, None] + noise * rng.normal(size=(n_rows, 12)), (hidden > 0).astype(int)
+
+
+def by_neighbors(metric="auto", n_neighbors=3, kinds=(), **parameters):
+    """A selector with neighbours, which the analysis takes over."""
+    discrete = [place for place, kind in enumerate(kinds) if kind == "discrete"]
+    return BURSelector(mi_estimator=KNN(n_neighbors, metric), discrete_features=discrete, **parameters)
 
 
 class Slow:
@@ -79,15 +84,8 @@ class Slow:
 
 
 def check_against_twin(X, y, kinds, order, metric, tolerance, n_neighbors=3):
-    result = redundancy_analysis(
-        X,
-        y,
-        order=order,
-        kinds=dict(enumerate(kinds)),
-        metric=metric,
-        tolerance=tolerance,
-        n_neighbors=n_neighbors,
-    )
+    selector = by_neighbors(metric, n_neighbors, kinds)
+    result = redundancy_analysis(X, y, selector=selector, order=order, tolerance=tolerance)
     curve, saturated, unique, redundant, left = Slow(X, y, kinds, metric, n_neighbors).analyse(order, tolerance)
     assert_allclose(result.curve, curve, rtol=0, atol=1e-10)
     assert_array_equal(result.saturated, saturated)
@@ -144,9 +142,8 @@ def test_noise_selected_early_is_redundant(rng):
 @pytest.mark.parametrize("metric", METRICS)
 def test_a_unique_feature_is_never_redundant(metric, rng):
     X, y, kinds = make_table(rng, 60, 9, True)
-    result = redundancy_analysis(
-        X, y, order=rng.permutation(9).tolist(), kinds=dict(enumerate(kinds)), metric=metric, tolerance=0.5
-    )
+    selector = by_neighbors(metric, kinds=kinds)
+    result = redundancy_analysis(X, y, selector=selector, order=rng.permutation(9).tolist(), tolerance=0.5)
     assert not set(result.unique) & set(result.redundant)
     assert (result.unique_relevance[result.unique] > 0).all()
     assert (result.unique_relevance[result.redundant] <= ROUNDING).all()
@@ -170,28 +167,26 @@ def test_few_categorical_features_have_one_kind_of_estimate(n_features, rng):
     kinds = ["discrete"] * n_features
     metric = "manhattan" if n_features > 2 else "chebyshev"
     order = list(range(n_features))
-    automatic = redundancy_analysis(
-        X,
-        y,
-        order=order,
-        selector=BURSelector("gsa", beta=0.1, unique_relevance="reference", mi_estimator="knn", discrete_features=True),
-    )
+    automatic = redundancy_analysis(X, y, order=order, selector=BURSelector(discrete_features=True))
     assert_allclose(automatic.curve, check_against_twin(X, y, kinds, order, metric, 0.0).curve, rtol=0, atol=1e-12)
 
 
 def test_order_is_found_like_a_selection(rng):
     X, y, _ = make_table(rng, 80, 6, False)
-    result = redundancy_analysis(
-        X, y, max_features=4, selector=BURSelector("jmi", beta=0.2, unique_relevance="reference", mi_estimator="knn")
-    )
-    published = {"estimator": "knn", "unique_relevance": "reference"}
-    path = unirel.selection_path(X, y, criteria="jmi", betas=0.2, n_features_to_select=4, **published)
-    assert_array_equal(result.order, path.order("jmi", 0.2))
+    selector = BURSelector("jmi", 4, beta=0.2, unique_relevance="reference", mi_estimator="knn")
+    result = redundancy_analysis(X, y, max_features=4, selector=selector)
+    assert_array_equal(result.order, selector.fit(X, y).order_)
     assert len(result.curve) == 4
     wanted = {"criterion": "jmi", "beta": 0.2, "unique_relevance": "reference"}
     assert {name: result.settings[name] for name in wanted} == wanted
     given = redundancy_analysis(X, y, order=result.order.tolist())
     assert_array_equal(given.redundant, result.redundant)
+
+
+def test_without_a_selector_the_order_is_that_of_the_paper(rng):
+    X, y, _ = make_table(rng, 80, 6, False)
+    published = BURSelector("gsa", "all", beta=0.1, unique_relevance="reference", mi_estimator="knn")
+    assert_array_equal(redundancy_analysis(X, y).order, published.fit(X, y).order_)
 
 
 def test_continuous_target(rng):
@@ -215,8 +210,8 @@ def test_names_and_frames(frame, rng):
 @pytest.mark.parametrize("metric", METRICS)
 def test_threads_do_not_show(metric, rng):
     X, y, kinds = make_table(rng, 300, 9, True)
-    options = {"order": list(range(9)), "kinds": dict(enumerate(kinds)), "metric": metric}
-    one, two = (redundancy_analysis(X, y, n_jobs=n_jobs, **options) for n_jobs in (1, 2))
+    selectors = [by_neighbors(metric, kinds=kinds, n_jobs=n_jobs) for n_jobs in (1, 2)]
+    one, two = (redundancy_analysis(X, y, order=range(9), selector=selector) for selector in selectors)
     assert np.array_equal(one.curve, two.curve)
     assert one.to_dict() == two.to_dict()
 
@@ -228,8 +223,8 @@ def test_threads_do_not_show(metric, rng):
 @pytest.mark.parametrize("metric", METRICS)
 def test_nested_and_subsets_equal_single_estimates(metric, n_jobs, rng):
     X, y, kinds = make_table(rng, 150, 8, True)
-    table = Table.from_data(np.delete(X, 1, axis=1), y, kinds=dict(enumerate(np.delete(kinds, 1))))
-    discrete = Table.from_data(X, y, kinds=dict(enumerate(kinds)))
+    table = Table.from_data(np.delete(X, 1, axis=1), y, discrete_features=False)
+    discrete = Table.from_data(X, y, discrete_features=[kind == "discrete" for kind in kinds])
     for some, first in ((table, 0), (discrete, 4)):  # a single discrete column alone would be counted
         information = KNN(metric=metric).on(some, n_jobs=n_jobs)
         order = np.roll(some.features, -first)
@@ -267,7 +262,7 @@ def test_derived_nested_and_subsets(rng):
 def hard_case():
     """Nine features without unique relevance, four of which are needed."""
     X, y = repeated(23, 2.0, 100)
-    return X, y, {"order": range(12), "metric": "euclidean"}
+    return X, y, {"order": range(12), "selector": by_neighbors("euclidean")}
 
 
 def test_greedy_beyond_the_limit_is_a_lower_bound():
@@ -283,11 +278,23 @@ def test_greedy_beyond_the_limit_is_a_lower_bound():
     assert "exact=False" in repr(greedy)
 
 
-def test_progress_counts_subsets(monkeypatch):
+@pytest.fixture
+def watched(monkeypatch):
+    """Lets a function look at the progress of the selection and of the search for subsets."""
     monkeypatch.setattr("unirel.inference.redundancy._SUBSETS_PER_ROUND", 64)
+
+    def watch(progress):
+        for module in ("inference.redundancy", "search.greedy"):
+            monkeypatch.setattr(f"unirel.{module}.progress_of", lambda *_: progress)
+
+    return watch
+
+
+def test_progress_counts_subsets(watched):
     X, y, options = hard_case()
     steps = []
-    redundancy_analysis(X, y, progress=lambda *step: steps.append(step), **options)
+    watched(lambda *step: steps.append(step))
+    redundancy_analysis(X, y, **options)
     assert [done for done, _ in steps] == sorted(done for done, _ in steps)
     assert len({total for _, total in steps}) == 1
     assert steps[-1][0] == steps[-1][1]
@@ -295,8 +302,7 @@ def test_progress_counts_subsets(monkeypatch):
 
 
 @pytest.mark.parametrize("after", [1, 3, 6])
-def test_interrupted_search_keeps_the_best(after, monkeypatch):
-    monkeypatch.setattr("unirel.inference.redundancy._SUBSETS_PER_ROUND", 64)
+def test_interrupted_search_keeps_the_best(after, watched):
     X, y, options = hard_case()
     steps = []
 
@@ -305,7 +311,8 @@ def test_interrupted_search_keeps_the_best(after, monkeypatch):
         if len(steps) == after:
             raise KeyboardInterrupt
 
-    result = redundancy_analysis(X, y, progress=interrupt, **options)
+    watched(interrupt)
+    result = redundancy_analysis(X, y, **options)
     assert len(steps) == after
     assert not result.complete
     assert not result.exact
@@ -316,17 +323,59 @@ def test_interrupted_search_keeps_the_best(after, monkeypatch):
     assert "complete=False" in repr(result)
 
 
-def test_interrupted_selection_is_analysed_as_far_as_it_went():
+def test_interrupted_selection_is_analysed_as_far_as_it_went(watched):
     X, y, _ = hard_case()
 
     def interrupt(done, total):
         if done == 4:
             raise KeyboardInterrupt
 
-    result = redundancy_analysis(X, y, criterion="mim", beta=0, progress=interrupt)
+    watched(interrupt)
+    result = redundancy_analysis(X, y, selector=by_neighbors(criterion="mim", beta=0))
     assert len(result.order) == 4
     assert not result.complete
     assert not result.exact
+
+
+# Time budgets
+
+
+def test_no_time_at_all_is_no_interrupt(rng):
+    X, y, _ = make_table(rng, 60, 6, False)
+    with pytest.raises(TimeoutError, match="no feature was selected: the time budget of 0 s was used up"):
+        redundancy_analysis(X, y, selector=BURSelector(max_seconds=0))
+
+
+def test_a_selection_that_ran_out_of_time_is_analysed_as_far_as_it_went(rng, monkeypatch):
+    X, y, _ = make_table(rng, 60, 6, False)
+    steps, now, best = [], time.monotonic, unirel.search.greedy._best
+    monkeypatch.setattr(unirel.search.greedy, "_best", lambda *given: (best(*given), steps.append(1))[0])
+    # The budget ends with the third feature, within the second that is left to say something about it.
+    begun = now()
+    monkeypatch.setattr(time, "monotonic", lambda: begun + 100.5 * (len(steps) >= 3))
+    result = redundancy_analysis(X, y, selector=by_neighbors(criterion="mim", beta=0, max_seconds=100))
+    assert len(result.order) == len(result.curve) == 3
+    assert not result.complete
+    assert not result.exact
+
+
+def test_a_search_of_subsets_that_runs_out_of_time_keeps_the_best(monkeypatch):
+    X, y, options = hard_case()
+    options["selector"].set_params(max_seconds=100)
+    whole = redundancy_analysis(X, y, **options)
+    assert whole.exact
+    with pytest.warns(UnirelWarning):
+        greedy = redundancy_analysis(X, y, max_exact=0, **options)
+    calls, now = [], time.monotonic
+    search = unirel.inference.redundancy._Search._try_all
+    monkeypatch.setattr(
+        unirel.inference.redundancy._Search, "_try_all", lambda *given: calls.append(1) or search(*given)
+    )
+    monkeypatch.setattr(time, "monotonic", lambda: now() + 1000 * len(calls))
+    result = redundancy_analysis(X, y, **options)
+    assert not result.complete
+    assert not result.exact
+    assert_array_equal(result.redundant, greedy.redundant)
 
 
 # What comes out
@@ -337,10 +386,8 @@ def test_result_as_table_and_json(rng):
     X = pd.DataFrame(
         {"strong": strong, "noise": noise, "weak": weak, "copy": strong, "id": [f"r{i}" for i in range(200)]}
     )
-    X = X.drop(columns="id").assign(id=1.0)
-    result = redundancy_analysis(
-        X, 2 * strong + weak > 0, order=["noise", "strong", "weak", "copy"], kinds={"id": "ignored"}
-    )
+    with pytest.warns(UnirelWarning, match="ignored 'id'"):
+        result = redundancy_analysis(X, 2 * strong + weak > 0, order=["noise", "strong", "weak", "copy"])
     frame = result.to_frame()
     assert list(frame.columns) == ["size", "feature", "name", "joint_information", "unique_relevance", "role"]
     assert frame["role"].tolist() == ["redundant", "conditional", "unique", "after saturation"]
@@ -359,19 +406,19 @@ def test_result_as_table_and_json(rng):
         ({"order": [0, 1, 0]}, "order names 'x0' twice"),
         ({"order": [7]}, "7"),
         ({"order": ["age"]}, "age"),
-        ({"order": [0], "kinds": {0: "ignored"}}, "'x0', which is ignored"),
         ({"tolerance": -0.1}, r"tolerance=-0.1 must be a number of nats from 0 on"),
         ({"tolerance": "none"}, "tolerance='none'"),
         ({"tolerance": float("nan")}, "tolerance=nan"),
         ({"max_exact": -1}, "max_exact=-1 must be 'auto' or a whole number from 0 on"),
         ({"max_exact": 2.5}, "max_exact=2.5"),
         ({"max_features": 0}, "max_features=0"),
-        ({"criterion": "best"}, "best"),
-        ({"beta": 2}, "beta=2 is out of range"),
-        ({"unique_relevance": "none"}, "unique_relevance='none'"),
-        ({"metric": "cosine"}, "metric='cosine'"),
-        ({"n_neighbors": 0}, "n_neighbors=0"),
+        ({"selector": BURSelector("best")}, "best"),
+        ({"selector": BURSelector(beta=2)}, "beta=2 is out of range"),
+        ({"selector": BURSelector(unique_relevance="none")}, "unique_relevance='none'"),
+        ({"selector": by_neighbors("cosine")}, "metric='cosine'"),
+        ({"selector": by_neighbors(n_neighbors=0)}, "n_neighbors=0"),
     ],
+    ids=str,
 )
 def test_bad_input(options, message, rng):
     X, y, _ = make_table(rng, 30, 3, False)
@@ -379,17 +426,22 @@ def test_bad_input(options, message, rng):
         redundancy_analysis(X, y, **options)
 
 
+def test_an_ignored_column_cannot_be_in_the_order(rng):
+    X, y, _ = make_table(rng, 30, 3, False)
+    with pytest.raises(ValueError, match="'x0', which is ignored"):
+        redundancy_analysis(X, y, order=[0], selector=BURSelector(discrete_features={0: None}))
+
+
 def test_the_classifier_of_the_boost_can_be_chosen(rng, monkeypatch):
     X, y, _ = make_table(rng, 60, 4, False)
     asked = []
 
-    def losses(loss, table, *_):
-        asked.append((loss.estimator, loss.cv))
+    def losses(self, table, *_):
+        asked.append((self.estimator, self.cv))
         return np.linspace(0, 1, table.n_features)
 
-    monkeypatch.setattr("unirel.predictors.ClassifierLoss.losses", losses)
-    result = redundancy_analysis(
-        X, y, selector=BURSelector("gsa", beta=0.1, unique_relevance=ClassifierLoss("knn", cv=3), mi_estimator="knn")
-    )
+    monkeypatch.setattr(ClassifierLoss, "losses", losses)
+    selector = BURSelector("gsa", beta=0.1, unique_relevance=ClassifierLoss("knn", cv=3), mi_estimator="knn")
+    result = redundancy_analysis(X, y, selector=selector)
     assert asked == [("knn", 3)]
-    assert result.settings["classifier"] == "knn"
+    assert result.settings["unique_relevance"] == "ClassifierLoss(cv=3, estimator='knn')"

@@ -1,6 +1,7 @@
 """How stable a selection is: the index against its formula, and what must be seen in planted tables."""
 
 import json
+import threading
 from itertools import combinations
 from math import comb
 
@@ -8,11 +9,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer
-from sklearn.feature_selection import RFE, SelectKBest
+from sklearn.feature_selection import RFE, SelectKBest, chi2, f_classif
 from sklearn.linear_model import LogisticRegression
 
-from unirel import BURSelector, selection_stability
+from unirel import Binned, BURSelector, selection_stability
 from unirel.inference.stability import draw_rows, find_exchangeable, nogueira_index
 
 QUICK = BURSelector("mim", 3, beta=0)
@@ -150,41 +152,151 @@ def test_noise_that_competes_for_places_is_not_exchangeable(rng):
 
 @pytest.mark.parametrize("selector", [SelectKBest(k=3), RFE(LogisticRegression(), n_features_to_select=3)], ids=str)
 def test_selectors_of_scikit_learn(table, selector):
-    result = selection_stability(selector, *table, n_subsamples=5)
+    result = selection_stability(*table, selector=selector, n_subsamples=5)
     assert result.selected.sum() == 15
     assert np.isnan(result.mean_rank).all() == isinstance(selector, SelectKBest)
 
 
 def test_threads_change_nothing(table):
-    one, two = (selection_stability(QUICK, *table, n_subsamples=9, n_jobs=n_jobs) for n_jobs in (1, 2))
+    one, two = (selection_stability(*table, selector=QUICK, n_subsamples=9, n_jobs=n_jobs) for n_jobs in (1, 2))
     assert_array_equal(one.selected, two.selected)
     assert_array_equal(one.mean_rank, two.mean_rank)
 
 
-def test_a_journal_goes_on_where_it_was_stopped(table, tmp_path, monkeypatch):
-    whole = selection_stability(QUICK, *table, n_subsamples=9)
-    done = []
+def test_as_many_threads_as_are_asked_for(table):
+    meeting = threading.Barrier(6, timeout=20)
 
-    def stop(n_done, total):
-        done.append(n_done)
-        if n_done >= 4:
-            raise KeyboardInterrupt
+    class Waiting(SelectKBest):
+        def fit(self, X, y):
+            meeting.wait()  # for five others, or it fails
+            return super().fit(X, y)
 
-    with pytest.raises(KeyboardInterrupt):
-        selection_stability(QUICK, *table, n_subsamples=9, journal=tmp_path / "j", progress=stop)
+    result = selection_stability(*table, selector=Waiting(k=3), n_subsamples=6, n_jobs=6)
+    assert result.selected.sum() == 18
+
+
+def test_kinds_of_columns_are_those_of_the_selector_or_of_all_rows(table, monkeypatch):
+    """Nothing is decided anew from the rows of a subsample: not what is asked for, and not what is left open."""
+    X, y = (values[:60] for values in table)
+    X = pd.DataFrame(X, columns=list("abcdefgh")).assign(b=lambda frame: np.digitize(frame["b"], [-1, 0, 1]))
+    X["c"] = np.arange(60) % 10 * 1.5  # six rows for each value are enough to call it discrete, three are not
     fitted = []
     fit = BURSelector.fit
+    monkeypatch.setattr(BURSelector, "fit", lambda self, *given: fitted.append(fit(self, *given)) or self)
+    selector = BURSelector("mim", 3, beta=0, discrete_features={"b": False}, target_type="continuous")
+    selection_stability(X, y.astype(float), selector=selector, n_subsamples=4)
+    whole = fit(selector, X, y.astype(float))
+    assert [whole.columns_[place].kind for place in (1, 2, -1)] == ["continuous", "discrete", "continuous"]
+    for one in fitted:
+        assert [column.kind for column in one.columns_] == [column.kind for column in whole.columns_]
+
+
+def test_rows_are_drawn_by_class_only_if_the_target_is_one(table):
+    X, y = table
+    sizes = []
+
+    class Counting(BURSelector):
+        def fit(self, X, y):
+            sizes.append(int(np.sum(y)))
+            return super().fit(X, y)
+
+    for target_type in ("discrete", "continuous"):
+        selector = Counting("mim", 2, beta=0, target_type=target_type)
+        selection_stability(X, y.astype(int), selector=selector, n_subsamples=6)
+    assert len(set(sizes[:6])) == 1
+    assert len(set(sizes[6:])) > 1
+
+
+# The journal
+
+
+def test_a_journal_goes_on_where_it_was_stopped(table, tmp_path, monkeypatch):
+    whole = selection_stability(*table, selector=QUICK, n_subsamples=9)
+    fit, fitted = BURSelector.fit, []
+
+    def interrupted(self, *given):
+        if len(fitted) == 4:
+            raise KeyboardInterrupt
+        fitted.append(1)
+        return fit(self, *given)
+
+    monkeypatch.setattr(BURSelector, "fit", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        selection_stability(*table, selector=QUICK, n_subsamples=9, journal=tmp_path / "j")
+    with (tmp_path / "j").open("a") as file:
+        file.write('{"subsample": 4, "sel')  # it was stopped within a line
+    fitted.clear()
     monkeypatch.setattr(BURSelector, "fit", lambda self, *given: fitted.append(1) or fit(self, *given))
-    again = selection_stability(QUICK, *table, n_subsamples=9, journal=tmp_path / "j")
-    assert len(fitted) == 9 - done[-1]
+    again = selection_stability(*table, selector=QUICK, n_subsamples=9, journal=tmp_path / "j")
+    assert len(fitted) == 5
     assert_array_equal(again.selected, whole.selected)
     assert_array_equal(again.mean_rank, whole.mean_rank)
-    with pytest.raises(ValueError, match="other settings"):
-        selection_stability(table[0] + 1, ~table[1], selector=QUICK, n_subsamples=9, journal=tmp_path / "j")
+    fitted.clear()
+    selection_stability(*table, selector=QUICK, n_subsamples=10, journal=tmp_path / "j", n_jobs=2)
+    assert len(fitted) == 1
+
+
+def test_a_journal_is_of_one_table_fraction_and_seed(table, tmp_path):
+    X, y = table
+    asked = {"selector": QUICK, "n_subsamples": 3, "journal": tmp_path / "j"}
+    selection_stability(X, y, **asked)
+    other = X.copy()
+    other[0, 0] += 1
+    for given, more in (
+        ((other, y), {}),
+        ((X, ~y), {}),
+        ((X, y), {"random_state": 1}),
+        ((X, y), {"sample_fraction": 0.4}),
+    ):
+        with pytest.raises(ValueError, match="is of another selector, table, fraction or seed"):
+            selection_stability(*given, **asked, **more)
+    (tmp_path / "other").write_text("not a journal\n")
+    with pytest.raises(ValueError, match="is no journal of unirel"):
+        selection_stability(X, y, **(asked | {"journal": tmp_path / "other"}))
+
+
+def long_values(last):
+    """Values whose text is shortened to the same one, whatever the last but one is."""
+    values = np.zeros(2000)
+    values[1000] = last
+    return values
+
+
+PAIRS = {
+    "arrays": [BURSelector("mim", 3, unique_relevance=long_values(value)) for value in (0.0, 1.0)],
+    "objects within": [BURSelector("mim", 3, beta=0, mi_estimator=Binned(n_bins)) for n_bins in (3, 4)],
+    "functions": [SelectKBest(score, k=3) for score in (f_classif, chi2)],
+}
+
+
+@pytest.mark.parametrize("pair", PAIRS.values(), ids=PAIRS)
+def test_a_journal_is_of_one_selector(rng, tmp_path, pair):
+    X = np.abs(rng.standard_normal((60, 2000 if hasattr(pair[0], "unique_relevance") and pair[0].beta else 8)))
+    y = X[:, 0] > 0.6
+    selection_stability(X, y, selector=pair[0], n_subsamples=2, journal=tmp_path / "j")
+    selection_stability(X, y, selector=clone(pair[0]), n_subsamples=2, journal=tmp_path / "j")
+    with pytest.raises(ValueError, match="is of another selector"):
+        selection_stability(X, y, selector=pair[1], n_subsamples=2, journal=tmp_path / "j")
+
+
+def test_what_cannot_be_told_from_others_has_no_journal(table, tmp_path):
+    selector = SelectKBest(lambda X, y: np.arange(8.0), k=3)
+    assert selection_stability(*table, selector=selector, n_subsamples=2).selected.sum() == 6
+    with pytest.raises(ValueError, match=r"cannot be told from others .*named function instead of a lambda"):
+        selection_stability(*table, selector=selector, n_subsamples=2, journal=tmp_path / "j")
+
+
+def test_threads_do_not_make_another_selector(table, tmp_path):
+    for n_jobs in (1, 2):
+        selector = clone(QUICK).set_params(n_jobs=n_jobs)
+        selection_stability(*table, selector=selector, n_subsamples=2, journal=tmp_path / "j")
+
+
+# What comes out
 
 
 def test_what_comes_out(table):
-    result = selection_stability(QUICK, *table, n_subsamples=6)
+    result = selection_stability(*table, selector=QUICK, n_subsamples=6)
     frame = result.to_frame()
     assert list(frame.columns) == ["feature", "name", "frequency", "mean_rank"]
     assert frame["frequency"].tolist() == sorted(result.frequency, reverse=True)
@@ -195,7 +307,7 @@ def test_what_comes_out(table):
 def test_the_figure_shows_the_most_frequent_features_first(table):
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("agg")
-    result = selection_stability(QUICK, *table, n_subsamples=6)
+    result = selection_stability(*table, selector=QUICK, n_subsamples=6)
     display = result.plot()
     names = [text.get_text() for text in display.ax_.get_yticklabels()]
     assert names == [result.names[feature] for feature in result.order if result.frequency[feature] > 0]
@@ -205,15 +317,20 @@ def test_the_figure_shows_the_most_frequent_features_first(table):
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [({"n_subsamples": 1}, "n_subsamples=1"), ({"share": 1}, "share=1"), ({"level": 95}, "level=95")],
+    [
+        ({"n_subsamples": 1}, "n_subsamples=1"),
+        ({"sample_fraction": 1}, "sample_fraction=1"),
+        ({"confidence_level": 95}, "confidence_level=95"),
+    ],
 )
 def test_wrong_options_are_named(table, options, message):
     with pytest.raises(ValueError, match=message):
-        selection_stability(QUICK, *table, **options)
+        selection_stability(*table, selector=QUICK, **options)
     with pytest.raises(TypeError, match="has no get_support"):
-        selection_stability(LogisticRegression(), *table)
+        selection_stability(*table, selector=LogisticRegression())
 
 
 def test_a_real_table():
-    result = selection_stability(BURSelector(n_features_to_select=5, beta=0), *load_breast_cancer(return_X_y=True))
+    X, y = load_breast_cancer(return_X_y=True)
+    result = selection_stability(X, y, selector=BURSelector(n_features_to_select=5, beta=0))
     assert 0.3 < result.interval[0] < result.index < result.interval[1] <= 1.1

@@ -6,13 +6,11 @@ import reference
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import LogisticRegression
 
-from unirel import BURSelector, unique_relevance
+from unirel import KNN, Boost, BURSelector, ClassifierLoss, selection_path, unique_relevance
 from unirel.data.table import Table
-from unirel.estimation.knn import KNN
-from unirel.options import SearchOptions, complete
-from unirel.predictors import ClassifierLoss
-from unirel.search.unique import REFERENCE_SIZE, Boost, Sample, Stepwise, needs_reference
-from unirel.search.unique import find_boost as find_boost_with_options
+from unirel.results import Cause
+from unirel.search.boost import REFERENCE_SIZE, Blend, Sample, Stepwise, find_blend, find_kind, needs_reference
+from unirel.search.settings import SearchSettings
 
 CLOSE = {"rtol": 0, "atol": 1e-12}
 
@@ -20,14 +18,13 @@ CLOSE = {"rtol": 0, "atol": 1e-12}
 NOTHING = np.empty(0, np.intp)
 
 
-def find_boost(table, kind, reference, **options):
-    return find_boost_with_options(
-        table, kind, reference, table.features, complete(SearchOptions, options, "find_boost")
-    )
+def blend_of(table, kind, reference, **parameters):
+    settings = SearchSettings(unique_relevance=kind, **parameters)
+    return find_blend(table, find_kind(settings), reference, table.features, settings)
 
 
 def stepwise_of(table):
-    return Stepwise(Sample(table, table.features, complete(SearchOptions, {}, "Sample")))
+    return Stepwise(Sample(table, table.features, 2000, SearchSettings()))
 
 
 @pytest.fixture
@@ -49,27 +46,27 @@ def table(data):
 def test_blend_equals_formula(rng, rescale, beta):
     scores, unique = rng.normal(size=5), rng.normal(size=9)
     candidates = np.array([8, 1, 3, 0, 5])
-    ours = Boost(unique, rescale).blend(scores, candidates, NOTHING, beta)
+    ours = Blend(unique, rescale).blend(scores, candidates, NOTHING, beta)
     assert_allclose(ours, reference.blended(scores, unique[candidates], beta, rescale), **CLOSE)
 
 
 def test_rescaled_values_have_the_spread_of_the_scores(rng):
     scores, unique = 1000 * rng.normal(size=20), 1e-6 * rng.normal(size=20)
-    blended = Boost(unique, rescale=True).blend(scores, np.arange(20), NOTHING, 1.0)
+    blended = Blend(unique, rescale=True).blend(scores, np.arange(20), NOTHING, 1.0)
     assert np.std(blended) == pytest.approx(np.std(scores))
 
 
 def test_units_of_rescaled_values_do_not_matter(rng):
     scores, unique, all_of_them = rng.normal(size=20), rng.normal(size=20), np.arange(20)
-    blended = Boost(unique, rescale=True).blend(scores, all_of_them, NOTHING, 0.3)
-    assert_allclose(Boost(1e5 * unique, rescale=True).blend(scores, all_of_them, NOTHING, 0.3), blended, **CLOSE)
+    blended = Blend(unique, rescale=True).blend(scores, all_of_them, NOTHING, 0.3)
+    assert_allclose(Blend(1e5 * unique, rescale=True).blend(scores, all_of_them, NOTHING, 0.3), blended, **CLOSE)
 
 
 @pytest.mark.parametrize(
     ("scores", "unique"), [([1.0], [3.0]), ([1.0, 1.0], [3.0, 5.0]), ([1.0, 2.0], [3.0, 3.0]), ([0.0, 0.0], [0.0, 0.0])]
 )
 def test_without_a_spread_values_stay_as_they_are(scores, unique):
-    blended = Boost(np.array(unique), rescale=True).blend(np.array(scores), np.arange(len(scores)), NOTHING, 0.5)
+    blended = Blend(np.array(unique), rescale=True).blend(np.array(scores), np.arange(len(scores)), NOTHING, 0.5)
     assert_allclose(blended, np.mean([scores, unique], axis=0), **CLOSE)
 
 
@@ -79,7 +76,7 @@ def test_equal_values_have_no_spread_whatever_rounding_says(n, value):
     # The mean of n equal numbers may differ from them in its last bit, and numpy's deviation is then not 0.
     equal, different = np.full(n, value), np.linspace(0, 1, n)
     for scores, unique in ((equal, different), (different, equal)):
-        blended = Boost(unique, rescale=True).blend(scores, np.arange(n), NOTHING, 0.5)
+        blended = Blend(unique, rescale=True).blend(scores, np.arange(n), NOTHING, 0.5)
         assert_allclose(blended, (scores + unique) / 2, **CLOSE)
 
 
@@ -87,7 +84,7 @@ def test_equal_values_have_no_spread_whatever_rounding_says(n, value):
 
 
 def test_reference_kind(data, table):
-    boost = find_boost(table, "reference", [2, 0])
+    boost = blend_of(table, "reference", [2, 0])
     assert boost.rescale
     assert_allclose(boost.values[:6], unique_relevance(*data, method="reference", reference=[2, 0]), **CLOSE)
     features = [reference.read(column, "continuous") for column in data[0].T]
@@ -96,7 +93,7 @@ def test_reference_kind(data, table):
 
 
 def test_reference_kind_has_its_own_number_of_neighbours(data, table):
-    boost = find_boost(table, "reference", [2, 0], n_neighbors=3, metric="manhattan")
+    boost = blend_of(table, "reference", [2, 0], mi_estimator=KNN(3, "manhattan"))
     expected = unique_relevance(*data, reference=[2, 0], method=KNN(n_neighbors=10, metric="manhattan"))
     assert_array_equal(boost.values[:6], expected)
 
@@ -106,24 +103,26 @@ def test_reference_size_of_the_design():
 
 
 def test_ksg_kind_is_clipped(data, table):
-    boost = find_boost(table, "ksg", None, n_neighbors=4, metric="euclidean")
-    expected = unique_relevance(*data, clip=False, method=KNN(n_neighbors=4, metric="euclidean"))
-    assert not boost.rescale
+    neighbors = KNN(4, "euclidean")
+    expected = unique_relevance(*data, clip=False, method=neighbors)
     assert expected.min() < 0
-    assert_array_equal(boost.values[:6], np.maximum(expected, 0))
+    # By name those of the estimator of information, or neighbours of its own.
+    for boost in (blend_of(table, "ksg", None, mi_estimator=neighbors), blend_of(table, neighbors, None)):
+        assert not boost.rescale
+        assert_array_equal(boost.values[:6], np.maximum(expected, 0))
 
 
 def test_classifier_kind_is_stretched(data, table, monkeypatch):
     losses = np.array([0.3, 0.9, 0.5, 0.1, 0.1, 0.2])
     asked = []
 
-    def losses_of(loss, table, columns=None, n_jobs=None, progress=None):
-        asked.append((loss.estimator, loss.cv, n_jobs))
+    def losses_of(self, table, columns=None, n_jobs=None, progress=None):
+        asked.append((self.estimator, self.cv, columns.tolist(), n_jobs))
         return losses
 
-    monkeypatch.setattr("unirel.predictors.ClassifierLoss.losses", losses_of)
-    boost = find_boost(table, "classifier", None, classifier="rf", cv=3, n_jobs=2)
-    assert asked == [("rf", 3, 2)]
+    monkeypatch.setattr(ClassifierLoss, "losses", losses_of)
+    boost = blend_of(table, ClassifierLoss("rf", cv=3), None, n_jobs=2)
+    assert asked == [("rf", 3, [0, 1, 2, 3, 4, 5], 2)]
     assert not boost.rescale
     assert_allclose(boost.values[:6], reference.stretched(losses), **CLOSE)
 
@@ -136,7 +135,7 @@ def test_a_classifier_is_trained_without_the_candidates_only(data):
             fits.append(X.shape[1])
             return super().fit(X, y)
 
-    given = {"unique_relevance": "classifier", "classifier": Counted(), "cv": 3, "estimator": "knn"}
+    given = {"unique_relevance": ClassifierLoss(Counted(), cv=3), "mi_estimator": "knn"}
     selector = BURSelector("mim", 2, beta=0.5, max_candidates=3, **given).fit(*data)
     assert fits == [5] * 3 * 3  # folds, and candidates, each of them beside all others
     asked = np.sort(np.argsort(-selector.relevance_, kind="stable")[:3])
@@ -148,26 +147,40 @@ def test_a_classifier_is_trained_without_the_candidates_only(data):
 
 @pytest.mark.parametrize("kind", [[1, 2, 3, -4, 5, 0], (1, 2, 3, -4, 5, 0), np.array([1, 2, 3, -4, 5, 0])], ids=type)
 def test_given_values_stay_as_they_are(table, kind):
-    boost = find_boost(table, kind, None)
+    boost = blend_of(table, kind, None)
     assert not boost.rescale
     assert_array_equal(boost.values[:6], [1, 2, 3, -4, 5, 0])
 
 
 def test_only_kinds_with_a_reference_need_an_unboosted_run():
-    kinds = ["reference", "both", "selected", "ksg", "classifier", np.zeros(3)]
-    assert [needs_reference(kind) for kind in kinds] == [True, True, False, False, False, False]
+    asked = ["reference", "both", Boost("reference", 100), "selected", "ksg", "classifier", np.zeros(3)]
+    kinds = [find_kind(SearchSettings(unique_relevance=one)) for one in asked]
+    assert [needs_reference(kind) for kind in kinds] == [True, True, True, False, False, False, False]
+
+
+@pytest.mark.parametrize(
+    ("boost", "message"),
+    [
+        (Boost("most"), "kind='most' is not one of 'both', 'reference', 'selected'"),
+        (Boost(max_samples=5), "max_samples=5 must be a whole number from 10 on"),
+    ],
+    ids=str,
+)
+def test_wrong_parameters_of_a_boost_are_named(data, boost, message):
+    with pytest.raises(ValueError, match=message):
+        BURSelector(unique_relevance=boost).fit(*data)
 
 
 def test_ignored_columns_have_none(data):
-    table = Table.from_data(*data, kinds={1: "ignored"})
+    table = Table.from_data(*data, discrete_features={1: None})
     for kind, members in (("reference", [2, 0]), ("ksg", None)):
-        values = find_boost(table, kind, members, metric="euclidean").values
+        values = blend_of(table, kind, members, mi_estimator=KNN(metric="euclidean")).values
         assert np.flatnonzero(np.isnan(values[:6])).tolist() == [1]
-    given = find_boost(table, [1, np.nan, 3, 4, 5, 6], None).values
+    given = blend_of(table, [1, np.nan, 3, 4, 5, 6], None).values
     assert_array_equal(given[[0, 2]], [1, 3])
 
 
-# Beside the selected features
+# Given the selected features
 
 
 @pytest.mark.parametrize("target", ["discrete", "continuous"])
@@ -175,16 +188,16 @@ def test_stepwise_equals_definition(data, target):
     X, y = data
     y = y if target == "discrete" else X[:, :3].sum(axis=1)
     features, values = [reference.read(column, "continuous") for column in X.T], [reference.read(y, target)]
-    ours = stepwise_of(Table.from_data(X, y)).beside(np.array([2, 0]), np.array([1, 4]))
+    ours = stepwise_of(Table.from_data(X, y)).added(np.array([2, 0]), np.array([1, 4]))
     expected = reference.beside_selected(features, values, [2, 0])
     assert_allclose(ours, np.array(expected)[[1, 4]], rtol=0, atol=1e-10)
 
 
 @pytest.mark.parametrize(("kind", "beta"), [("selected", 0.2), ("both", 0.5)])
 def test_blend_with_a_stepwise_term_equals_formula(rng, data, table, kind, beta):
-    boost = find_boost(table, kind, [2, 0] if kind == "both" else None)
+    boost = blend_of(table, kind, [2, 0] if kind == "both" else None)
     candidates, selected, scores = np.array([1, 3, 4, 5]), np.array([2, 0]), rng.normal(size=4)
-    later = boost.stepwise.beside(selected, candidates)
+    later = boost.stepwise.added(selected, candidates)
     share = 0.4 if kind == "both" else 1.0
     terms = scores / scores.std() * (1 - beta) + later / later.std() * beta * share
     if kind == "both":
@@ -195,13 +208,13 @@ def test_blend_with_a_stepwise_term_equals_formula(rng, data, table, kind, beta)
 
 def test_beside_nothing_the_score_takes_the_place_of_the_stepwise_term(rng, table):
     scores, candidates = rng.normal(size=6), np.arange(6)
-    assert_allclose(find_boost(table, "selected", None).blend(scores, candidates, NOTHING, 0.2), scores, **CLOSE)
+    assert_allclose(blend_of(table, "selected", None).blend(scores, candidates, NOTHING, 0.2), scores, **CLOSE)
 
 
 def test_only_the_best_candidates_are_asked_about(rng):
     X = rng.normal(size=(30, 70))
     table = Table.from_data(X, X[:, 0] > 0)
-    boost = find_boost(table, "selected", None)
+    boost = blend_of(table, "selected", None)
     scores, candidates = rng.normal(size=69), np.arange(1, 70)
     blended = boost.blend(scores, candidates, np.array([0]), 0.3)
     assert_array_equal(np.flatnonzero(np.isfinite(blended)), np.sort(np.argsort(-scores)[:50]))
@@ -211,17 +224,14 @@ def test_beside_many_features_the_first_count(rng):
     X = rng.normal(size=(40, 30))
     stepwise = stepwise_of(Table.from_data(X, X[:, 0] > 0))
     order, candidates = np.arange(28), np.array([28, 29])
-    assert_array_equal(stepwise.beside(order[:26], candidates), stepwise.beside(order[:24], candidates))
-    assert not np.array_equal(stepwise.beside(order[:23], candidates), stepwise.beside(order[:24], candidates))
+    assert_array_equal(stepwise.added(order[:26], candidates), stepwise.added(order[:24], candidates))
+    assert not np.array_equal(stepwise.added(order[:23], candidates), stepwise.added(order[:24], candidates))
 
 
 # What made a feature enter
 
 
 def test_the_cause_is_the_term_without_which_another_would_enter(rng):
-    from unirel import selection_path
-    from unirel.results import Cause
-
     X = rng.normal(size=(150, 12))
     X[:, 6:] = X[:, :6] + 0.3 * rng.normal(size=(150, 6))
     y = X[:, :4].sum(axis=1) > 0
@@ -245,8 +255,6 @@ def test_the_cause_is_the_term_without_which_another_would_enter(rng):
     ("kind", "possible"), [("reference", "reference"), ("selected", "selected"), ("ksg", "unique")]
 )
 def test_a_kind_of_boost_is_the_cause_only_where_it_is_used(rng, kind, possible):
-    from unirel import selection_path
-
     X = rng.normal(size=(120, 8))
     X[:, 4:] = X[:, :4] + 0.2 * rng.normal(size=(120, 4))
     path = selection_path(

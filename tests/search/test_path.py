@@ -14,9 +14,10 @@ import unirel
 import unirel.search.greedy
 import unirel.search.path
 from unirel import BURSelector, UnirelWarning, selection_path
-from unirel.criteria.jmi import JMI
+from unirel.criteria import JMI
+from unirel.estimation.knn import KNN
+from unirel.results import Ending
 from unirel.search.path import DEFAULT_BETAS
-from unirel.search.unique import UniqueFinder
 
 pytestmark = pytest.mark.filterwarnings("ignore::unirel.errors.UnirelWarning")
 
@@ -30,9 +31,9 @@ def data():
     return pd.DataFrame(X, columns=list("abcdefgh")), y
 
 
-def one(data, **options):
-    options = {"criteria": "jmi", "betas": 0, "n_features_to_select": 4} | options
-    (selection,) = selection_path(*data, **options)
+def one(data, criteria="jmi", betas=0, **parameters):
+    selector = BURSelector(**({"n_features_to_select": 4} | parameters))
+    (selection,) = selection_path(*data, selector=selector, criteria=criteria, betas=betas)
     return selection
 
 
@@ -54,7 +55,7 @@ def test_defaults():
     assert path.criteria == ["mim", "mrmr", "jmi", "jmim", "cmim"]
     assert path.betas == list(DEFAULT_BETAS) == [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1]
     settings = path.selections[0].settings
-    assert (settings["unique_relevance"], settings["estimator"], settings["n_bins"]) == ("both", "binned", "auto")
+    assert (settings["unique_relevance"], settings["mi_estimator"]) == ("both", "auto")
 
 
 def test_array_of_betas(data):
@@ -101,7 +102,8 @@ def test_a_single_feature(data):
 
 def test_ignored_columns_are_never_selected(data):
     frame, y = data
-    selection = one((frame, y), n_features_to_select=8, kinds={"b": "ignored"}, betas=0.1)
+    named = frame.assign(b=[f"person {row}" for row in range(90)])
+    selection = one((named, y), n_features_to_select=7, betas=0.1)
     assert len(selection) == 7
     assert 1 not in selection.order
     assert np.isnan(selection.relevance[1])
@@ -119,7 +121,7 @@ def test_auto_depends_on_its_seed_alone():
 
 @pytest.mark.parametrize("alpha", [0, 1, -0.1, "small", None])
 def test_a_chance_that_cannot_be_is_refused(data, alpha):
-    with pytest.raises(ValueError, match=r"alpha=.* must be a chance"):
+    with pytest.raises(ValueError, match=r"alpha=.* must be a number above 0 and below 1"):
         one(data, n_features_to_select="auto", alpha=alpha)
 
 
@@ -162,8 +164,18 @@ def test_forced_features_come_first_with_a_boost(data, criterion):
 # What ends it early
 
 
+@pytest.fixture
+def watched(monkeypatch):
+    """Lets a function look at the progress of a search, every time it is reported."""
+
+    def watch(progress):
+        monkeypatch.setattr("unirel.search.greedy.progress_of", lambda *_: progress)
+
+    return watch
+
+
 def interrupt_after(n_steps):
-    """A callback that presses Ctrl-C once."""
+    """A watcher who presses Ctrl-C once."""
     calls = []
 
     def progress(done, total):
@@ -175,12 +187,14 @@ def interrupt_after(n_steps):
 
 
 @pytest.mark.parametrize("beta", [0, 0.1])
-def test_interrupted(data, beta):
-    selection = one(data, betas=beta, n_features_to_select=6, progress=interrupt_after(3))
+def test_interrupted(data, watched, beta):
+    whole = one(data, betas=beta, n_features_to_select=6)
+    watched(interrupt_after(3))
+    selection = one(data, betas=beta, n_features_to_select=6)
     assert len(selection) == len(selection.scores) == 3
     assert not selection.complete
     assert selection.reason == "interrupted"
-    assert_array_equal(selection.order, one(data, betas=beta, n_features_to_select=6).order[:3])
+    assert_array_equal(selection.order, whole.order[:3])
 
 
 @pytest.mark.parametrize("criterion", ["jmi", "jmim", "gsa"])
@@ -195,7 +209,7 @@ def test_no_time_at_all(data, criterion):
 
 @pytest.fixture
 def late(monkeypatch):
-    """A callback after whose third call it is a thousand seconds later."""
+    """A watcher after whose third call it is a thousand seconds later."""
     calls = []
     now = time.monotonic
     monkeypatch.setattr("unirel.search.greedy.time.monotonic", lambda: now() + 1000 * (len(calls) >= 3))
@@ -203,9 +217,10 @@ def late(monkeypatch):
 
 
 @pytest.mark.parametrize("criterion", ["mim", "jmim", "gsa"])
-def test_time_for_some_features(data, late, criterion):
+def test_time_for_some_features(data, watched, late, criterion):
     full = one(data, criteria=criterion, n_features_to_select=8)
-    selection = one(data, criteria=criterion, n_features_to_select=8, max_seconds=500, progress=late)
+    watched(late)
+    selection = one(data, criteria=criterion, n_features_to_select=8, max_seconds=500)
     assert len(selection) == 3
     assert not selection.complete
     assert selection.reason == "the time budget of 500 s was used up"
@@ -225,17 +240,29 @@ def test_time_is_one_budget_for_the_whole_path(data):
     assert len(path) == 55
 
 
+@pytest.mark.parametrize("kind", ["ksg", "selected", "both"])
+def test_after_the_time_no_criterion_gets_the_selection_of_another(data, monkeypatch, kind):
+    """The boost is found just in time, for the first criterion; the second had no time for anything of its own."""
+    plain = {name: one(data, criteria=name, unique_relevance=kind).order.tolist() for name in ("mim", "gsa")}
+    assert plain["mim"] != plain["gsa"]
+    calls, now, find = [], time.monotonic, unirel.search.greedy.find_blend
+    monkeypatch.setattr("unirel.search.greedy.time.monotonic", lambda: now() + 1000 * len(calls))
+    monkeypatch.setattr("unirel.search.greedy.find_blend", lambda *given: (find(*given), calls.append(1))[0])
+    selector = BURSelector(n_features_to_select=4, unique_relevance=kind, max_seconds=500)
+    path = selection_path(*data, criteria=["mim", "gsa"], betas=0.5, selector=selector)
+    assert {selection.ending for selection in path} == {Ending.OUT_OF_TIME}
+    assert path.order("mim", 0.5).tolist() == plain["mim"]
+    assert path.order("gsa", 0.5).tolist() in ([], plain["gsa"])
+
+
 # Progress
 
 
-def test_progress_counts_all_selections(data):
+def test_progress_counts_all_selections(data, watched):
     calls = []
+    watched(lambda *call: calls.append(call))
     selection_path(
-        *data,
-        criteria=["mim", "jmi"],
-        betas=[0, 0.1],
-        n_features_to_select=3,
-        progress=lambda *call: calls.append(call),
+        *data, criteria=["mim", "jmi"], betas=[0, 0.1], selector=BURSelector(n_features_to_select=3, verbose=True)
     )
     assert {total for _, total in calls} == {12}
     done = [done for done, _ in calls]
@@ -243,9 +270,10 @@ def test_progress_counts_all_selections(data):
     assert sorted(set(done)) == list(range(1, 13))
 
 
-def test_progress_reaches_its_end_when_fewer_features_are_left(data):
+def test_progress_reaches_its_end_when_fewer_features_are_left(data, watched):
     calls = []
-    one(data, exclude=list("abcdef"), progress=lambda *call: calls.append(call))
+    watched(lambda *call: calls.append(call))
+    one(data, exclude=list("abcdef"))
     assert calls[-1] == (4, 4)
 
 
@@ -276,9 +304,9 @@ def test_verbose_draws_nothing_where_nobody_watches(data, capsys, monkeypatch):
         ({"criteria": "jmmi"}, r"criterion='jmmi' is not one of 'mim', 'mrmr', 'jmi', 'jmim', 'cmim', 'gsa'"),
         ({"criteria": ["jmi", 3]}, r"criterion=3 is not one of"),
         ({"criteria": [JMI]}, r"criterion=<class .*> is not one of"),
-        ({"estimator": "tree"}, r"estimator='tree' is not one of"),
-        ({"metric": "cosine"}, r"metric='cosine' is not one of"),
-        ({"n_neighbors": 0}, r"n_neighbors=0 must be a whole number from 1 on"),
+        ({"mi_estimator": "tree"}, r"mi_estimator='tree' is not one of"),
+        ({"mi_estimator": KNN(metric="cosine")}, r"metric='cosine' is not one of"),
+        ({"mi_estimator": KNN(n_neighbors=0)}, r"n_neighbors=0 must be a whole number from 1 on"),
         ({"betas": 0.1, "unique_relevance": "magic"}, r"unique_relevance='magic' is not one of"),
         ({"betas": 0.1, "unique_relevance": [1, 2]}, r"unique_relevance has shape \(2,\), but there are 8 features"),
         ({"betas": 0.1, "unique_relevance": [np.nan] * 8}, r"unique_relevance has values that are not finite"),
@@ -287,7 +315,6 @@ def test_verbose_draws_nothing_where_nobody_watches(data, capsys, monkeypatch):
         ({"exclude": [8]}, r"8"),
         ({"include": ["a"], "exclude": ["a"]}, r"'a' is in include and in exclude"),
         ({"include": list("abcde")}, r"include names 5 features, but n_features_to_select=4"),
-        ({"include": ["a"], "kinds": {"a": "ignored"}}, r"include names 'a', which is ignored"),
         ({"exclude": list("abcdefgh")}, r"no feature is left: exclude names all 8"),
         ({"n_jobs": 0}, r"n_jobs=0"),
     ],
@@ -298,10 +325,17 @@ def test_errors_name_parameter_value_and_range(data, options, message):
         one(data, **options)
 
 
+def test_an_ignored_column_cannot_be_included(data):
+    frame, y = data
+    with pytest.raises(ValueError, match="include names 'a', which is ignored"):
+        one((frame.assign(a=[f"person {row}" for row in range(90)]), y), include=["a"])
+
+
 def test_a_boost_that_is_all_zero_is_said(rng):
     X, y = rng.integers(0, 3, size=(60, 60)), np.arange(60) % 2  # every two rows are far apart in some column
+    selector = BURSelector(unique_relevance=KNN(metric="chebyshev"))
     with pytest.warns(UnirelWarning, match=r"unique relevance is 0 for all 60 features.*metric='euclidean'"):
-        selection_path(X, y, criteria="mim", betas=0.1, unique_relevance="ksg", metric="chebyshev")
+        selection_path(X, y, criteria="mim", betas=0.1, selector=selector)
 
 
 # Settings
@@ -312,8 +346,7 @@ def test_settings_say_what_decides_the_result(data):
     assert settings["include"] == ["h"]
     assert settings["unique_relevance"] == "given values"
     assert settings["max_seconds"] == 100
-    assert "n_jobs" not in settings
-    assert "progress" not in settings
+    assert not {"n_jobs", "verbose"} & set(settings)
 
 
 # Should hold, by the parts of the design that they quote
@@ -321,8 +354,8 @@ def test_settings_say_what_decides_the_result(data):
 
 def test_unique_relevance_is_computed_once_for_all_criteria(data, monkeypatch):
     calls = []
-    find = UniqueFinder.find
-    monkeypatch.setattr(UniqueFinder, "find", lambda *a, **k: calls.append(a) or find(*a, **k))
+    find = unirel.search.greedy.find_blend
+    monkeypatch.setattr("unirel.search.greedy.find_blend", lambda *given: calls.append(given) or find(*given))
     selection_path(
         *data,
         criteria=["mim", "jmi", "jmim"],
@@ -332,21 +365,22 @@ def test_unique_relevance_is_computed_once_for_all_criteria(data, monkeypatch):
     assert len(calls) == 1
 
 
-def test_a_callback_that_keeps_interrupting_loses_nothing(data):
+def test_a_watcher_who_keeps_interrupting_loses_nothing(data, watched):
     def progress(done, total):
         if done >= 3:
             raise KeyboardInterrupt
 
+    watched(progress)
     try:
-        assert len(one(data, n_features_to_select=6, progress=progress)) == 3
+        assert len(one(data, n_features_to_select=6)) == 3
     except KeyboardInterrupt:
-        pytest.fail("the callback is asked once more after the search, and that interrupt is not caught")
+        pytest.fail("progress is reported once more after the search, and that interrupt is not caught")
 
 
-def test_ctrl_c_ends_the_whole_path(data):
-    path = selection_path(
-        *data, criteria=["mim", "jmi"], betas=[0, 0.5], n_features_to_select=6, progress=interrupt_after(3)
-    )
+def test_ctrl_c_ends_the_whole_path(data, watched):
+    watched(interrupt_after(3))
+    selector = BURSelector(n_features_to_select=6)
+    path = selection_path(*data, criteria=["mim", "jmi"], betas=[0, 0.5], selector=selector)
     assert len(path.selections[0]) == 3
     assert not any(selection.complete for selection in path)
 
@@ -355,7 +389,7 @@ def test_forced_features_come_first_even_if_the_boost_is_never_known(data, monke
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("unirel.search.greedy.find_boost", interrupted)
+    monkeypatch.setattr("unirel.search.greedy.find_blend", interrupted)
     selection = one(data, betas=0.1, include=["h"], n_features_to_select=6)
     assert not selection.complete
     assert selection.selected_names[:1] in ([], ["h"])
@@ -366,7 +400,7 @@ def test_an_interrupt_while_unique_relevance_is_found_keeps_what_there_is(data, 
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("unirel.search.greedy.find_boost", interrupted)
+    monkeypatch.setattr("unirel.search.greedy.find_blend", interrupted)
     try:
         path = selection_path(
             *data, criteria="jmi", betas=[0, 0.1], selector=BURSelector(n_features_to_select=3, unique_relevance=kind)
@@ -377,10 +411,11 @@ def test_an_interrupt_while_unique_relevance_is_found_keeps_what_there_is(data, 
 
 
 @pytest.mark.parametrize(
-    "options", [{"include": np.array([1])}, {"betas": np.array([0, 1])}, {"betas": [np.float32(0.5)]}], ids=str
+    ("include", "betas"), [(np.array([1]), 0), ((), np.array([0, 1])), ((), [np.float32(0.5)])], ids=str
 )
-def test_numpy_numbers_are_fit_for_json(data, options):
-    path = selection_path(*data, **({"criteria": "mim", "betas": 0, "n_features_to_select": 2} | options))
+def test_numpy_numbers_are_fit_for_json(data, include, betas):
+    selector = BURSelector(n_features_to_select=2, include=include)
+    path = selection_path(*data, criteria="mim", betas=betas, selector=selector)
     assert json.loads(json.dumps(path.to_dict()))
 
 
@@ -393,7 +428,7 @@ def test_a_time_budget_that_makes_no_sense_is_refused(data, max_seconds):
 @pytest.mark.parametrize("options", [{"betas": []}, {"criteria": []}], ids=str)
 def test_an_empty_path_is_refused(data, options):
     with pytest.raises(ValueError, match=r"criteria|beta"):
-        selection_path(*data, **({"n_features_to_select": 2} | options))
+        selection_path(*data, selector=BURSelector(n_features_to_select=2), **options)
 
 
 def test_auto_stops_when_the_target_is_known():
@@ -420,9 +455,9 @@ def test_defaults_take_all_features_of_a_small_table(data):
     assert len(path.order("mim", 0)) == 4
 
 
-def test_a_misspelt_option_is_named(data):
-    with pytest.raises(TypeError, match="n_neighbours=; did you mean n_neighbors="):
-        selection_path(*data, selector=BURSelector(n_neighbours=3))
+def test_what_is_no_selector_of_unirel_is_refused(data):
+    with pytest.raises(TypeError, match=r"selector='jmi' is no BURSelector"):
+        selection_path(*data, selector="jmi")
 
 
 # Candidates
@@ -453,21 +488,18 @@ def test_forced_columns_need_not_be_relevant(rng):
 def test_many_columns_and_few_rows_are_cut_unless_more_are_wanted(rng):
     X = rng.normal(size=(20, 400))
     y = np.arange(20) % 2
-    options = {"criteria": "mim", "betas": 0, "estimator": "binned"}
     relevant = np.argsort(-unirel.relevance(X, y, mi_estimator="binned"), kind="stable")
-    asked = {"n_features_to_select": 310, **options}
-    assert len(selection_path(X, y, **asked).order("mim", 0)) == 310
-    assert set(selection_path(X, y, n_features_to_select="auto", **options).order("mim", 0)) <= set(relevant[:300])
+    assert len(one((X, y), criteria="mim", n_features_to_select=310)) == 310
+    assert set(one((X, y), criteria="mim", n_features_to_select="auto").order) <= set(relevant[:300])
 
 
 def test_of_many_thousand_columns_the_most_relevant_are_searched(rng, monkeypatch):
     monkeypatch.setattr("unirel.search.greedy._MOST", 7)
     X = rng.normal(size=(50, 30))
     y = np.arange(50) % 2
-    options = {"criteria": "jmi", "betas": 0, "estimator": "binned", "n_features_to_select": 7}
     relevant = np.argsort(-unirel.relevance(X, y, mi_estimator="binned"), kind="stable")
-    assert set(selection_path(X, y, **options).order("jmi", 0)) == set(relevant[:7])
-    assert set(selection_path(X, y, max_candidates=None, **options).order("jmi", 0)) != set(relevant[:7])
+    assert set(one((X, y), n_features_to_select=7).order) == set(relevant[:7])
+    assert set(one((X, y), n_features_to_select=7, max_candidates=None).order) != set(relevant[:7])
 
 
 @pytest.mark.parametrize("max_candidates", [0, 2.5, "all"])

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 from sklearn.utils.class_weight import compute_sample_weight
-from test_search import planted
 
 from unirel import BURSelector, selection_path
 from unirel.data.table import Table
 from unirel.estimation.base import entropy_of
 from unirel.estimation.codes import Joint
+from unirel.estimation.permutation import Exceedances
 from unirel.estimation.plugin import Plugin
-from unirel.search.stopping import Evidence, merge_levels, p_values_of_maximum
+from unirel.search.stopping import Evidence, _nearly_normal, merge_levels
 
 pytestmark = pytest.mark.filterwarnings("ignore::unirel.errors.UnirelWarning")
 
@@ -38,7 +38,8 @@ def noise(seed, n_rows, n_columns):
 
 
 def length(X, y, criteria="jmim", **options):
-    path = selection_path(X, y, criteria=criteria, betas=0, n_features_to_select="auto", **options)
+    selector = BURSelector(n_features_to_select="auto")
+    path = selection_path(X, y, criteria=criteria, betas=0, selector=selector, **options)
     return [len(selection) for selection in path]
 
 
@@ -83,12 +84,20 @@ def test_noise_yields_a_feature_as_seldom_as_alpha_says(n_rows, n_columns):
     assert found <= 14
 
 
+def planted(seed, coins):
+    """Five features of equal strength, a copy of each and 90 columns of noise."""
+    X = np.random.default_rng(seed).standard_normal((2000, 95))
+    X = (X > 0).astype(float) if coins else X
+    height = X[:, :5].sum(axis=1)
+    return np.column_stack([X, X[:, :5]]), height if coins else height > 0
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("coins", [True, False])
 def test_auto_finds_about_the_five_informative_features(coins):
     counts = {name: [] for name in [*CRITERIA, "default"]}
     for seed in range(50):
-        X, y, _ = planted(seed, coins)
+        X, y = planted(seed, coins)
         for name, n_selected in zip(CRITERIA, length(X, y, CRITERIA), strict=True):
             counts[name].append(n_selected)
         counts["default"].append(len(BURSelector(n_features_to_select="auto").fit(X, y).order_))
@@ -135,8 +144,8 @@ def test_no_criterion_takes_copies_or_noise(criterion, estimator):
     X = rng.standard_normal((300, 12))
     y = X[:, 4] + X[:, 7] > 0
     X = np.column_stack([X, X[:, [4, 7]]])
-    options = {"criteria": criterion, "n_features_to_select": "auto", "estimator": estimator}
-    for selection in selection_path(X, y, betas=[0, 0.3], unique_relevance="reference", **options):
+    selector = BURSelector(n_features_to_select="auto", mi_estimator=estimator, unique_relevance="reference")
+    for selection in selection_path(X, y, criteria=criterion, betas=[0, 0.3], selector=selector):
         assert sorted(selection.order.tolist()) == [4, 7], (criterion, selection.beta)
         assert selection.reason == "no other feature is seen to tell anything beside the 2 selected features"
 
@@ -204,6 +213,13 @@ def test_an_empty_selection_is_said_and_transforms():
 
 
 # Its parts
+
+
+def p_values_of_maximum(information):
+    """Of what was observed, the first row, among permutations, the others."""
+    tested = Exceedances(information[0], len(information) - 1, keep=True)
+    tested.add(tested.active, information[1:])
+    return tested.p_values_of_maximum(_nearly_normal)
 
 
 def test_the_maximum_is_that_of_standardised_cube_roots(rng):

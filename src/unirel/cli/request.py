@@ -39,7 +39,7 @@ class Input:
 
     def read(self) -> "Table":
         """The table."""
-        from unirel.data.parts.opening import open_table
+        from unirel.data.opening import open_table
 
         return open_table(self.X, self.y, complete(ReadingOptions, part_of(ReadingOptions, self.options), "read"))[0]
 
@@ -134,7 +134,7 @@ class Request:
 
     def _pattern(self) -> tuple[Any, Any, Origin]:
         """Files that are read in parts, here or on a cluster."""
-        from unirel.data.parts.files import FileParts
+        from unirel.data.arrow import ArrowRows
 
         dataset = open_dataset(self.data)
         names = dataset.schema.names
@@ -153,17 +153,17 @@ class Request:
         )
         origin = Origin(self.data, self.target, dropped=tuple(drop), reading=lines)
         if self.scheduler is None:
-            return FileParts(dataset, self.target, without=drop), self.target, origin
+            return ArrowRows(dataset, self.target, without=drop), self.target, origin
         return self._on_cluster(dataset, drop), self.target, origin
 
     def _on_cluster(self, dataset: Any, drop: list[str]) -> Any:
-        from unirel.data.parts.cluster import DaskParts, connect
+        from unirel.data.dask import DaskRows, connect
 
         try:
             connect(str(self.scheduler))
         except (OSError, ValueError, ImportError) as error:
             raise Failed(f"--scheduler {self.scheduler} cannot be reached: {error}") from None
-        return DaskParts.of_files(dataset, str(self.target), without=drop)
+        return DaskRows.of_files(dataset, str(self.target), without=drop)
 
     def _file(self, kinds: list[str] | None, messages: Messages) -> tuple[Any, Any, Origin]:
         file = read_table(self.data, self.text)

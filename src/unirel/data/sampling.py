@@ -3,10 +3,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel.data.parts.table import PartedTable
-from unirel.data.reading import Positions
+from unirel.data.chunks import PartedTable
+from unirel.data.readers import Positions
 from unirel.data.table import Table
-from unirel.data.weights import Weights, are_whole, repeat_rows, unit_of_weights
+from unirel.data.weights import Weights, add_sums, repeat_rows, sum_weights
 
 # Rows that every class keeps if it has them: a row and the ten neighbours that unique relevance asks for.
 _FEWEST = 11
@@ -44,8 +44,8 @@ def _repeat(n_samples: int, sample_weight: Weights | None, rng: np.random.Genera
     """All rows, each as often as its weight says."""
     if sample_weight is None:
         return np.arange(n_samples)
-    unit = unit_of_weights(float(sample_weight.sum()), n_samples, are_whole(sample_weight))
-    return repeat_rows(sample_weight, unit, rng.random(n_samples))
+    weights = np.asarray(sample_weight, np.float64)
+    return repeat_rows(weights, add_sums([sum_weights(weights)]).unit, rng.random(n_samples))
 
 
 def choose_by_class(table: Table, rows: Positions, most: int | None, rng: np.random.Generator) -> Positions:

@@ -5,8 +5,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel.data.coding import FEATURE, NARROW_LEVELS, Codes, Facts, are_discrete, find_levels, narrowest
-from unirel.data.reading import CONTINUOUS, DISCRETE, IGNORED, UNKNOWN, Positions, Source, as_slice, no_infinity
+from unirel.data.columns import CONTINUOUS, DISCRETE, IGNORED, UNKNOWN, Kinds
+from unirel.data.encoding import Facts
+from unirel.data.levels import FEATURE, NARROW_LEVELS, Codes, are_discrete, find_levels, narrowest
+from unirel.data.readers import LARGEST_EXACT, Positions, Source, as_slice, no_infinity, refuse_rounding
 
 # Columns whose levels are looked for together.
 _STEP = 2**16
@@ -60,21 +62,16 @@ class SparseNumbers(NamedTuple):
 
 
 class SparseColumns:
-    """Columns of a sparse matrix: facts, codes of the discrete ones, numbers of the continuous ones.
+    """Columns of a sparse matrix, sorted by columns: codes of the discrete ones, numbers of the continuous ones.
 
-    Parameters
-    ----------
-    source : Source
-        The matrix, sorted by columns.
-    asked : ndarray of int8
-        The kind of each column that was asked for.
+    What is known about them is written to `facts`, whose first columns they are.
     """
 
-    def __init__(self, source: Source, asked: NDArray[np.int8]) -> None:
+    def __init__(self, source: Source, asked: Kinds, facts: Facts) -> None:
         matrix = source.sparse
         self.n_samples, n_columns = source.shape
-        self.facts = Facts.of(n_columns)
-        self.facts.explain(np.flatnonzero(asked != UNKNOWN), "given by kinds")
+        self.facts = facts
+        self.facts.reasons[np.flatnonzero(asked != UNKNOWN)] = "given by discrete_features"
         self._starts: NDArray[np.int64] = matrix.indptr.astype(np.int64)
         self._rows: NDArray[np.integer[Any]] = matrix.indices
         self._values = _wide(matrix.data)
@@ -86,7 +83,11 @@ class SparseColumns:
             for start in range(0, len(columns), _STEP):
                 self._decide(columns[start : start + _STEP], kind)
         if matrix.dtype == bool:
-            self.facts.explain(np.flatnonzero(asked == UNKNOWN), "true or false")
+            self.facts.reasons[np.flatnonzero(asked == UNKNOWN)] = "true or false"
+        if self._values.dtype.kind in "iu" and self._values.max(initial=0) > LARGEST_EXACT:
+            for column in np.flatnonzero(self.facts.kinds[:n_columns] == CONTINUOUS).tolist():
+                stored = self._values[self._starts[column] : self._starts[column + 1]]
+                refuse_rounding(source.label(column), stored.tolist, stored.astype(np.float64))
 
     def codes_of(self, columns: Positions) -> Codes:
         """Codes of discrete columns, one full row each: ask for few."""
@@ -122,7 +123,7 @@ class SparseColumns:
             return starts, slice(self._starts[stretch.start], self._starts[stretch.stop])
         return starts, np.arange(starts[-1]) + np.repeat(self._starts[columns] - starts[:-1], sizes)
 
-    def _count_missing(self, source: Source, asked: NDArray[np.int8]) -> None:
+    def _count_missing(self, source: Source, asked: Kinds) -> None:
         """Count missing values, and refuse infinite ones."""
         if self._values.dtype.kind != "f" or np.isfinite(self._values).all():
             return
@@ -130,8 +131,8 @@ class SparseColumns:
         for position in np.unique(owners[np.isinf(self._values)]).tolist():
             if asked[position] != IGNORED:
                 raise no_infinity(source.label(position))
-        self.facts.n_missing[:] = np.bincount(owners[np.isnan(self._values)], minlength=len(asked))
-        self.facts.n_missing[asked == IGNORED] = 0
+        n_missing = np.bincount(owners[np.isnan(self._values)], minlength=len(asked))
+        self.facts.n_missing[: len(asked)] = np.where(asked == IGNORED, 0, n_missing)
 
     def _decide(self, columns: Positions, asked: int) -> None:
         """Find the kinds and codes of columns."""

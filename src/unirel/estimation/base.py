@@ -1,6 +1,5 @@
 """What every estimator of mutual information offers, and what it derives from one required method."""
 
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from importlib import import_module
@@ -10,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
-from unirel._runtime import Progress
+from unirel._runtime import Progress, check_jobs
 from unirel.data.table import Table
-from unirel.errors import UnirelWarning, check_choice
+from unirel.errors import check_choice, quietly
 from unirel.estimation import ESTIMATORS
 
 Block = Sequence[int] | NDArray[np.intp]
@@ -86,6 +85,7 @@ class Information(BaseEstimator, ABC):  # type: ignore[misc]
 
     table: Table
     n_jobs: int | None
+    _weights: Values | None = None  # of every row, where they are taken
 
     def on(self, table: Table, sample_weight: ArrayLike | None = None, n_jobs: int | None = None) -> Self:
         """The same estimator for the columns of a table.
@@ -104,11 +104,16 @@ class Information(BaseEstimator, ABC):  # type: ignore[misc]
         Information
             A copy that can be asked for information.
         """
+        check_jobs(n_jobs)
         self.check_parameters()
         self.check(table)
         if sample_weight is not None and not self.takes_weights:
             remedy = f"mi_estimator={self.name!r} has none; pass mi_estimator='binned'"
             raise ValueError(f"sample_weight needs counts, {remedy}")
+        return self.bind(table, sample_weight, n_jobs)
+
+    def bind(self, table: Table, sample_weight: ArrayLike | None = None, n_jobs: int | None = None) -> Self:
+        """The same without a check, for those who will ask about columns of the right kind only."""
         bound = type(self)(**self.get_params(deep=False))
         bound.table, bound.n_jobs, bound._known_ceilings = table, n_jobs, {}
         bound._prepare(sample_weight)
@@ -147,18 +152,13 @@ class Information(BaseEstimator, ABC):  # type: ignore[misc]
         """I(candidate; target | given) of every candidate."""
         return np.array([self.conditional([candidate], [self.table.target], given) for candidate in candidates])
 
-    @property
-    def orders_at_once(self) -> int:
-        """How many orders `permuted` looks at in about the time of one."""
-        return 1
-
     def permuted(self, candidates: Block, given: Block, orders: Columns) -> Values:
-        """I(candidate; target | given) of every candidate, with the rows of target and given in some other orders.
+        """I(candidate; target | given) of every candidate, with the rows of the target in some other orders.
 
-        A row of the result belongs to a row of `orders`. Target and given move together, so that what they tell about
-        each other stays. This makes the estimate anew for every order; an override shares what does not change.
+        A row of the result belongs to a row of `orders`. This makes the estimate anew for every order; an override
+        shares what does not change.
         """
-        return np.array([self._moved(given, order).estimate(candidates, given) for order in orders])
+        return np.array([self._moved(order).estimate(candidates, given) for order in orders])
 
     def estimate(self, candidates: Block, given: Block) -> Values:
         """I(candidate; target | given) of every candidate, whether anything is given or not."""
@@ -232,15 +232,19 @@ class Information(BaseEstimator, ABC):  # type: ignore[misc]
             self._known_ceilings[column] = np.inf if codes is None else entropy_of(np.bincount(codes))
         return np.array([self._known_ceilings[int(column)] for column in columns])
 
+    def counts(self, columns: Block) -> bool:
+        """Whether information between these columns is counted."""
+        return self.counts_levels and bool(self.table.discrete[list(columns)].all())
+
     def levels(self, column: int) -> NDArray[np.integer] | None:
         """Codes of a column that the estimator takes as discrete, None for one it takes as continuous."""
         return self.table.codes(column) if self.table.discrete[column] else None
 
-    def _moved(self, given: Block, order: Columns) -> Self:
-        """The same estimator of a table in which target and given stand in another order."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UnirelWarning)  # of this table everything has been said
-            return self.on(self.table.moved([*given, self.table.target], order), n_jobs=self.n_jobs)
+    def _moved(self, order: Columns) -> Self:
+        """The same estimator of a table in which the target stands in another order."""
+        with quietly():  # of this table everything has been said
+            weights = None if self._weights is None else self._weights[order]
+            return self.bind(self.table.moved([self.table.target], order), weights, self.n_jobs)
 
     def _ceiling(self, block: Block) -> float:
         """The entropy of a block that is a single discrete column beside constant ones; nothing bounds the rest."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unirel._runtime import map_tasks, pieces
-from unirel.data.parts.table import PartedTable
+from unirel.data.chunks import PartedTable
 from unirel.data.table import Table
 from unirel.errors import check_choice, check_whole_number
 from unirel.estimation.base import Columns, Values, known_n_log_n
@@ -79,7 +79,7 @@ class Binned(Plugin):
     def _make_cuts(self) -> Cuts:
         n_bins, total = self.n_bins, self._total
         if isinstance(self.table, PartedTable) and self.table.weights is not None:
-            total = self.table.weights.total / self.table.weights.row
+            total = self.table.weights.n_effective
         if n_bins == "auto":
             n_bins = _CLASS_BINS if self.table.discrete[self.table.target] else few_bins(total)
         self.n_bins_ = int(n_bins)
@@ -92,6 +92,8 @@ class Binned(Plugin):
             is_target = isinstance(column, str) and column == target
             position = self.table.target if is_target else self.table.positions(column)[0]
             found[position] = np.sort(np.asarray(edges, np.float64))
+            if np.isnan(found[position]).any():
+                raise ValueError(f"edges of column {column!r} hold NaN; pass numbers, or infinity")
         return found
 
 

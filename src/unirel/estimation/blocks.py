@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from unirel.data.table import Table, average_ranks
+from unirel.data.table import Table
 from unirel.estimation.base import Block, Columns, Information, Values
 
 if TYPE_CHECKING:
@@ -35,7 +35,9 @@ class BlockInformation(Information):
         """Refuse a table whose rows are not all at hand."""
         if table.is_sparse or table.is_parted:
             where = "X is sparse" if table.is_sparse else "the rows are in parts"
-            raise ValueError(f"estimator={cls.name!r} needs a dense table in memory, {where}; pass estimator='binned'")
+            raise ValueError(
+                f"mi_estimator={cls.name!r} needs a dense table in memory, {where}; pass mi_estimator='binned'"
+            )
         super().check(table)
 
     def mutual_information(self, a: Block, b: Block) -> float:
@@ -81,13 +83,15 @@ class BlockInformation(Information):
     def _counts(self) -> "Plugin":
         from unirel.estimation.plugin import Plugin
 
-        return Plugin().on(self.table, n_jobs=self.n_jobs)
+        return Plugin().bind(self.table, n_jobs=self.n_jobs)
 
 
 def normal_scores(values: Values) -> Values:
     """Ranks through the inverse of the normal distribution, ties at their mean rank; 0 where a value is missing."""
     present, scores = ~np.isnan(values), np.zeros(len(values))
-    scores[present] = ndtri(average_ranks(values[present]) / (present.sum() + 1))
+    from scipy.stats import rankdata  # slow to import
+
+    scores[present] = ndtri(rankdata(values[present]) / (present.sum() + 1))
     return scores
 
 

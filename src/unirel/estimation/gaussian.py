@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import entr, psi
 
 from unirel._runtime import Progress, pieces
-from unirel.data.parts.table import PartedTable
+from unirel.data.chunks import PartedTable
 from unirel.data.weights import check_weights
 from unirel.estimation.base import Block, Changes, Columns, Information, Values, entropy_of
 from unirel.estimation.gaussian_rows import KNOWN
@@ -71,7 +71,7 @@ class Gaussian(Information):
         weights = None if sample_weight is None else check_weights(sample_weight, table.n_samples)
         self._total = float(table.n_samples if weights is None else weights.sum())
         if isinstance(table, PartedTable) and table.weights is not None:
-            self._total = table.weights.total / table.weights.row
+            self._total = table.weights.n_effective
         self._weights, self._ridge = weights, 0.0 if shrinkage == "auto" else float(shrinkage)
         self._products: dict[int, Values] = {}
 
@@ -117,8 +117,8 @@ class Gaussian(Information):
         return -self._less_chance(np.zeros(len(step.freedom)), 0.0, step.freedom, step.rank)
 
     def permuted(self, candidates: Block, given: Block, orders: Columns) -> Values:
-        """I(candidate; target | given) with the rows of target and given in other orders; nothing is encoded anew."""
-        return np.array([self._with_moved_rows(given, order).estimate(candidates, given) for order in orders])
+        """I(candidate; target | given) with the rows of the target in other orders; nothing is encoded anew."""
+        return np.array([self._with_moved_target(given, order).estimate(candidates, given) for order in orders])
 
     def without_each(
         self, block: Block, rows: NDArray[np.intp] | None = None, progress: Progress | None = None
@@ -205,15 +205,15 @@ class Gaussian(Information):
             self._products[column] = product
         return self._products[column]
 
-    def _with_moved_rows(self, given: Block, order: Columns) -> Self:
-        """The same estimator with the rows of target and given in another order."""
-        moved, columns = copy(self), [*map(int, given), self.table.target]
-        rows = self._rows_of(columns)
-        moved._products = {}
-        for column in columns:
-            product = self._encoded.times(self._encoded.take(self._rows_of([column]))[:, order])
-            product[:, rows] = self._product(column)[:, rows]  # They move together.
-            moved._products[column] = product
+    def _with_moved_target(self, given: Block, order: Columns) -> Self:
+        """The same estimator with the rows of the target in another order, for what is to be asked beside `given`."""
+        moved, target, rows = copy(self), self.table.target, self._rows_of([self.table.target])
+        product = self._encoded.times(self._encoded.take(rows)[:, order])
+        product[:, rows] = self._product(target)[:, rows]  # the target with itself
+        moved._products = {target: product}
+        for column in map(int, given):
+            moved._products[column] = self._product(column).copy()
+            moved._products[column][:, rows] = product[:, self._rows_of([column])].T
         return moved
 
     @cached_property

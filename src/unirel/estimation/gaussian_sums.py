@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unirel._runtime import map_tasks, pieces
-from unirel.data.parts.rows import RowsOfPart
-from unirel.data.parts.table import Kept, PartedTable
+from unirel.data.chunks import PartedTable
+from unirel.data.parts import Kept
+from unirel.data.scratch import RowsOfPart
 from unirel.data.table import Table
 from unirel.data.weights import Weights
 from unirel.estimation.base import Columns, Values
@@ -131,7 +132,7 @@ class EncodedParts(Encoded):
 
     def __init__(self, layout: Layout, table: PartedTable) -> None:
         self.starts, self.n_rows, self.n_samples = layout.starts, layout.n_rows, table.n_samples
-        self._kept: Kept = table.encode_rows(partial(Encoder, layout), layout.heights, None)
+        self._kept: Kept = table.encode_rows(partial(encode_columns, layout=layout), layout.heights)
         lengths = self._add(RowsOfPart.lengths)
         self.ranks = np.bincount(
             np.repeat(np.arange(len(layout.heights)), layout.heights), lengths > 0.5, len(layout.heights)
@@ -147,16 +148,20 @@ class EncodedParts(Encoded):
 
     def _add(self, function: Callable[[RowsOfPart], Any]) -> Any:
         """What a function finds in all parts, always added up in their order."""
-        found = self._kept.ask(partial(_numbered, function=function), _join)
-        return sum(one for _, one in sorted(found, key=lambda own: own[0]))
+        return sum(self._kept.map(function))
 
 
-def _numbered(part: RowsOfPart, *, function: Callable[[RowsOfPart], Any]) -> list[tuple[int, Any]]:
-    return [(part.number, function(part))]
-
-
-def _join(found: list[list[tuple[int, Any]]]) -> list[tuple[int, Any]]:
-    return [one for some in found for one in some]
+def encode_columns(taken: list[tuple[Values, Weights | None]], columns: Columns, *, layout: Layout) -> list[Values]:
+    """Rows of columns whose values and weights came from several parts, cut as those were."""
+    values = np.concatenate([own for own, _ in taken], axis=1)
+    weights = [own for _, own in taken if own is not None]
+    encoder = Encoder(layout, values.shape[1], np.concatenate(weights) if weights else None)
+    heights = layout.heights[columns]
+    rows = np.zeros((heights.sum(), values.shape[1]))
+    for column, first, row in zip(columns.tolist(), (np.cumsum(heights) - heights).tolist(), values, strict=True):
+        found = encoder(column, row)
+        rows[first : first + len(found)] = found
+    return np.split(rows, np.cumsum([own.shape[1] for own, _ in taken])[:-1], axis=1)
 
 
 def _blocks(table: Table, columns: Columns) -> list[Columns]:

@@ -16,7 +16,6 @@ from unirel.estimation.kernels.change_one import LANES, N_BUCKETS, NEAREST, Orde
 from unirel.estimation.kernels.line import Line
 from unirel.estimation.kernels.metric import CHEBYSHEV, EUCLIDEAN, MANHATTAN, Ball
 from unirel.estimation.kernels.plane import Strips, cut_strips
-from unirel.estimation.kernels.rare import Rare
 from unirel.estimation.kernels.space import Sorted
 
 Columns = NDArray[np.floating[Any]]
@@ -117,6 +116,28 @@ def digamma_table(largest: int) -> NDArray[np.float64]:
     return np.concatenate([[0.0], digamma(np.arange(1, largest + 1))])
 
 
+def differential_entropy(line: Values, n_neighbors: int, tolerance: float, psi: Values) -> float:
+    """Kozachenko-Leonenko entropy of sorted values that are not all equal.
+
+    The ball of a point reaches to the nearest distance, other than 0, that has n_neighbors points within; all points
+    that tie at that distance are counted.
+    """
+    padded = np.pad(line, n_neighbors, constant_values=((-np.inf, np.inf),))
+    windows = np.lib.stride_tricks.sliding_window_view(padded, n_neighbors + 1)
+    # A point stands in n_neighbors + 1 windows of as many points: the one that reaches least far is its ball.
+    reaches = [
+        np.maximum(line - windows[place : place + len(line), 0], windows[place : place + len(line), -1] - line)
+        for place in range(n_neighbors + 1)
+    ]
+    values, inverse = np.unique(line, return_inverse=True)
+    gaps = np.diff(values, prepend=-np.inf, append=np.inf)
+    radius = np.maximum(np.min(reaches, axis=0), np.minimum(gaps[:-1], gaps[1:])[inverse])
+    # What ties with the last one by rounding belongs to the ball too.
+    limit = radius * (1.0 + tolerance)
+    n_within = np.searchsorted(line, line + limit, "right") - np.searchsorted(line, line - limit)
+    return float(psi[len(line)] + np.mean(np.log(2.0 * radius) - psi[n_within - 1]))
+
+
 def line_of(values: Columns) -> Line:
     """A column in ascending order."""
     order = np.argsort(values, kind="stable")
@@ -140,12 +161,12 @@ def make_strips(fixed: Columns, labels: NDArray[np.int32], n_groups: int, n_neig
     return Strips(strip_of, starts, values[starts[:-1]], values[starts[1:] - 1], firsts)
 
 
-def make_room(n_samples: int, n_neighbors: int) -> Room:
+def make_room(n_samples: int, n_neighbors: int, leaving: bool) -> Room:
     """Room for one thread."""
-    least, extra, *ordered = np.empty((5, n_samples))
-    order = Order(np.empty(n_samples, np.int32), *ordered)
+    least, extra, least_in_order, extra_in_order, floors = np.empty((5, n_samples))
+    order = Order(np.empty(n_samples, np.int32), least_in_order, extra_in_order, floors, leaving)
     starts, lanes = np.empty(2 * N_BUCKETS + 1, np.int64), np.empty((NEAREST + n_neighbors + 1, LANES))
-    return Room(least, extra, least.view(np.int64), order, order.floors.view(np.int64), starts, lanes)
+    return Room(least, extra, least.view(np.int64), order, floors.view(np.int64), starts, lanes)
 
 
 def side_by_side(columns: Columns) -> Columns:
@@ -158,22 +179,6 @@ def side_by_side(columns: Columns) -> Columns:
     result = np.zeros(((1 + n_groups) * LANES, n_samples), columns.dtype)
     result[LANES : LANES + n_columns] = columns
     return np.ascontiguousarray(result.reshape(-1, LANES, n_samples).swapaxes(1, 2))
-
-
-def common_values(columns: Columns) -> Columns:
-    """The value in the middle of each column, which more than half of its rows have if any value has that many."""
-    middle = columns.shape[1] // 2
-    return np.partition(columns, middle, axis=1)[:, middle]
-
-
-def rare_of(columns: Columns, common: Columns) -> Rare:
-    """Columns by the entries that are not the common value."""
-    owners, points = np.nonzero(columns != common[:, None])
-    by_row = np.argsort(points, kind="stable")
-    starts = np.searchsorted(owners, np.arange(columns.shape[0] + 1))
-    row_starts = np.searchsorted(points[by_row], np.arange(columns.shape[1] + 1))
-    places, of_rows = points.astype(np.int32), owners[by_row].astype(np.int32)
-    return Rare(common, starts, places, columns[owners, points], row_starts, of_rows)
 
 
 def _standard_error(change: Values, square: Values, n_rows: int) -> Values:

@@ -12,7 +12,6 @@ from unirel.data.table import Table
 from unirel.errors import UnirelWarning, check_fraction
 from unirel.estimation.base import Block, Columns, Information, Values, n_log_n
 from unirel.estimation.chance import expected_within
-from unirel.estimation.plugin import Plugin
 
 # Halves of the rows that an interval is made of, and the seed they are drawn with.
 _HALVES, _SEED = 50, 0
@@ -86,7 +85,7 @@ def moments_of_counts(a: Columns, b: Columns, given: Columns) -> tuple[float, fl
 def intervals_of_relevance(information: Information, values: Values, level: float) -> list[Values]:
     """Ends of intervals of the relevance of every feature: of those that are counted, and of the others."""
     table = information.table
-    counted = np.array([all_counted(information, [feature, table.target]) for feature in table.features])
+    counted = np.array([information.counts([feature, table.target]) for feature in table.features])
     low, high = np.empty((2, len(values)))
     if counted.any():
         pairs = [([feature], [table.target]) for feature in table.features[counted]]
@@ -129,13 +128,6 @@ def _half_of(n_samples: int, labels: NDArray[np.integer] | None, rng: np.random.
 def _around(centre: Values, error: Values, level: float) -> tuple[Values, Values]:
     reach = NormalDist().inv_cdf(0.5 + level / 2) * error
     return centre - reach, centre + reach
-
-
-def all_counted(information: Information, columns: Block) -> bool:
-    """Whether what is estimated from some columns is counted."""
-    if isinstance(information, Plugin):
-        return True
-    return information.counts_levels and bool(information.table.discrete[list(columns)].all())
 
 
 def _joint(information: Information, block: Block) -> Columns:

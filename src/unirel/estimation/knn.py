@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, cast
 
@@ -10,11 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unirel._runtime import Progress, map_tasks
-from unirel.errors import UnirelWarning, check_choice, check_whole_number
+from unirel.errors import check_choice, check_whole_number, warn
 from unirel.estimation.base import Block, Changes, Columns, Information, Values
-from unirel.estimation.geometry import Geometry, Rows
-from unirel.estimation.kernels.line import differential_entropy
-from unirel.estimation.kernels.permutations import LANES
+from unirel.estimation.geometry import Geometry, Rows, differential_entropy
 from unirel.estimation.plugin import CORRECTIONS, Correction
 from unirel.estimation.ross import Ross
 
@@ -77,6 +74,9 @@ class KNN(Information):
         self._known_before: dict[tuple[str, tuple[int, ...]], float] = {}
         if table.discrete[table.target]:
             self._check_classes()
+        elif self.n_neighbors >= table.n_samples:
+            n_others = table.n_samples - 1
+            warn(f"n_neighbors={self.n_neighbors} is more than the {n_others} other rows; {n_others} are used")
 
     def mutual_information(self, a: Block, b: Block) -> float:
         """I(a; b) of two blocks."""
@@ -104,6 +104,10 @@ class KNN(Information):
             metric = self.metric_of([*a, *given])
             return self._against_labels([*a, *given], b[0], metric) - self._against_labels(given, b[0], metric)
         return self._ksg.in_space(a, b, given)
+
+    def counts(self, columns: Block) -> bool:
+        """Whether information between these columns is counted: with a metric of its own that of no block is."""
+        return super().counts(columns) and (self.metric == "auto" or len(self._varying(columns)) <= 2)
 
     def pairwise(self, candidates: Block, column: int) -> Values:
         """I(candidate; column) of every candidate, each kind of candidate in one go."""
@@ -146,22 +150,12 @@ class KNN(Information):
         before = np.array([self._before(int(candidate), given) for candidate in candidates])
         return np.where(self._geometry.varies[candidates], self.joint(candidates, given) - before, 0.0)
 
-    @property
-    def orders_at_once(self) -> int:
-        """Labels are compared many at a time."""
-        return LANES if self.table.discrete[self.table.target] else 1
-
     def permuted(self, candidates: Block, given: Block, orders: NDArray[np.intp]) -> Values:
-        """I(candidate; target | given) with the rows of target and given in other orders; what stays is shared."""
-        candidates, given, target = np.asarray(candidates, np.intp), self._varying(given), self.table.target
-        if not given:
-            return self._permuted_relevance(candidates, orders)
-        if not self.table.discrete[target]:
+        """I(candidate; target | given) with the rows of the target in other orders; columns are sorted once."""
+        given = self._varying(given)
+        if given:
             return super().permuted(candidates, given, orders)
-        # Target and given move together, and what one tells about the other stays as it is.
-        before = np.array([self._before(int(candidate), given) for candidate in candidates])
-        joint = np.array([self._moved(given, order).joint(candidates, given) for order in orders])
-        return np.where(self._geometry.varies[candidates], joint - before, 0.0)
+        return self._permuted_relevance(np.asarray(candidates, np.intp), orders)
 
     def pairwise_given_target(self, candidates: Block, column: int) -> Values:
         """I(candidate; column | target) of every candidate, for class labels the mean of I within the classes."""
@@ -287,7 +281,7 @@ class KNN(Information):
     def _counts(self) -> Plugin:
         from unirel.estimation.plugin import Plugin
 
-        return Plugin(self.correction).on(self.table, n_jobs=self.n_jobs)
+        return Plugin(self.correction).bind(self.table, n_jobs=self.n_jobs)
 
     @cached_property
     def _ksg(self) -> KSG:
@@ -405,10 +399,9 @@ class KNN(Information):
             return
         labels = self.table.classes.tolist()
         listed = ", ".join(f"{labels[code]!r} ({sizes[code]})" for code in small[:5])
-        warnings.warn(
+        warn(
             f"classes of y with at most n_neighbors={self.n_neighbors} samples: {listed}{', ...' * (len(small) > 5)}. "
             "Fewer neighbours are used there, and a class of one sample is left out; lower n_neighbors or merge some.",
-            UnirelWarning,
             stacklevel=2,
         )
 

@@ -15,8 +15,7 @@ from unirel.estimation.geometry import (
     side_by_side,
     sorted_by,
 )
-from unirel.estimation.kernels.change_one import add_one_to_line
-from unirel.estimation.kernels.drop_one import drop_one_from_line
+from unirel.estimation.kernels.change_one import change_one_in_line
 from unirel.estimation.kernels.line import Line
 from unirel.estimation.kernels.plane import ksg_in_plane
 from unirel.estimation.kernels.space import Sorted, count_by_side, count_in_balls, find_balls, ksg_sum
@@ -88,17 +87,15 @@ class KSG:
         """Changes of I(block; target) without each of its columns or, if there are candidates, with each of them."""
         geometry = self._geometry
         line = line_of(geometry.values[target])
-        added = None if candidates is None else side_by_side(candidates)
+        columns = block if candidates is None else candidates
+        changed = side_by_side(columns)
 
         def work(part: Rows, sums: Values) -> float:
-            if added is None:
-                return drop_one_from_line(block, line, part, self._ball, sums)
-            room = make_room(geometry.n_samples, self._ball.n_neighbors)
-            return add_one_to_line(block, added, line, part, self._ball, room, sums)
+            room = make_room(geometry.n_samples, self._ball.n_neighbors, leaving=candidates is None)
+            return change_one_in_line(block, changed, line, part, self._ball, room, sums)
 
         centers = np.arange(geometry.n_samples) if rows is None else rows
-        n_columns = len(block) if candidates is None else len(candidates)
-        return geometry.changes(work, n_columns, centers, float(geometry.psi[geometry.n_samples]), progress)
+        return geometry.changes(work, len(columns), centers, float(geometry.psi[geometry.n_samples]), progress)
 
     def _count(self, block: Block, radius: Values, search: bool = False) -> Counts:
         """How many rows are inside the ball of every row and how many within it; finds the balls first if asked to."""

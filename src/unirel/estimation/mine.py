@@ -39,7 +39,8 @@ class MINE(BlockInformation):
         """Refuse a table that has no two rows in either half."""
         super().check(table)
         if table.n_samples < 4:
-            raise ValueError(f"estimator='mine' needs at least 4 rows, X has {table.n_samples}; pass estimator='knn'")
+            rows = f"needs at least 4 rows, X has {table.n_samples}"
+            raise ValueError(f"mi_estimator='mine' {rows}; pass mi_estimator='knn'")
 
     def estimate_blocks(self, a: Side, b: Side) -> float:
         """The bound of I(a; b) of two blocks."""

@@ -6,7 +6,9 @@ from typing import Any, Literal, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel.data.parts.table import Coded, Kept, PartedTable
+from unirel.data.chunks import PartedTable
+from unirel.data.parts import Kept
+from unirel.data.scratch import Coded
 from unirel.estimation.base import Columns, Values
 from unirel.estimation.codes import CodeMatrix, Codes, CodeSource, Counts, Joint, Rest
 
@@ -26,39 +28,14 @@ def open_parts(table: PartedTable, cuts: Cuts, n_jobs: int | None) -> tuple[Code
     """The codes of a table in parts, made where the parts are, and the weight of all rows."""
     if cuts.strategy == "mdl" and table.continuous.any():
         raise ValueError("strategy='mdl' looks at all values in order, but X is in parts; pass 'quantile' or 'uniform'")
-    plan, kept = table.encode(*cuts, None)
-    total = float(table.n_samples) if table.weights is None else float(kept.ask(weight_of, sum))
-    if kept.local is None:
-        return PartCodes(plan.n_levels, kept, table.n_samples), total
-    return DiskCodes(kept.local, n_jobs), total
+    plan, kept = table.encode(*cuts)
+    total = float(table.n_samples) if table.weights is None else float(kept.add(weight_of, sum))
+    return PartCodes(plan.n_levels, kept, table.n_samples, n_jobs), total
 
 
 def weight_of(part: Coded) -> float:
     """The weight of all rows of a part."""
     return 0.0 if part.weights is None else float(part.weights.sum())
-
-
-class DiskCodes(CodeMatrix):
-    """A code matrix on disk: like one in memory, but what has been counted goes out of memory again."""
-
-    def __init__(self, coded: Coded, n_jobs: int | None) -> None:
-        self._hold(coded.n_levels, coded.matrices, coded.weights, n_jobs)
-        self._ready[:] = True
-        self._files = coded.files
-
-    def columns_at_once(self, n_candidates: int) -> int:
-        """How many of some candidates are counted together: a quarter of a gigabyte of codes at most."""
-        return int(min(super().columns_at_once(n_candidates), 2**28 // self.n_samples))
-
-    def tables(self, candidates: Columns, rest: Rest) -> tuple[Counts, Columns]:
-        """Tables of some candidates against the rest, one after the other, and where each of them begins."""
-        found = super().tables(candidates, rest)
-        self._files.release()
-        return found
-
-    def _by_bits(self, candidates: Columns, rest: Rest) -> NDArray[np.bool_]:
-        # Bit sets would have to be on disk as well.
-        return np.zeros(len(candidates), bool)
 
 
 class PartCodes:
@@ -72,16 +49,18 @@ class PartCodes:
         The coded parts.
     n_samples : int
         Rows of all parts.
+    n_jobs : int or None
+        Threads that count parts that are in this process.
     """
 
-    cells_at_once = 2**24  # of tables that travel together
+    cells_at_once = 2**22  # of tables that travel together, and that every thread has
 
-    def __init__(self, n_levels: NDArray[np.int64], kept: Kept, n_samples: int) -> None:
-        self.n_levels, self.n_samples, self._kept = n_levels, n_samples, kept
+    def __init__(self, n_levels: NDArray[np.int64], kept: Kept, n_samples: int, n_jobs: int | None) -> None:
+        self.n_levels, self.n_samples, self._kept, self._n_jobs = n_levels, n_samples, kept, n_jobs
         self._known: dict[tuple[int, ...], Counts] = {}
 
     def columns_at_once(self, n_candidates: int) -> int:
-        """All of them: a step is one question to the cluster."""
+        """All of them: a step is one question to wherever the parts are."""
         return n_candidates
 
     def prepare(self, columns: Columns, rest: Rest | None = None) -> None:
@@ -89,7 +68,7 @@ class PartCodes:
 
     def codes(self, column: int) -> Codes:
         """Codes of one column, of all rows: a byte for each of them comes here."""
-        return _join(self._kept.bring(partial(codes_of, column=column)))
+        return _join(self._kept.map(partial(codes_of, column=column)))
 
     def tables(self, candidates: Columns, rest: Rest) -> tuple[Counts, Columns]:
         """Tables of some candidates against the rest, one after the other, and where each of them begins."""
@@ -100,7 +79,8 @@ class PartCodes:
             cells = (self.codes(one).astype(np.int64) * rest.n_levels + rest.codes for one in candidates.tolist())
             found = np.concatenate([np.bincount(own, weights, n) for own, n in zip(cells, size, strict=True)])
             return self._narrow(found), starts
-        tables = self._kept.ask(partial(count_part, candidates=candidates, columns=rest.columns), add_tables)
+        count = partial(count_part, candidates=candidates, columns=rest.columns)
+        tables = self._kept.add(count, add_tables, self._n_jobs)
         first = tables[: self.n_levels[candidates[0]] * rest.n_levels]
         self._remember(rest.columns, first.reshape(-1, rest.n_levels).sum(axis=0))
         return self._narrow(tables), starts
@@ -115,13 +95,14 @@ class PartCodes:
                 return np.asarray(known.reshape(joint.n_levels, -1).sum(axis=1))
             if columns[len(columns) - n_own :] == joint.columns:
                 return np.asarray(known.reshape(-1, joint.n_levels).sum(axis=0))
-        counts = self._kept.ask(partial(count_levels_of_part, columns=joint.columns), add_tables)
+        count = partial(count_levels_of_part, columns=joint.columns)
+        counts = self._kept.add(count, add_tables, self._n_jobs)
         self._remember(joint.columns, counts)
         return counts  # type: ignore[no-any-return]
 
     def row_weights(self) -> Values | None:
         """Weight of every row, None if all count alike; they come here."""
-        weights = _join(self._kept.bring(weights_of))
+        weights = _join(self._kept.map(weights_of))
         return None if weights.dtype == np.bool_ else weights
 
     def weighted(self, weights: Values) -> Self:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import xlogy
 
 from unirel._runtime import map_tasks
-from unirel.data.parts.table import PartedTable
+from unirel.data.chunks import PartedTable
 from unirel.data.weights import check_weights
 from unirel.errors import check_choice
 from unirel.estimation.base import Block, Columns, Information, Values, known_n_log_n
@@ -179,7 +179,7 @@ class Plugin(Information):
         return moved._count(candidates, fixed, other).conditional
 
     def permuted(self, candidates: Block, given: Block, orders: Columns) -> Values:
-        """I(candidate; target | given) with the rows of target and given in other orders; codes are made once."""
+        """I(candidate; target | given) with the rows of the target in other orders; codes are made once."""
         if self.looks_at_target:
             return super().permuted(candidates, given, orders)
         candidates, fixed, other = np.asarray(candidates, np.intp), self._block(given), self._block([self.table.target])
@@ -188,7 +188,7 @@ class Plugin(Information):
 
         def moved(order: Columns) -> Values:
             weights = None if self._weights is None else self._weights[order]
-            return alone.given_codes(candidates, _in_order(fixed, order), _in_order(other, order), weights)
+            return alone.given_codes(candidates, fixed, _in_order(other, order), weights)
 
         def count(part: Columns) -> Values:
             return np.array([moved(order) for order in part])
@@ -197,6 +197,10 @@ class Plugin(Information):
         parts = [orders[:1], *np.array_split(orders[1:], min(8, max(1, len(orders) - 1)))]
         first = count(parts[0])
         return np.concatenate([first, *map_tasks(count, [part for part in parts[1:] if len(part)], self.n_jobs)])
+
+    def counts(self, columns: Block) -> bool:
+        """Everything is."""
+        return True
 
     def levels(self, column: int) -> Codes:
         """Codes of a column."""

@@ -11,34 +11,20 @@ from unirel.estimation.geometry import (
     Columns,
     Geometry,
     Rows,
-    common_values,
     make_room,
     make_strips,
-    rare_of,
     side_by_side,
     sorted_by,
 )
 from unirel.estimation.kernels.change_one import change_one_in_classes
-from unirel.estimation.kernels.drop_one import drop_one_from_classes
 from unirel.estimation.kernels.line import Classes, ross_on_line
-from unirel.estimation.kernels.metric import Ball
-from unirel.estimation.kernels.permutations import LANES, ross_of_labellings
 from unirel.estimation.kernels.plane import ross_in_plane
-from unirel.estimation.kernels.rare import add_rare_to_classes, count_ties
 from unirel.estimation.kernels.space import ross_in_space
 from unirel.estimation.kernels.subsets import add_nested_terms, add_subset_terms
 
 # Subsets a thread works on at a time, and pairs of rows in all of them together.
 _SUBSETS_PER_TASK = 2**12
 _PAIRS_PER_TASK = 2**28
-# Neighbours of all classes together that a point passes one by one; where it is more, they are searched.
-_NEAR = 120
-# A column is nearly constant if at most this share of its rows have another value than most. Neighbours tie a lot if
-# that many times as many as were asked for are within a ball, in the median of about that many rows.
-_RARE, _MANY_TIED, _ASKED_ABOUT_TIES = 0.1, 8, 64
-
-# Adds changes, and their squares, seen from some rows, and returns the sum of their terms in the block.
-Work = Callable[[Rows, Values], float]
 
 
 class Ross:
@@ -75,35 +61,20 @@ class Ross:
             return np.zeros((len(orders), len(candidates)))
         labels = np.full(self._geometry.n_samples, -1, np.int32)
         labels[self._rows] = self._classes.labels
-        moved = labels[orders]
-        lanes = _in_lanes(moved)
+        ball, starts = self._geometry.ball(), self._classes.starts
 
         def work(part: Rows) -> Values:
             columns = self._geometry.values[part]
-            sorts = np.argsort(columns, axis=1)
-            return np.array([self._of_labellings(*column, moved, lanes) for column in zip(columns, sorts, strict=True)])
+            sums = np.empty((len(part), len(orders)))
+            for column, sorts, of_column in zip(columns, np.argsort(columns, axis=1), sums, strict=True):
+                for place, order in enumerate(orders):
+                    moved = labels[order]
+                    # What is left of an order without the rows that are left out is in order.
+                    kept = sorts[moved[sorts] >= 0]
+                    of_column[place] = ross_on_line(column[None], kept[None], Classes(moved, starts), ball)[0]
+            return sums
 
         return self._mean(self._geometry.each_part(work, candidates)).T
-
-    def _of_labellings(
-        self, column: Columns, order: Rows, labels: NDArray[np.int32], lanes: list[NDArray[np.uint8]]
-    ) -> Values:
-        """Sums of local terms of one column for each row of `labels`, which are below 0 where a row is left out."""
-        ball, starts = self._geometry.ball(), self._classes.starts
-        ascending = column[order]
-        n_equal = np.count_nonzero(ascending[1:] == ascending[:-1])
-        wanted = np.minimum(ball.n_neighbors, self._sizes - 1)
-        if wanted.sum() <= _NEAR and n_equal * 8 < self.n_samples == len(order):
-            line = np.pad(ascending, 1, constant_values=((-np.inf, np.inf),))
-            places = np.pad(order, 1, mode="edge")
-            found = [ross_of_labellings(line, part[places], wanted, ball) for part in lanes]
-            return np.concatenate(found)[: len(labels)]
-        sums = np.empty(len(labels))
-        for place, own in enumerate(labels):
-            # What is left of an order without the rows that are left out is in order.
-            kept = order[own[order] >= 0]
-            sums[place] = ross_on_line(column[None], kept[None], Classes(own, starts), ball)[0]
-        return sums
 
     def in_plane(self, candidates: Block, fixed: int) -> Values:
         """I(candidate, fixed; labels) of every candidate, in the maximum norm."""
@@ -147,49 +118,13 @@ class Ross:
         """Changes of I(block; labels) without each of its columns or, if there are candidates, with each of them."""
         ball, block, centers = self._geometry.ball(metric), self._sorted(block), self._centers(rows)
         columns = block if candidates is None else self._sorted(candidates)
-        if candidates is not None:
-            work = self._joining(block, columns, centers, ball)
-        elif metric == "chebyshev":
-            # Where a column leaves the maximum norm, the second largest difference is all that has to be known.
-            def work(part: Rows, sums: Values) -> float:
-                return drop_one_from_classes(block, self._by_class, part, ball, sums)
-
-        else:
-            work = self._walking(block, columns, True, ball)
-        return self._geometry.changes(work, len(columns), centers, self._constant(centers), progress)
-
-    def _walking(self, block: Columns, columns: Columns, leaving: bool, ball: Ball) -> Work:
-        """Adds up changes with each of the columns, or without it, along the rows in the order of their distance."""
         changed = side_by_side(columns)
 
         def work(part: Rows, sums: Values) -> float:
-            room = make_room(self.n_samples, ball.n_neighbors)
-            return change_one_in_classes(block, changed, self._by_class, part, leaving, ball, room, sums)
+            room = make_room(self.n_samples, ball.n_neighbors, leaving=candidates is None)
+            return change_one_in_classes(block, changed, self._by_class, part, ball, room, sums)
 
-        return work
-
-    def _joining(self, block: Columns, columns: Columns, centers: Rows, ball: Ball) -> Work:
-        """Adds up changes with each of the columns; of a column that is nearly constant by its few other entries.
-
-        That pays where many neighbours tie: all of them would have to be walked past.
-        """
-        common, classes = common_values(columns), self._by_class
-        rare = (columns != common[:, None]).mean(axis=1) <= _RARE
-        some = centers[:: -(-len(centers) // _ASKED_ABOUT_TIES)]
-        if not rare.any() or np.median(count_ties(block, classes, some, ball)) <= _MANY_TIED * ball.n_neighbors:
-            return self._walking(block, columns, False, ball)
-        entries, walk = rare_of(columns[rare], common[rare]), self._walking(block, columns[~rare], False, ball)
-
-        def work(part: Rows, sums: Values) -> float:
-            of_rare, of_others = (np.zeros((2, np.count_nonzero(chosen))) for chosen in (rare, ~rare))
-            part = part[np.lexsort([*block[:, part], classes.labels[part]])]  # rows at the same place together
-            total = add_rare_to_classes(block, entries, classes, part, ball, of_rare)
-            if not rare.all():
-                walk(part, of_others)
-            sums[:, rare], sums[:, ~rare] = of_rare, of_others
-            return total
-
-        return work
+        return self._geometry.changes(work, len(columns), centers, self._constant(centers), progress)
 
     def nested(self, columns: Columns, metric: str) -> Values:
         """I(first columns; labels) of the first column, the first two, and so on."""
@@ -258,9 +193,3 @@ class Ross:
     def _sorted(self, columns: Columns) -> Columns:
         """The same with the rows of a class side by side."""
         return np.take(columns, self._rows[self._order], axis=-1)
-
-
-def _in_lanes(labels: NDArray[np.int32]) -> list[NDArray[np.uint8]]:
-    """Labellings in parts of LANES, with a row for every row of the table; the last part is filled up."""
-    filled = np.pad(labels.astype(np.uint8), ((0, -len(labels) % LANES), (0, 0)), mode="edge")
-    return [np.ascontiguousarray(filled[start : start + LANES].T) for start in range(0, len(filled), LANES)]

@@ -1,16 +1,15 @@
 """The codes of all columns of a sparse table, and the contingency tables that are counted from them."""
 
-from copy import copy
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel.data.reading import Positions
+from unirel.data.readers import Positions
 from unirel.data.sparse import SparseBlock
 from unirel.data.table import Table
-from unirel.estimation.codes import CodeMatrix, Joint, Rest, tasks_of
+from unirel.estimation.codes import CodeMatrix, Rest
 from unirel.estimation.kernels.sparse import count_sparse_tables
 
 if TYPE_CHECKING:
@@ -23,32 +22,15 @@ Entries = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
 _BLOCK = 2**20
 
 
-class SparseCodes:
-    """Codes of all columns of a sparse table: the entries that are not zero, and the code of zero.
-
-    It offers what the code matrix of a dense table offers: `n_levels`, `codes` of a column, `prepare` and `tables`.
-
-    Parameters
-    ----------
-    table : Table
-        Read from a sparse matrix.
-    bins : Bins or None
-        How continuous columns are cut; None refuses them.
-    weights : ndarray or None
-        Weight of every row.
-    """
-
-    cells_at_once = CodeMatrix.cells_at_once
+class SparseCodes(CodeMatrix):
+    """Codes of all columns of a sparse table: the entries that are not zero, and the code of zero."""
 
     def __init__(self, table: Table, bins: "Bins | None", weights: NDArray[np.float64] | None) -> None:
-        self._table, self._bins, self._given_weights = table, bins, weights
-        self.n_samples = table.n_samples
-        whole = np.int32 if table.n_samples < 2**31 else np.int64
-        self._weights: NDArray[Any] = np.ones(table.n_samples, whole) if weights is None else weights
-        self._continuous: Positions = np.flatnonzero(table.continuous)
-        self.n_levels = table.n_levels.copy()
+        self._table, self._bins, self._weights = table, bins, weights
+        self.n_samples, self.n_levels = table.n_samples, table.n_levels.copy()
         if bins is not None:
-            self.n_levels[self._continuous] = bins.n_levels(self._continuous)
+            continuous = np.flatnonzero(table.continuous)
+            self.n_levels[continuous] = bins.n_levels(continuous)
 
     def prepare(self, columns: Positions, rest: Rest | None = None) -> None:
         """Make the codes, unless they are there; whoever counts in several threads calls it first."""
@@ -58,43 +40,23 @@ class SparseCodes:
         """Codes of one column, of all rows."""
         (starts, rows, codes, zero_codes), places = self._entries
         place = places[column]
-        full = np.full(self._table.n_samples, zero_codes[place], codes.dtype)
+        full = np.full(self.n_samples, zero_codes[place], codes.dtype)
         entries = slice(starts[place], starts[place + 1])
         full[rows[entries]] = codes[entries]
         return full
 
     def tables(self, candidates: Positions, rest: Rest) -> tuple[NDArray[Any], Positions]:
         """Tables of some candidates against the rest, one after the other, and where each of them begins."""
-        return self.tables_of_part(candidates, rest, (0, self._table.n_samples))
-
-    def columns_at_once(self, n_candidates: int) -> int:
-        """How many of some candidates are counted together, in a thread."""
-        return tasks_of(self.n_samples, n_candidates)
-
-    def counts(self, joint: Joint) -> NDArray[Any]:
-        """How many rows, or which weight, each joint level has."""
-        return np.bincount(joint.codes, self._given_weights, joint.n_levels)
-
-    def row_weights(self) -> NDArray[np.float64] | None:
-        """Weight of every row, None if all count alike."""
-        return self._given_weights
-
-    def weighted(self, weights: NDArray[np.float64]) -> Self:
-        """The same codes with other weights of the rows."""
-        found = copy(self)
-        found._given_weights = found._weights = weights
-        return found
+        return self.tables_of_part(candidates, rest, (0, self.n_samples))
 
     def tables_of_part(
         self, candidates: Positions, rest: Rest, rows: tuple[int, int]
     ) -> tuple[NDArray[Any], Positions]:
         """The same of the rows from the first to before the last; those of all parts add up to those of all rows."""
-        ends = np.cumsum(self.n_levels[candidates] * rest.n_levels)
-        starts = np.concatenate([[0], ends[:-1]])
-        tables = np.zeros(ends[-1], self._weights.dtype)
+        tables, starts = self._empty_tables(candidates, rest)
         entries, places = self._entries
-        chosen = places[candidates]
-        count_sparse_tables(entries, chosen, rest.codes, rest.n_levels, rows, self._weights, starts, tables)
+        weights = np.ones(self.n_samples, tables.dtype) if self._weights is None else self._weights
+        count_sparse_tables(entries, places[candidates], rest.codes, rest.n_levels, rows, weights, starts, tables)
         return tables, starts
 
     @cached_property

@@ -1,6 +1,5 @@
 """How many of the selected features are unnecessary: the redundancy rate of a selection."""
 
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, combinations, islice
@@ -10,9 +9,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from unirel._runtime import Progress, progress_of
+from unirel._runtime import READING_SECONDS, OutOfTime, Progress, end_of, progress_of, until
 from unirel.data.table import Table
-from unirel.errors import UnirelWarning, check_whole_number
+from unirel.errors import check_whole_number, warn
 from unirel.estimation.base import Columns, Information, Values
 from unirel.estimation.knn import KNN
 from unirel.results import Redundancy
@@ -68,7 +67,8 @@ def redundancy_analysis(
     Returns
     -------
     Redundancy
-        With `rate`, the share of redundant features. After Ctrl-C it holds the best that was found, marked incomplete.
+        With `rate`, the share of redundant features. After Ctrl-C, or when the time of the selector is used up, it
+        holds the best that was found, marked incomplete.
 
     See Also
     --------
@@ -109,7 +109,9 @@ def redundancy_analysis(
     (array([3]), array([0]), array([1, 2]))
     """
     settings = settings_of(selector) if selector is not None else _PUBLISHED
-    table = Table.from_data(X, y, discrete_features=settings.discrete_features, target_type=settings.target_type)
+    ends = end_of(settings.max_seconds)
+    with until(ends + READING_SECONDS):
+        table = Table.from_data(X, y, discrete_features=settings.discrete_features, target_type=settings.target_type)
     limit = _read_max_exact(max_exact, table)
     tolerance = _read_tolerance(tolerance)
     neighbors = settings.estimator if isinstance(settings.estimator, KNN) else KNN()
@@ -118,7 +120,8 @@ def redundancy_analysis(
     complete_order = True
     if order is None:
         wanted = replace(settings, n_features_to_select=_n_features(table, max_features))
-        (selection,) = select(table, [settings.criterion], [settings.beta], wanted)
+        with until(ends):
+            (selection,) = select(table, [settings.criterion], [settings.beta], wanted)
         if selection.interrupted and len(selection) == 0:
             raise KeyboardInterrupt("interrupted before the first feature was selected")
         if len(selection) == 0:
@@ -127,17 +130,18 @@ def redundancy_analysis(
         described |= selection.settings
     else:
         columns = _read_order(table, order)
-    return find_redundancy(
-        information,
-        columns,
-        tolerance=tolerance,
-        max_exact=limit,
-        complete=complete_order,
-        settings=described,
-        progress=progress_of(
-            settings.verbose, "searching subsets", "faster with fewer rows, fewer features or a larger tolerance"
-        ),
-    )
+    hint = "faster with fewer rows, fewer features or a larger tolerance"
+    # Something must be said of a selection that has used up the time.
+    with until(ends + READING_SECONDS):
+        return find_redundancy(
+            information,
+            columns,
+            tolerance=tolerance,
+            max_exact=limit,
+            complete=complete_order,
+            settings=described,
+            progress=progress_of(settings.verbose, "searching subsets", hint),
+        )
 
 
 def find_redundancy(
@@ -166,11 +170,10 @@ def find_redundancy(
     small = len(candidates) <= max_exact
     done = search.run(exact=small and complete, progress=progress)
     if not small:
-        warnings.warn(
+        warn(
             f"{len(candidates)} of the {size} features up to saturation have no unique relevance, more than "
             f"max_exact={max_exact}: not all subsets were searched, and the redundancy rate is a lower bound. "
             "Raise max_exact (every feature more doubles the time) or tolerance.",
-            UnirelWarning,
             stacklevel=3,
         )
     is_kept = is_unique | np.isin(saturated, search.best.columns)
@@ -210,13 +213,13 @@ class _Search:
     best: _Kept
 
     def run(self, exact: bool, progress: Progress | None) -> bool:
-        """Find the best; False if that was interrupted, and `best` is the best until then."""
+        """Find the best; False if that was interrupted or took too long, and `best` is the best until then."""
         try:
             self._add_one_by_one()
             self._remove_one_by_one()
             if exact:
                 self._try_all(progress)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, OutOfTime):
             return False
         return True
 

@@ -1,6 +1,5 @@
 """How selected features relate: what they have in common, what they tell together, and what stands around them."""
 
-import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -9,7 +8,7 @@ from numpy.typing import NDArray
 
 from unirel.data.sampling import sample_table
 from unirel.data.table import Table
-from unirel.errors import UnirelWarning
+from unirel.errors import quietly
 from unirel.estimation.base import Information, entropy_of, make_information
 from unirel.estimation.knn import KNN
 from unirel.inference.findings import Analysis, Explanation, RepeatedGroup, Surroundings
@@ -131,8 +130,7 @@ def _neighbors(mi_estimator: str | Information) -> KNN:
 def _neighbours(table: Table, columns: Columns, mi_estimator: str | Information) -> Iterator[KNN]:
     """An estimator of some columns of a table, from few of its rows: what is said around an answer must be quick."""
     few = sample_table(table, columns, _FEW_ROWS, np.random.default_rng(0))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UnirelWarning)  # of small classes, which whoever selected has heard of
+    with quietly():  # about small classes, which whoever selected has heard of
         yield _neighbors(mi_estimator).on(few)
 
 

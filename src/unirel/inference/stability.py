@@ -16,7 +16,7 @@ from scipy.stats import hypergeom
 from sklearn.base import clone
 
 from unirel._runtime import check_time, map_tasks, progress_of
-from unirel.data.reading import take_rows
+from unirel.data.columns import take_rows
 from unirel.data.table import Table
 from unirel.errors import check_fraction, check_whole_number
 from unirel.results import ExchangeablePair, Stability
@@ -106,8 +106,8 @@ def selection_stability(
         raise TypeError(f"selector={selector!r} has no get_support; pass a selector of scikit-learn or unirel")
     table, selector = _read(X, y, selector)
     labels = None if table.classes is None else table.codes(table.target)
-    settings = {"selector": repr(selector), "sample_fraction": sample_fraction, "random_state": random_state}
-    known = {} if journal is None else _resume(Path(journal), settings | {"identity": _identity(selector, table)})
+    drawn = {"sample_fraction": sample_fraction, "random_state": random_state}
+    known = {} if journal is None else _resume(Path(journal), drawn | {"identity": _identity(selector, table)})
     missing = [number for number in range(n_subsamples) if number not in known]
     bar = progress_of(verbose, "fitting subsamples")
 
@@ -120,7 +120,9 @@ def selection_stability(
         known[number] = record
 
     map_tasks(fit, missing, n_jobs, bar)
-    return _summarize(table, [known[number] for number in range(n_subsamples)], confidence_level, settings)
+    return _summarize(
+        table, [known[number] for number in range(n_subsamples)], confidence_level, {"selector": repr(selector)} | drawn
+    )
 
 
 def _read(X: Any, y: Any, selector: Any) -> tuple[Table, Any]:

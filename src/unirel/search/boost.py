@@ -1,6 +1,5 @@
 """The boost of unique relevance: what of it is found for a search, and how it is blended with a criterion."""
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,7 +12,7 @@ from sklearn.base import BaseEstimator
 from unirel._runtime import call_apart
 from unirel.data.sampling import sample_table
 from unirel.data.table import Table
-from unirel.errors import UnirelWarning, check_choice, check_whole_number
+from unirel.errors import check_choice, check_whole_number, quietly
 from unirel.estimation.base import Columns, Values
 from unirel.estimation.gaussian import Gaussian
 from unirel.estimation.knn import KNN, REFERENCE_NEIGHBORS
@@ -99,9 +98,8 @@ class Sample:
             self._positions[columns] = np.arange(len(columns))
             table = sample_table(table, columns, max_samples, rng, sample_weight)
         self.credit, self._table = _credit(table), table
-        with warnings.catch_warnings():
-            # That classes are smaller than a ball is not for the user to mend: the credit is lowered instead.
-            warnings.simplefilter("ignore", UnirelWarning)
+        # That classes are smaller than a ball is not for the user to mend: the credit is lowered instead.
+        with quietly():
             self._information = _neighbors(settings).for_reference().on(table, n_jobs=settings.n_jobs)
 
     def added(self, block: Columns, candidates: Columns) -> Values:

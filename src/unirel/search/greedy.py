@@ -2,7 +2,6 @@
 
 import math
 import time
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
@@ -13,9 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
 from unirel._runtime import OutOfTime, Progress, Stages, end_of, progress_of, until
-from unirel.criteria.base import Criterion, make_criterion
+from unirel.criteria import Criterion, make_criterion
 from unirel.data.table import Table
-from unirel.errors import UnirelWarning, check_beta
+from unirel.errors import check_beta, warn
 from unirel.estimation.base import Columns, Memo, Values
 from unirel.results import Cause, Ending, Selection, SelectionPath
 from unirel.search.boost import REFERENCE_SIZE, Blend, find_blend, find_kind, needs_reference
@@ -396,7 +395,7 @@ def _n_features(table: Table, wanted: Any) -> tuple[int, bool]:
         if int(wanted) > n_features and wanted != DEFAULT_N_FEATURES:
             # Only to name a number is no reason to end with an error, nor to say nothing.
             message = f"n_features_to_select={wanted}, but there are {n_features} features: all are selected"
-            warnings.warn(message, UnirelWarning, stacklevel=4)
+            warn(message, stacklevel=4)
         return min(int(wanted), n_features), False
     if isinstance(wanted, Real) and not isinstance(wanted, Integral) and 0 < float(wanted) <= 1:
         return max(1, int(round(float(wanted) * n_features, 9))), False  # 0.29 of 100 is 29, not 28.999...

@@ -7,8 +7,8 @@ from typing import Any, cast
 from numpy.typing import ArrayLike
 
 from unirel._runtime import READING_SECONDS, end_of, until
-from unirel.criteria.base import Criterion
-from unirel.data.parts.opening import open_table
+from unirel.criteria import Criterion
+from unirel.data.opening import open_table
 from unirel.results import SelectionPath
 from unirel.search.greedy import select
 from unirel.search.settings import settings_of

@@ -6,7 +6,7 @@ from numbers import Real
 from typing import Any, Literal
 
 from unirel._runtime import check_jobs
-from unirel.criteria.base import Criterion, make_criterion
+from unirel.criteria import Criterion, make_criterion
 from unirel.errors import check_beta, check_choice, check_fraction, check_whole_number
 from unirel.estimation.base import Information, find_estimator
 

@@ -7,21 +7,20 @@ of the candidates, in a share of at most `alpha` of the permutations. With nothi
 test is exact. Of a table of very many rows a sample is looked at.
 """
 
-from collections.abc import Sequence
 from math import ceil
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unirel._runtime import map_tasks
-from unirel.data.parts.table import PartedTable
+from unirel.data.chunks import PartedTable
 from unirel.data.sampling import sample_table
 from unirel.data.table import Table
 from unirel.data.weights import check_weights
 from unirel.estimation.base import Columns, Values, n_log_n
 from unirel.estimation.binned import Binned, few_bins
-from unirel.estimation.blocks import normal_scores
 from unirel.estimation.codes import Joint
+from unirel.estimation.permutation import Exceedances, Permutations, expected_target, group_along
 
 # Permutations, and how many of them may do as well as a candidate that passes; more are made where alpha is small.
 _PERMUTATIONS, _PASSING = 99, 5
@@ -29,8 +28,8 @@ _PERMUTATIONS, _PASSING = 99, 5
 _ROWS, _MOST_LEVELS = 8, 24
 # Rows that are looked at: at most the first, fewer if their values are more than the second, but never below the third.
 _MOST_ROWS, _MOST_VALUES, _FEWEST_ROWS = 20_000, 2**25, 2_000
-# Rows of a block in which the target is permuted, where rows of one level are not all alike.
-_BLOCK = 10
+# Rows of a group in which the target is permuted, where rows of one level are not all alike.
+_GROUP = 10
 
 
 class Evidence:
@@ -89,18 +88,22 @@ class Evidence:
         if len(candidates) == 0:
             return np.zeros(0, np.bool_)
         summary = self._summary(selected)
-        n_permutations = max(_PERMUTATIONS, ceil(_PASSING / self._alpha) - 1)
-        blocks = self._blocks(selected, summary.codes[self._rows])
-        permuted = _Permuted(self._target, self._weights, self._rows, blocks)
+        permutations = Permutations(self._table.n_samples, self._groups(selected, summary), self._rows)
         observed = self._counts.given_codes(candidates, summary, self._target)
+        tested = Exceedances(observed, max(_PERMUTATIONS, ceil(_PASSING / self._alpha) - 1), keep=True)
 
-        def count(seed: np.random.SeedSequence) -> Values:
-            return self._counts.given_codes(candidates, summary, *permuted.draw(np.random.default_rng(seed)))
+        def count(order: Columns) -> Values:
+            moved = _joint(self._target.codes[order], self._target.n_levels)
+            # Weights may depend on the target, and move with it.
+            weights = None if self._weights is None else self._weights[order]
+            return self._counts.given_codes(candidates, summary, moved, weights)
 
         # The same seeds at every step, so that a step does not depend on those before it.
-        seeds = np.random.SeedSequence(self._seeds.entropy).spawn(n_permutations)
-        information = np.array([observed, *map_tasks(count, seeds, self._n_jobs)])
-        return p_values_of_maximum(information) <= self._alpha
+        seeds = np.random.SeedSequence(self._seeds.entropy).spawn(tested.n_permutations)
+        orders = (permutations.draw(np.random.default_rng(seed)) for seed in seeds)
+        if not tested.fill(lambda _, some: np.array(map_tasks(count, list(some), self._n_jobs)), orders):
+            raise KeyboardInterrupt
+        return tested.p_values_of_maximum(_nearly_normal) <= self._alpha
 
     def _summary(self, selected: tuple[int, ...]) -> Joint:
         """A column of few levels that tells about the target what the selected features tell, as far as it can."""
@@ -117,41 +120,16 @@ class Evidence:
             self._summaries[selected] = _joint(levels[codes].astype(np.uint32), int(levels.max()) + 1)
         return self._summaries[selected]
 
-    def _blocks(self, selected: tuple[int, ...], levels: NDArray[np.integer]) -> NDArray[np.intp]:
-        """Rows among which the target may be permuted: of one level and, where numbers are selected, of one height.
+    def _groups(self, selected: tuple[int, ...], summary: Joint) -> NDArray[np.intp]:
+        """Rows among which the target may be permuted: of one level and, where numbers are selected, alike in these.
 
         Within a level numbers still differ, and those that come with them are not to be taken for news.
         """
-        numbers = [column for column in selected if self._table.continuous[column]]
-        if not numbers:
-            return levels.astype(np.intp)
-        order = np.lexsort([self._heights(numbers), levels])
-        sizes = np.bincount(levels)
-        starts, n_blocks = np.cumsum(sizes) - sizes, np.maximum(sizes // _BLOCK, 1)
-        ordered = levels[order]
-        places = np.arange(len(order)) - starts[ordered]
-        blocks = np.empty(len(order), np.intp)
-        blocks[order] = (np.cumsum(n_blocks) - n_blocks)[ordered] + places * n_blocks[ordered] // sizes[ordered]
-        return blocks
-
-    def _heights(self, numbers: Sequence[int]) -> Values:
-        """How high selected numbers let expect the target to be, by a linear fit of normal scores.
-
-        Of several classes it is the direction in which their expected shares differ most.
-        """
-        design = np.column_stack([np.ones(len(self._rows)), *map(self._normal_scores, numbers)])
-        target = self._table.target
-        if self._table.continuous[target]:
-            wanted = self._normal_scores(target)[:, None]
-        else:
-            wanted = np.eye(self._target.n_levels)[self._target.codes[self._rows]]
-        fitted = design @ np.linalg.lstsq(design, wanted, rcond=None)[0]
-        fitted -= fitted.mean(axis=0)
-        return np.asarray(fitted @ np.linalg.svd(fitted, full_matrices=False)[2][0])
-
-    def _normal_scores(self, column: int) -> Values:
-        """Quantiles of the normal distribution in the place of numbers, 0 for missing ones."""
-        return normal_scores(self._table.continuous_block(np.array([column]))[0, self._rows])
+        levels = summary.codes[self._rows].astype(np.intp)
+        numbers = np.array([column for column in selected if self._table.continuous[column]], np.intp)
+        if len(numbers) == 0:
+            return levels
+        return group_along(levels, expected_target(self._table, numbers, self._rows), _GROUP)
 
 
 def _few_rows(table: Table, weighted: bool, random_state: int | None) -> tuple[Table, Columns]:
@@ -169,47 +147,9 @@ def _few_rows(table: Table, weighted: bool, random_state: int | None) -> tuple[T
     return sample_table(table, columns, most, np.random.default_rng(random_state)), positions
 
 
-class _Permuted:
-    """A coded column, permuted among the rows of each block together with the weights, which may depend on it."""
-
-    def __init__(self, coded: Joint, weights: Values | None, rows: Columns, blocks: NDArray[np.intp]) -> None:
-        self._coded, self._weights, self._rows, self._blocks = coded, weights, rows, blocks
-        self._places = rows[np.argsort(blocks, kind="stable")]
-
-    def draw(self, rng: np.random.Generator) -> tuple[Joint, Values | None]:
-        """The column in a random order, and the weights in the same."""
-        order = np.arange(len(self._coded.codes))
-        order[self._places] = self._rows[np.lexsort([rng.random(len(self._rows)), self._blocks])]
-        moved = _joint(self._coded.codes[order], self._coded.n_levels)
-        return moved, None if self._weights is None else self._weights[order]
-
-
-def p_values_of_maximum(information: Values) -> Values:
-    """How often chance does as well as each candidate with any of them, from estimates of all of them.
-
-    Parameters
-    ----------
-    information : ndarray of shape (1 + n_permutations, n_candidates)
-        As observed, then for every permutation.
-
-    Returns
-    -------
-    ndarray of shape (n_candidates,)
-
-    Notes
-    -----
-    Columns have different numbers of levels, so estimates are made comparable before the maximum is taken: the cube
-    root of what is distributed like chi-square is nearly normal, and all rows together say where its centre and its
-    spread are. The observed row is one of them, which keeps the p-values valid for any number of permutations.
-    """
-    roots = np.cbrt(np.maximum(information, 0.0))
-    spread = roots.std(axis=0)
-    varies = spread > 1e-9
-    scores = np.where(varies, roots - roots.mean(axis=0), 0.0) / np.where(varies, spread, 1.0)
-    maxima = scores[1:].max(axis=1)
-    # Equal counts give equal estimates but for rounding.
-    as_good = (maxima[:, None] >= scores[0] - 1e-9).sum(axis=0)
-    return np.asarray((1 + as_good) / len(information))
+def _nearly_normal(information: Values) -> Values:
+    """The cube root of what is distributed like chi-square."""
+    return np.asarray(np.cbrt(np.maximum(information, 0.0)))
 
 
 def merge_levels(counts: NDArray[np.integer], most: int) -> NDArray[np.intp]:

@@ -1,6 +1,5 @@
 """Unique relevance: what a feature tells about the target that the other features do not."""
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -8,7 +7,7 @@ import numpy as np
 
 from unirel._runtime import Progress
 from unirel.data.table import Table
-from unirel.errors import UnirelWarning, check_choice, check_whole_number
+from unirel.errors import check_choice, check_whole_number, quietly, warn
 from unirel.estimation.base import Columns, Information, Values
 from unirel.estimation.gaussian import Gaussian
 from unirel.estimation.intervals import interval_of_halves
@@ -113,10 +112,9 @@ def _warn_of_zeros(information: KNN, values: Values) -> None:
     discrete = information.table.discrete[information.table.target]
     metric = information.metric_of(features) if discrete else "chebyshev"
     remedy = "metric='euclidean'" if discrete and metric != "euclidean" else "method='reference'"
-    warnings.warn(
+    warn(
         f"unique relevance is 0 for all {len(features)} features: in metric={metric!r} none adds to the others. "
         f"Boosting it will do nothing; pass {remedy}.",
-        UnirelWarning,
         stacklevel=5,
     )
 
@@ -127,11 +125,10 @@ def _warn_of_incredible_joint(information: KNN, joint: float) -> None:
     best = int(np.argmax(relevance))
     if len(features) > 1 and joint < relevance[best]:
         name = information.table.names[features[best]]
-        warnings.warn(
+        warn(
             f"what all {len(features)} features tell together is estimated as {joint:.3f} nats, less than {name!r} "
             f"tells alone ({relevance[best]:.3f}): not credible in that many dimensions with that few rows "
             f"({information.table.n_samples}). Pass method='reference' or fewer features.",
-            UnirelWarning,
             stacklevel=5,
         )
 
@@ -144,8 +141,7 @@ def intervals_of_unique(
     members = None if reference is None else np.flatnonzero(np.isin(features, list(reference))).tolist()
 
     def estimate(part: Table) -> Values:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UnirelWarning)  # It has been said of all rows.
+        with quietly():  # It has been said of all rows.
             return find_unique(part, method, members).values
 
     low, high = interval_of_halves(table, features, estimate, values[features], level, None)

@@ -12,10 +12,9 @@ import pandas as pd
 import pytest
 
 from unirel import BURSelector, selection_path
-from unirel.criteria.jmi import JMI
-from unirel.data.parts.cluster import KeptByDask
-from unirel.data.parts.table import Coded
-from unirel.estimation.part_codes import weights_of
+from unirel.criteria import JMI
+from unirel.estimation.binned import Binned
+from unirel.search.boost import Boost
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
@@ -61,7 +60,8 @@ def processes_of(group):
 
 def test_plain_and_boosted_on_workers(client):
     frame = make_frame(1000)  # few enough for exact edges
-    options = {"criteria": ["jmi", "mrmr", "gsa"], "betas": [0, 0.5], "n_features_to_select": 5, "unique_samples": 300}
+    selector = BURSelector(n_features_to_select=5, unique_relevance=Boost(max_samples=300))
+    options = {"selector": selector, "criteria": ["jmi", "mrmr", "gsa"], "betas": [0, 0.5]}
     expected = selection_path(frame.drop(columns="y"), frame["y"], **options)
     found = selection_path(dd.from_pandas(frame, npartitions=5), "y", **options)
     for ours, theirs in zip(found, expected, strict=True):
@@ -70,26 +70,15 @@ def test_plain_and_boosted_on_workers(client):
 
 
 def test_normal_scores_on_workers(client, monkeypatch):
-    monkeypatch.setattr("unirel.data.parts.cluster._VALUES", 2500)  # Two columns are brought together at a time.
+    monkeypatch.setattr("unirel.data.chunks._VALUES", 2500)  # Two columns are brought together at a time.
     frame = make_frame(1000)
-    options = {"criteria": ["jmi", "gsa"], "betas": 0, "n_features_to_select": 5, "estimator": "gaussian"}
+    selector = BURSelector(n_features_to_select=5, mi_estimator="gaussian")
+    options = {"selector": selector, "criteria": ["jmi", "gsa"], "betas": 0}
     expected = selection_path(frame.drop(columns="y"), frame["y"], **options)
     found = selection_path(dd.from_pandas(frame, npartitions=5), "y", **options)
     for ours, theirs in zip(found, expected, strict=True):
         np.testing.assert_array_equal(ours.order, theirs.order)
         np.testing.assert_allclose(ours.scores, theirs.scores, rtol=0, atol=1e-12)
-
-
-def test_a_step_is_one_task_for_each_thread_of_a_worker(client):
-    parts = [dask.delayed(Coded.empty)(np.array([2]), n_rows, False, None) for n_rows in range(7)]
-    kept = KeptByDask(list(dask.persist(*parts)))
-    distributed.wait(kept._futures)
-    groups = kept._find_groups()
-    assert len({tuple(workers) for workers, _ in groups}) == len(groups) <= len(client.nthreads())
-    assert sum(len(own) for _, own in groups) == 7
-    assert kept._find_groups() is groups
-    assert [len(own) for own in kept.bring(weights_of)] == list(range(7))
-    assert kept.ask(weights_of, np.concatenate).sum() == sum(range(7))
 
 
 class Deadly(JMI, name="deadly"):
@@ -111,9 +100,9 @@ def test_a_worker_that_is_killed_in_the_middle_changes_nothing(client, estimator
     client.wait_for_workers(2)
     ddf = dd.from_pandas(make_frame(), npartitions=6)
     expected = BURSelector("jmi", 6, beta=0, mi_estimator=estimator).fit(ddf, "y")
-    again = {"binning": expected.edges_, "estimator": estimator}
+    again = Binned(edges=expected.edges_) if estimator == "binned" else estimator
     before = set(client.run(os.getpid).values())
-    found = BURSelector(Deadly(min(before)), 6, beta=0, **again).fit(ddf, "y")
+    found = BURSelector(Deadly(min(before)), 6, beta=0, mi_estimator=again).fit(ddf, "y")
     np.testing.assert_array_equal(found.order_, expected.order_)
     np.testing.assert_array_equal(found.selection_scores_, expected.selection_scores_)
     client.wait_for_workers(2)
@@ -139,13 +128,26 @@ def test_the_command_line_uses_a_running_cluster(cluster, tmp_path, capsys):
     assert "1.parquet" in capsys.readouterr().err
 
 
+def select_in_a_task(frame):
+    """What a task of a cluster does that has a cluster of its own idea of work."""
+    return BURSelector("jmi", 2, beta=0).fit(dd.from_pandas(frame, npartitions=3), "y").order_
+
+
+def test_tasks_that_fill_all_threads_can_select(client):
+    frame = make_frame(300)
+    expected = BURSelector("jmi", 2, beta=0).fit(frame.drop(columns="y"), frame["y"]).order_
+    futures = [client.submit(select_in_a_task, frame, pure=False) for _ in range(3)]  # There are two threads.
+    for found in client.gather(futures):
+        np.testing.assert_array_equal(found, expected)
+
+
 SLOW = """
 import time
 import dask.dataframe as dd
 from distributed import Client, LocalCluster
 from unirel import BURSelector
-from unirel.criteria.jmi import JMI
-from tests.parts.test_cluster import make_frame
+from unirel.criteria import JMI
+from tests.data.parts.test_cluster import make_frame
 
 class Slow(JMI, name="slow"):
     def term(self, info, candidates, selected):

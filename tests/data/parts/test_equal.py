@@ -11,6 +11,8 @@ import unirel.search.stopping
 from unirel import BURSelector, relevance, selection_path
 from unirel.criteria import CRITERIA
 from unirel.errors import UnirelWarning
+from unirel.estimation.binned import Binned
+from unirel.search.boost import Boost
 
 pytest.importorskip("dask.dataframe")
 pytest.importorskip("datasketches")
@@ -82,9 +84,6 @@ def assert_same(found, expected):
             assert_array_equal(ours.unique_relevance, theirs.unique_relevance)
 
 
-OPTIONS = {"criteria": list(CRITERIA), "betas": [0, 0.5], "n_features_to_select": 6, "unique_samples": 150}
-
-
 @pytest.mark.parametrize(("n_classes", "cuts", "weighted"), [(2, "uneven", True), (26, "seven", False)])
 def test_all_criteria_plain_and_boosted(n_classes, cuts, weighted, tmp_path):
     frame = make_frame(n_classes)
@@ -93,7 +92,10 @@ def test_all_criteria_plain_and_boosted(n_classes, cuts, weighted, tmp_path):
     dataset, ddf = dataset_of(frame, CUTS[cuts], tmp_path), dask_of(frame, CUTS[cuts])
     edges = BURSelector("mim", 2, beta=0).fit(dataset, "y", name).edges_
     features = frame.drop(columns=["y", *([name] if name else [])])
-    options = {**OPTIONS, "binning": edges}
+    selector = BURSelector(
+        n_features_to_select=6, unique_relevance=Boost(max_samples=150), mi_estimator=Binned(edges=edges)
+    )
+    options = {"selector": selector, "criteria": list(CRITERIA), "betas": [0, 0.5]}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnirelWarning)
         expected = selection_path(features, frame["y"], sample_weight=weights, **options)
@@ -112,20 +114,21 @@ def test_the_cut_does_not_matter_and_small_tables_have_the_edges_of_memory(cuts,
         assert_array_equal(found.support_, expected.support_)
 
 
-@pytest.mark.parametrize("binning", ["frequency", "width"])
-def test_relevance_of_numbers_and_of_a_continuous_target(binning, tmp_path):
+@pytest.mark.parametrize("strategy", ["quantile", "uniform"])
+def test_relevance_of_numbers_and_of_a_continuous_target(strategy, tmp_path):
     frame = make_frame().drop(columns=["weight", "y"])
-    options = {"estimator": "binned", "binning": binning}
+    options = {"mi_estimator": Binned(strategy=strategy)}
     expected = relevance(frame.drop(columns="a"), frame["a"], **options)
     assert_array_equal(relevance(dataset_of(frame, CUTS["uneven"], tmp_path), "a", **options), expected)
     ddf = dask_of(frame, CUTS["seven"])
     assert_array_equal(relevance(ddf.drop(columns="a"), ddf["a"], **options), expected)
-    assert_array_equal(relevance(ddf, ddf["a"], binning=binning), expected)  # "auto" counts rows that are in parts
+    if strategy == "quantile":
+        assert_array_equal(relevance(ddf, ddf["a"]), expected)  # "auto" counts rows that are in parts
 
 
 def test_a_boost_of_a_continuous_target_takes_the_same_rows(tmp_path):
     frame = make_frame().drop(columns=["weight", "y"])
-    options = {"unique_samples": 100, "n_features_to_select": 4}
+    options = {"unique_relevance": Boost(max_samples=100), "n_features_to_select": 4}
     expected = BURSelector(**options).fit(frame.drop(columns="a"), frame["a"])
     found = BURSelector(**options).fit(dataset_of(frame, CUTS["uneven"], tmp_path), "a")
     assert_same([found.selection_], [expected.selection_])
@@ -143,15 +146,15 @@ def test_auto_ends_where_it_ends_in_memory(most_rows, tmp_path, monkeypatch):
         assert found.ending is expected.ending
 
 
-def test_include_exclude_progress_and_time_are_as_in_memory(tmp_path):
-    frame, steps = make_frame().drop(columns="weight"), []
-    options = {"criteria": "jmi", "betas": 0, "n_features_to_select": 4, "include": ["flag"], "exclude": ["few", "c"]}
-    expected = selection_path(frame.drop(columns="y"), frame["y"], **options)
+def test_include_exclude_and_time_are_as_in_memory(tmp_path):
+    frame = make_frame().drop(columns="weight")
+    selector = BURSelector(n_features_to_select=4, include=["flag"], exclude=["few", "c"])
+    options = {"criteria": "jmi", "betas": 0}
+    expected = selection_path(frame.drop(columns="y"), frame["y"], selector=selector, **options)
     dataset = dataset_of(frame, CUTS["uneven"], tmp_path)
-    found = selection_path(dataset, "y", **options, progress=lambda *step: steps.append(step))
-    assert_same(found, expected)
-    assert steps[:4] == [(1, 4), (2, 4), (3, 4), (4, 4)]
-    stopped = selection_path(dask_of(frame, CUTS["seven"]), "y", **options, max_seconds=0)
+    assert_same(selection_path(dataset, "y", selector=selector, **options), expected)
+    selector.set_params(max_seconds=0)
+    stopped = selection_path(dask_of(frame, CUTS["seven"]), "y", selector=selector, **options)
     assert [len(one) for one in stopped] == [0]
     assert not stopped.selections[0].complete
 
@@ -172,6 +175,35 @@ def test_a_dask_array(tmp_path):
     assert not hasattr(found, "feature_names_in_")
 
 
+def test_indexes_that_differ_are_warned_of_as_in_memory():
+    import dask.dataframe as dd
+
+    frame = make_frame().drop(columns="weight")
+    ddf, other = (
+        dd.from_pandas(frame, npartitions=3),
+        dd.from_pandas(frame["y"].set_axis(frame.index + 1), npartitions=3),
+    )
+    message = "X and y have different indexes; their rows are matched by position"
+    with pytest.warns(UnirelWarning, match=message):
+        expected = relevance(frame.drop(columns="y"), frame["y"].set_axis(frame.index + 1), mi_estimator="binned")
+    with pytest.warns(UnirelWarning, match=message):
+        assert_array_equal(relevance(ddf.drop(columns="y"), other), expected)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UnirelWarning)
+        relevance(ddf, ddf["y"])
+
+
+def test_names_that_are_whole_numbers():
+    frame = make_frame().drop(columns="weight")
+    names = [4, 3, 2, 1, 0, 5, 6, "y"]
+    frame.columns = names
+    ddf = dask_of(frame, CUTS["seven"])
+    found = BURSelector("mim", 2, beta=0, include=[2], exclude=[4]).fit(ddf, "y")
+    assert found.order_[0] == 2
+    assert not found.support_[0]
+    assert list(found.transform(ddf).columns) == [names[place] for place in np.flatnonzero(found.support_)]
+
+
 def test_transform_stays_lazy(tmp_path):
     import dask.dataframe as dd
 
@@ -189,9 +221,9 @@ def test_transform_stays_lazy(tmp_path):
 
 
 def test_weights_are_exact_whatever_the_cut(rng):
-    from unirel.data.weights import on_grid
+    from unirel.data.weights import in_rows
 
-    weights = on_grid(rng.random(1000) * 7, 7.0, 1000)
+    weights = in_rows(rng.random(1000) * 7, 1.0, 7.0, 1000)
     assert weights.sum() == weights[::-1].sum() == weights[:333].sum() + weights[333:].sum()
     whole = rng.integers(0, 9, 100).astype(float)
-    assert_array_equal(on_grid(whole, whole.max(), 100), whole)
+    assert_array_equal(in_rows(whole, 1.0, whole.max(), 100), whole)

@@ -1,7 +1,6 @@
 """Datasets that are read in parts: bounded memory, scratch files that go away, and faults that name their file."""
 
 import gc
-import json
 import pickle
 import signal
 import subprocess
@@ -12,12 +11,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import unirel
-from unirel import BURSelector, relevance
-from unirel._runtime import OutOfTime
-from unirel.cli import main
-from unirel.data.parts.scratch import Scratch
-from unirel.data.parts.table import Coded
+from unirel import BURSelector, redundancy_analysis, relevance
+from unirel.data.arrow import ArrowRows
+from unirel.data.scratch import Coded, Scratch
+from unirel.estimation.binned import Binned
 
 pytest.importorskip("datasketches")
 pa = pytest.importorskip("pyarrow")
@@ -49,9 +46,12 @@ def mapped(folder, process="self"):
 
 
 @pytest.fixture
-def scratch(tmp_path):
+def scratch(tmp_path, monkeypatch):
+    """The folder of temporary files."""
     folder = tmp_path / "scratch"
     folder.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    monkeypatch.setenv("TMPDIR", str(folder))
     return folder
 
 
@@ -65,21 +65,27 @@ def data(tmp_path):
 @needs_maps
 def test_scratch_files_are_used_and_deleted(data, scratch, monkeypatch):
     dataset, seen = write(data), []
-    real = Coded.write
-    monkeypatch.setattr(Coded, "write", lambda *given: (real(*given), seen.extend(mapped(scratch)))[0])
-    BURSelector("jmi", 2, beta=0, scratch=str(scratch)).fit(dataset, "y")
+    real = Scratch.release
+    monkeypatch.setattr(Scratch, "release", lambda self: (seen.extend(mapped(scratch)), real(self))[1])
+    BURSelector("jmi", 2, beta=0).fit(dataset, "y")
     assert len(seen) > 0
-    relevance(dataset, "y", scratch=str(scratch))
+    relevance(dataset, "y")
     assert mapped(scratch) == leftovers(scratch) == []
 
 
-def test_a_folder_that_is_none_is_refused(data):
-    with pytest.raises(ValueError, match="scratch='nowhere' is no folder; make it first"):
-        BURSelector("jmi", 2, beta=0, scratch="nowhere").fit(write(data), "y")
+def test_a_full_disk_names_the_folder_and_the_remedy(data, scratch, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.posix_fallocate", full, raising=False)
+    with pytest.raises(
+        OSError, match=r"scratch', cannot hold .* MB: No space left on device; name another one in TMPD"
+    ):
+        BURSelector("jmi", 2, beta=0).fit(write(data), "y")
 
 
 def test_arrays_on_disk_keep_what_is_written_when_memory_is_given_back(scratch, rng):
-    files = Scratch(scratch)
+    files = Scratch()
     array = files.empty((3, 5000), np.uint8)
     values = rng.integers(0, 256, array.shape).astype(np.uint8)
     array[:] = values
@@ -90,14 +96,13 @@ def test_arrays_on_disk_keep_what_is_written_when_memory_is_given_back(scratch, 
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_a_copy_of_codes_for_another_process_is_on_disk_there(weighted, scratch, rng):
-    codes = Coded.empty(np.array([3, 300, 70_000, 2]), 500, weighted, str(scratch))
+    codes = Coded.empty(np.array([3, 300, 70_000, 2]), 500, weighted)
     for array in [*codes.matrices, *([codes.weights] if weighted else [])]:
         array[:] = rng.integers(0, 200, array.shape)
     copy = pickle.loads(pickle.dumps(codes))
     assert [matrix.dtype for matrix in copy.matrices] == [np.uint8, np.uint16, np.uint32]
     for ours, theirs in zip([*copy.matrices, copy.weights], [*codes.matrices, codes.weights], strict=True):
         np.testing.assert_array_equal(ours, theirs)
-    assert copy.files.folder == codes.files.folder
     assert len(pickle.dumps(codes)) > sum(matrix.nbytes for matrix in codes.matrices) > sys.getsizeof(codes)
 
 
@@ -105,7 +110,7 @@ SLOW = """
 import sys, time
 import pyarrow.dataset as ds
 from unirel import BURSelector
-from unirel.criteria.jmi import JMI
+from unirel.criteria import JMI
 
 class Slow(JMI, name="slow"):
     def term(self, info, candidates, selected):
@@ -113,7 +118,7 @@ class Slow(JMI, name="slow"):
         time.sleep(5)
         return super().term(info, candidates, selected)
 
-selector = BURSelector(Slow(), 3, beta=0, scratch=sys.argv[2])
+selector = BURSelector(Slow(), 3, beta=0)
 try:
     selector.fit(ds.dataset(sys.argv[1]), "y")
 except KeyboardInterrupt:
@@ -125,7 +130,7 @@ except KeyboardInterrupt:
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGKILL])
 def test_ctrl_c_keeps_what_was_selected_and_no_end_leaves_a_file(ending, data, scratch):
     write(data)
-    command = [sys.executable, "-c", SLOW, str(data), str(scratch)]
+    command = [sys.executable, "-c", SLOW, str(data)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout.readline() == "step\n"
         assert mapped(scratch, process.pid) != []
@@ -173,11 +178,10 @@ def test_a_level_that_only_one_file_has_is_known(data):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"estimator": "knn"}, "X is in parts, on disk or on a cluster"),
+        ({"mi_estimator": "knn"}, "X is in parts, on disk or on a cluster"),
         ({"unique_relevance": "ksg"}, "X is in parts, on disk or on a cluster"),
-        ({"binning": "mdl"}, "binning='mdl' looks at all values in order"),
-        ({"kinds": {"nothing": "discrete"}}, "there is no column 'nothing'"),
-        ({"missing": "error"}, "missing='error', but there are missing values"),
+        ({"mi_estimator": Binned(strategy="mdl")}, "strategy='mdl' looks at all values in order"),
+        ({"discrete_features": {"nothing": True}}, "there is no column 'nothing'"),
     ],
     ids=lambda given: next(iter(given)) if isinstance(given, dict) else "",
 )
@@ -187,15 +191,46 @@ def test_what_parts_cannot_do_is_said(data, options, message):
         BURSelector(**options).fit(write(data, d=gaps), "y")
 
 
+def test_a_filtered_dataset(data):
+    dataset = write(data)
+    frame = dataset.to_table().to_pandas().query("a > -1")
+    found = BURSelector("jmi", 3, beta=0).fit(dataset.filter(ds.field("a") > -1), "y")
+    expected = BURSelector("jmi", 3, beta=0).fit(frame.drop(columns="y"), frame["y"])
+    np.testing.assert_array_equal(found.order_, expected.order_)
+    np.testing.assert_array_equal(found.selection_scores_, expected.selection_scores_)
+    with pytest.raises(ValueError, match="X has 0 sample"):
+        relevance(dataset.filter(ds.field("a") > 100), "y")
+
+
+def test_small_row_groups_and_files_are_read_together(data):
+    rows = ArrowRows(write(data, n_files=4), "y")
+    assert [len(part.y) for part in rows] == [200]
+
+
+@pytest.mark.parametrize("n_rows", [149, 151])
+def test_a_target_in_memory_has_as_many_rows(data, n_rows):
+    with pytest.raises(ValueError, match=f"150 rows.* {n_rows}|of X and {n_rows}"):
+        relevance(write(data).filter(ds.field("a") > -100), np.arange(n_rows) % 2)
+
+
+def test_columns_of_texts_that_are_numbers(data):
+    dataset = write(data, d=[f"{number / 4}" for number in range(50)])
+    frame = dataset.to_table().to_pandas()
+    found = relevance(dataset, "y", discrete_features=[], mi_estimator="binned")
+    expected = relevance(frame.drop(columns="y"), frame["y"], discrete_features=[], mi_estimator="binned")
+    np.testing.assert_array_equal(found, expected)
+    with pytest.raises(ValueError, match="column 'e' is to be continuous, but holds what is no number"):
+        relevance(write(data, e="u"), "y", discrete_features=["a"])
+
+
 def test_auto_has_no_test_for_weights_in_parts(data):
     with pytest.raises(ValueError, match="'auto' has no test for weighted rows in parts; pass a number, or no weights"):
         BURSelector(n_features_to_select="auto").fit(write(data, w=[1.0] * 50), "y", sample_weight="w")
 
 
-@pytest.mark.parametrize("function", [unirel.unique_relevance, unirel.redundancy_analysis])
-def test_what_takes_rows_in_memory_refuses_parts(data, function):
+def test_what_takes_rows_in_memory_refuses_parts(data):
     with pytest.raises(TypeError, match=r"X is read in parts .*, but this takes rows in memory; pass a sample"):
-        function(write(data), np.arange(150) % 2)
+        redundancy_analysis(write(data), np.arange(150) % 2)
 
 
 @pytest.mark.parametrize(
@@ -205,52 +240,3 @@ def test_what_takes_rows_in_memory_refuses_parts(data, function):
 def test_a_target_that_cannot_be_used_is_refused(data, y, message):
     with pytest.raises(ValueError, match=message):
         relevance(write(data, one=1, d=[np.nan] * 10 + [1.5] * 40), y)
-
-
-def test_the_command_line_reads_files_of_a_pattern(data, scratch, capsys):
-    write(data)
-    pattern = str(data / "*.parquet")
-    assert main(["select", pattern, "-t", "y", "-k", "2", "--json", "--scratch", str(scratch), "--drop", "c"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert [feature["name"] for feature in found["features"]] == ["a", "b"]
-    assert found["data"]["rows"] == 150
-    assert leftovers(scratch) == []
-    assert main(["relevance", pattern, "-t", "y"]) == 0
-    capsys.readouterr()
-    for arguments, message in (
-        (["select", str(data / "*.csv"), "-t", "y"], "there is no file"),
-        (["select", pattern], "name the column to explain with --target"),
-        (["redundancy", pattern, "-t", "y"], "needs all rows; name one file"),
-        (
-            ["select", str(data / "0.parquet"), "-t", "y", "--scheduler", "tcp://127.0.0.1:1"],
-            "pass a pattern in quotes",
-        ),
-    ):
-        assert main(arguments) == 2
-        assert message in capsys.readouterr().err
-
-
-def test_words_say_that_unique_relevance_comes_from_a_sample(data, capsys):
-    write(data, n_files=2)
-    assert main(["select", str(data / "*.parquet"), "-t", "y", "-k", "2", "--unique-samples", "40"]) == 0
-    assert "a sample of 40 of the 100 rows" in " ".join(capsys.readouterr().out.split())
-
-
-@pytest.mark.parametrize(
-    ("error", "code", "words"),
-    [(KeyboardInterrupt, 130, "interrupted; 2 features so far"), (OutOfTime, 0, "incomplete: the time budget")],
-)
-def test_what_was_selected_before_the_end_is_printed(data, scratch, capsys, monkeypatch, error, code, words):
-    """Nothing is compared then: that would take the rows, which are elsewhere."""
-    write(data, extra=1.0)
-
-    def stop(*_, **__):
-        raise error
-
-    monkeypatch.setattr("unirel.search.greedy.find_boost", stop)
-    assert (
-        main(["select", f"{data}/*.parquet", "--target", "y", "-k", "2", "--json", "--scratch", str(scratch)]) == code
-    )
-    out, err = capsys.readouterr()
-    assert json.loads(out)["features"][0]["name"] == "a"
-    assert words in err

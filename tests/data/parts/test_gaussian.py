@@ -5,13 +5,14 @@ import warnings
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from tests.parts.test_equal import CUTS, dask_of, dataset_of, make_frame
 
-import unirel.data.parts.cluster
-import unirel.data.parts.rows
+import unirel.data.chunks
+import unirel.data.scratch
+from tests.data.parts.test_equal import CUTS, dask_of, dataset_of, make_frame
 from unirel import BURSelector, mutual_information, relevance, selection_path, unique_relevance
 from unirel.criteria import CRITERIA
 from unirel.errors import UnirelWarning
+from unirel.search.boost import Boost
 
 pytest.importorskip("dask.dataframe")
 pytest.importorskip("datasketches")
@@ -25,8 +26,8 @@ def _small_pieces(monkeypatch):
     """Few columns come together at a time, and few samples are multiplied at a time."""
     import dask
 
-    monkeypatch.setattr(unirel.data.parts.cluster, "_VALUES", 900)
-    monkeypatch.setattr(unirel.data.parts.rows, "_STRETCH", 2000)
+    monkeypatch.setattr(unirel.data.chunks, "_VALUES", 900)
+    monkeypatch.setattr(unirel.data.scratch, "_STRETCH", 2000)
     with dask.config.set(scheduler="synchronous"), warnings.catch_warnings():
         warnings.simplefilter("ignore", UnirelWarning)
         yield
@@ -41,12 +42,20 @@ def frames_of(target, weighted):
     return frame if weighted else frame.drop(columns="weight")
 
 
-@pytest.mark.parametrize("cuts", CUTS)
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("target", ["two classes", "many classes", "continuous"])
+@pytest.mark.parametrize(
+    ("target", "weighted", "cuts"),
+    [
+        ("two classes", False, "one"),
+        ("two classes", True, "uneven"),
+        ("many classes", False, "seven"),
+        ("continuous", False, "uneven"),
+        ("continuous", True, "seven"),
+    ],
+)
 def test_all_criteria(target, weighted, cuts, tmp_path):
     frame, name = frames_of(target, weighted), "weight" if weighted else None
-    options = {"criteria": SUPPORTED, "betas": 0, "n_features_to_select": 6, "estimator": "gaussian"}
+    selector = BURSelector(n_features_to_select=6, mi_estimator="gaussian")
+    options = {"selector": selector, "criteria": SUPPORTED, "betas": 0}
     features = frame.drop(columns=["y", *([name] if name else [])])
     expected = selection_path(features, frame["y"], sample_weight=frame[name] if name else None, **options)
     for X in (dataset_of(frame, CUTS[cuts], tmp_path), dask_of(frame, CUTS[cuts])):
@@ -60,7 +69,8 @@ def test_all_criteria(target, weighted, cuts, tmp_path):
 
 def test_the_default_boost(tmp_path):
     frame = frames_of("two classes", False)
-    options = {"estimator": "gaussian", "n_features_to_select": 5, "unique_samples": 150}
+    boost = Boost(max_samples=150)
+    options = {"mi_estimator": "gaussian", "n_features_to_select": 5, "unique_relevance": boost}
     expected = BURSelector(**options).fit(frame.drop(columns="y"), frame["y"])
     for X in (dataset_of(frame, CUTS["uneven"], tmp_path), dask_of(frame, CUTS["seven"])):
         found = BURSelector(**options).fit(X, "y")
@@ -74,7 +84,7 @@ def test_measures(target, tmp_path):
     features = frame.drop(columns="y")
     for X in (dataset_of(frame, CUTS["uneven"], tmp_path), dask_of(frame, CUTS["seven"])):
         for clip in (True, False):
-            options = {"estimator": "gaussian", "clip": clip}
+            options = {"mi_estimator": "gaussian", "clip": clip}
             assert_allclose(relevance(X, "y", **options), relevance(features, frame["y"], **options), **NEAR)
         whole = mutual_information(features, frame["y"], mi_estimator="gaussian")
         assert mutual_information(X, "y", mi_estimator="gaussian") == pytest.approx(whole, abs=1e-12)
@@ -87,13 +97,13 @@ def test_unique_relevance(n_rows, tmp_path):
     expected = unique_relevance(frame.drop(columns="y"), frame["y"], method="gaussian")
     for X in (dataset_of(frame, [10, 25], tmp_path), dask_of(frame, [0, 7, 30])):
         assert_allclose(unique_relevance(X, "y", method="gaussian"), expected, **NEAR)
-    with pytest.raises(TypeError, match="read in parts"):
+    with pytest.raises(ValueError, match="X is in parts"):
         unique_relevance(X, "y")
 
 
 def test_sums_come_in_the_order_of_the_parts():
     """Two runs are equal in every bit, however the cluster shares out its work."""
     ddf = dask_of(make_frame().drop(columns="weight"), CUTS["seven"])
-    options = {"estimator": "gaussian", "beta": 0, "n_features_to_select": 5}
+    options = {"mi_estimator": "gaussian", "beta": 0, "n_features_to_select": 5}
     first, second = (BURSelector("jmi", **options).fit(ddf, "y").selection_scores_ for _ in range(2))
     assert_array_equal(first, second)

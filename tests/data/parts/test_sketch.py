@@ -6,9 +6,10 @@ from functools import partial
 import numpy as np
 import pytest
 
-from unirel.data.parts.plan import sketched_edges
-from unirel.data.parts.scan import SKETCH_SIZE, Part, Wanted, merge, scan_part
-from unirel.data.reading import CONTINUOUS, DISCRETE, UNKNOWN
+from unirel.data.columns import CONTINUOUS, DISCRETE, UNKNOWN
+from unirel.data.parts import Part
+from unirel.data.plan import sketched_edges
+from unirel.data.scan import SKETCH_SIZE, Wanted, merge, scan_part
 from unirel.estimation.binned import bin_edges
 
 pytest.importorskip("datasketches")
@@ -28,23 +29,23 @@ def scan(values, cuts, weights=None, kind=CONTINUOUS):
 
 def test_edges_of_few_values_are_those_of_memory(rng):
     for values in (rng.normal(size=1500), rng.integers(0, 30, 900).astype(float), np.append(rng.random(100), np.nan)):
-        for binning in ("frequency", "width"):
-            found = sketched_edges(scan(values, [10, 10, 77]), 8, binning)
-            np.testing.assert_array_equal(found, bin_edges(values, 8, binning))
+        for strategy in ("quantile", "uniform"):
+            found = sketched_edges(scan(values, [10, 10, 77]), 8, strategy)
+            np.testing.assert_array_equal(found, bin_edges(values, 8, strategy))
 
 
 def test_a_column_that_has_few_levels_in_every_part_but_many_in_all(rng):
     values = np.repeat(np.arange(40.0), 25)
     seen = scan(values, [250, 500, 750], kind=UNKNOWN)
     assert seen.levels is None
-    np.testing.assert_array_equal(sketched_edges(seen, 5, "frequency"), bin_edges(values, 5))
+    np.testing.assert_array_equal(sketched_edges(seen, 5, "quantile"), bin_edges(values, 5))
 
 
 @pytest.mark.parametrize("order", ["as they come", "sorted"])
 def test_ranks_of_edges_are_within_the_stated_error(order, rng):
     values = rng.normal(size=200_000)
     values = np.sort(values) if order == "sorted" else values
-    edges = sketched_edges(scan(values, list(range(20_000, 200_000, 20_000))), 8, "frequency")
+    edges = sketched_edges(scan(values, list(range(20_000, 200_000, 20_000))), 8, "quantile")
     ranks = np.searchsorted(np.sort(values), edges) / len(values)
     from datasketches import kll_doubles_sketch
 
@@ -57,7 +58,7 @@ def test_ranks_of_edges_are_within_the_stated_error(order, rng):
 def test_weights_move_edges(rng):
     values = rng.random(1000)
     weights = np.where(values < 0.5, 3.0, 1.0)
-    found = sketched_edges(scan(values, [300, 301], weights), 4, "frequency")
+    found = sketched_edges(scan(values, [300, 301], weights), 4, "quantile")
     np.testing.assert_allclose(found, bin_edges(values, 4, sample_weight=weights), atol=0.02)
 
 

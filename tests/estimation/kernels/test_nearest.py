@@ -5,12 +5,12 @@ import pytest
 from numpy.testing import assert_array_equal
 from reference import from_python
 
-from unirel.estimation.kernels import nearest
+from unirel.estimation.kernels import metric
 
-count_both = from_python(nearest.count_both)
-count_up_to = from_python(nearest.count_up_to)
-insert = from_python(nearest.insert)
-kth_smallest = from_python(nearest.kth_smallest)
+count_both = from_python(metric.count_both)
+count_up_to = from_python(metric.count_up_to)
+insert = from_python(metric.insert)
+kth_smallest = from_python(metric.kth_smallest)
 
 
 @pytest.mark.parametrize("k", [1, 2, 5])

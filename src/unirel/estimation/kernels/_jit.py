@@ -3,6 +3,8 @@
 import gc
 import signal
 from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
 from threading import current_thread, main_thread
 from typing import Any, TypeVar, cast
 
@@ -79,11 +81,17 @@ event.register("numba:compile", _Listener())  # type: ignore[no-untyped-call]
 event.register("numba:compiler_lock", _Patience())  # type: ignore[no-untyped-call]
 
 
+_SOURCES = sha256(b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))).hexdigest()[:12]
+
+
 def kernel(function: Function) -> Function:
     """Compile `function` on its first call, without the GIL, and keep the machine code on disk.
 
-    ``fastmath`` stays off: neighbour counts hang on exact comparisons and on infinities.
+    ``fastmath`` stays off: neighbour counts hang on exact comparisons and on infinities. Machine code is found by the
+    qualified name, and numba looks only at the file of the kernel itself: with a hash of all of them in the name, no
+    edit of what a kernel calls leaves old machine code behind.
     """
+    function.__qualname__ = f"{function.__qualname__}_{_SOURCES}"
     return cast(Function, numba.njit(nogil=True, cache=True, error_model="numpy")(function))
 
 

@@ -50,18 +50,12 @@ def _halve(holds: Callable[[Integers], Any], low: Integers, high: Integers) -> I
     return low
 
 
-@kernel
 def width_edges(values: Floats, n_bins: int, edges: Floats) -> None:
-    """Bins of equal width between the least and the largest value of every row."""
-    for place in range(values.shape[0]):
-        lowest, highest = np.inf, -np.inf
-        for value in values[place]:
-            # Written so that NaN, which is neither less nor more, is passed over.
-            lowest = value if value < lowest else lowest
-            highest = value if value > highest else highest
-        if lowest <= highest:
-            for edge in range(1, n_bins):
-                edges[place, edge - 1] = lowest + (highest - lowest) * (edge / n_bins)
+    """Bins of equal width between the least and the largest value of every row that has any."""
+    lowest, highest = np.fmin.reduce(values, axis=1), np.fmax.reduce(values, axis=1)
+    some = lowest <= highest
+    shares = np.arange(1, n_bins) / n_bins
+    edges[some] = lowest[some, None] + (highest - lowest)[some, None] * shares
 
 
 @inner

@@ -96,7 +96,8 @@ def _next_node(at: float, total: float, factor: float) -> float:
 @inner
 def _divide_differences(at: Floats, values: Floats, coefficients: Floats) -> None:
     """Newton's form of the cubic through four values."""
-    coefficients[:] = values
+    for node in range(4):
+        coefficients[node] = values[node]
     for order in range(1, 4):
         for node in range(3, order - 1, -1):
             coefficients[node] = (coefficients[node] - coefficients[node - 1]) / (at[node] - at[node - order])
@@ -131,8 +132,7 @@ def find_excess(
     are. `size_begins` says where the part of each group begins in `sizes`, the numbers of rows of the levels of the
     other side, and in `often`, how many levels have as many.
     """
-    moments, nodes = np.empty(_MOMENTS + 1), np.empty((3, 4))
-    at, values, cubic = nodes
+    moments, at, values, cubic = np.empty(_MOMENTS + 1), np.empty(4), np.empty(4), np.empty(4)
     for group in range(begins.shape[0] - 1):
         levels = (size_begins[group], size_begins[group + 1])
         total = 0.0
@@ -150,7 +150,8 @@ def find_excess(
                 found[place] = _excess(a, total, sizes, often, levels, known, precision, moments)
                 continue
             while n_nodes < 4 or (a > at[2] and at[3] < total):
-                at[:3], values[:3] = at[1:], values[1:]
+                for node in range(3):  # slices would take a second to compile
+                    at[node], values[node] = at[node + 1], values[node + 1]
                 at[3] = _next_node(at[2] if n_nodes > 1 else low, total, precision.factor)
                 if n_nodes < 2:  # the first node is below, the second where the exact ones end
                     at[3] = low if n_nodes == 1 else 2 * low - at[3]

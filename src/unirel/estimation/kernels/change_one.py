@@ -31,8 +31,9 @@ class Order(NamedTuple):
 
     points: NDArray[np.int32]
     least: NDArray[np.float64]  # the distance in the block or, if a column is to leave, without its farthest column
-    extra: NDArray[np.float64]  # what that column adds; 0 if a column is to join
+    extra: NDArray[np.float64]  # what that column adds or, in the maximum norm, the distance with it; 0 if one joins
     floors: NDArray[np.float64]  # no later least distance is below
+    leaving: bool  # whether a column is to leave, and not to join
 
 
 class Room(NamedTuple):
@@ -58,14 +59,10 @@ def _measure_least(block: Floats, row: int, leaving: bool, ball: Ball, least: Fl
         center = values[row]
         for point in range(least.shape[0]):
             added = cost(values[point], center, ball)
-            if ball.metric == CHEBYSHEV:
-                least[point] = larger(least[point], added)
-            elif leaving:
-                # Nothing is subtracted here, so that nothing is lost to rounding where one column is most of it.
-                least[point] += smaller(extra[point], added)
-                extra[point] = larger(extra[point], added)
-            else:
-                least[point] += added
+            # Nothing is subtracted here, so that nothing is lost to rounding where one column is most of it.
+            known = smaller(extra[point], added) if leaving else added
+            least[point] = larger(least[point], known) if ball.metric == CHEBYSHEV else least[point] + known
+            extra[point] = larger(extra[point], added) if leaving else 0.0
 
 
 @inner
@@ -98,10 +95,13 @@ def _put_in_order(begin: int, end: int, row: int, room: Room) -> None:
 
 
 @inner
-def _changed(least: float, extra: float, value: float, center: float, ball: Ball) -> float:
-    """A distance after one more column or, where there is something extra, after one less."""
+def _changed(least: float, extra: float, value: float, center: float, leaving: bool, ball: Ball) -> float:
+    """A distance after one more column or, if it is leaving, after one less."""
     added = cost(value, center, ball)
-    return larger(added, least) if ball.metric == CHEBYSHEV else least + abs(extra - added)
+    if ball.metric != CHEBYSHEV:
+        return least + abs(extra - added)
+    # The farthest column leaves the second largest difference behind, any other one the largest.
+    return (extra if added < extra else least) if leaving else larger(added, least)
 
 
 @inner
@@ -145,9 +145,9 @@ def _find_nearest(
     for step in range(last):
         if order.floors[step] > reach:
             break
-        values = columns[order.points[step]]
+        values, least, extra = columns[order.points[step]], order.least[step], order.extra[step]
         for lane in range(LANES):
-            changed[lane] = _changed(order.least[step], order.extra[step], values[lane], centers[lane], ball)
+            changed[lane] = _changed(least, extra, values[lane], centers[lane], order.leaving, ball)
         _sort_in(lanes, (step if step < n_neighbors else n_neighbors) + 1)  # what is below is still infinite
         if step % 4 == 3:
             reach = _largest(farthest) * (1.0 + ball.tolerance)
@@ -169,10 +169,10 @@ def _count_along(
     for step in range(start, stop):
         if order.floors[step] > reach:
             break
-        values = columns[order.points[step]]
+        values, least, extra = columns[order.points[step]], order.least[step], order.extra[step]
         # Counted in floating point: comparisons of this width then need no conversion.
         for lane in range(LANES):
-            distance = _changed(order.least[step], order.extra[step], values[lane], centers[lane], ball)
+            distance = _changed(least, extra, values[lane], centers[lane], order.leaving, ball)
             inside[lane] += 1.0 if distance <= inner_limits[lane] else 0.0
             within[lane] += 1.0 if distance <= outer_limits[lane] else 0.0
 
@@ -192,9 +192,8 @@ def _know_unless_tied(n_neighbors: int, lanes: Floats, counts: Floats) -> int:
 
 @kernel
 def _count_in_classes(
-    block: Floats, candidates: Floats, classes: Classes, rows: Integers, leaving: bool, ball: Ball, room: Room,
-    counts: Floats,
-) -> None:  # fmt: skip
+    block: Floats, candidates: Floats, classes: Classes, rows: Integers, ball: Ball, room: Room, counts: Floats
+) -> None:
     """For each of `rows` and each candidate, count the points of the own class and others inside a ball and within.
 
     The ball reaches the last of the neighbours of the own class.
@@ -206,7 +205,7 @@ def _count_in_classes(
         begin, end = classes.starts[classes.labels[row]], classes.starts[classes.labels[row] + 1]
         n_own = end - begin - 1
         n_neighbors = n_own if n_own < ball.n_neighbors else ball.n_neighbors
-        _measure_least(block, row, leaving, ball, room.least, room.extra)
+        _measure_least(block, row, order.leaving, ball, room.least, room.extra)
         _put_in_order(begin, end, row, room)
         for group in range(candidates.shape[0]):
             columns = candidates[group]
@@ -223,19 +222,17 @@ def change_one_in_classes(
     candidates: Floats,
     classes: Classes,
     rows: Integers,
-    leaving: bool,
     ball: Ball,
     room: Room,
     changes: Floats,
 ) -> float:
     """Sum of Ross's terms of `rows` in a block, and how it changes with each candidate, or without it.
 
-    Block and candidates are sorted by class, the candidates are `side_by_side`. If they are `leaving`, they are columns
-    of the block, and the metric is a sum. Adds, for every candidate, the changes and their squares to the rows of
-    `changes`.
+    Block and candidates are sorted by class, the candidates are `side_by_side`. If they are leaving, they are columns
+    of the block. Adds, for every candidate, the changes and their squares to the rows of `changes`.
     """
     counts = np.empty((2 * len(rows) * len(candidates), 2, LANES))
-    _count_in_classes(block, candidates, classes, rows, leaving, ball, room, counts)
+    _count_in_classes(block, candidates, classes, rows, ball, room, counts)
     by_lane = counts.reshape(len(rows), -1, 2, 2, LANES).transpose(2, 3, 0, 1, 4).reshape(2, 2, len(rows), -1)
     # The block as it is comes first, in a group of its own; what fills up the last group is left out.
     own, others = np.take(by_lane, np.r_[0, LANES : LANES + changes.shape[1]], axis=-1).astype(np.int64)
@@ -251,39 +248,41 @@ def change_one_in_classes(
 def _count_by_side(
     order: Order, gaps: Floats, values: Floats, row: int, ball: Ball, limits: tuple[float, float]
 ) -> tuple[int, int]:
-    """How many points are within in the block and one candidate and inside in the target, and the other way round."""
+    """How many points are within in the block and inside in the target, and the other way round, for one candidate."""
     in_block = 0
     in_target = 0
     for step in range(values.shape[0] - 1):
         if order.floors[step] > limits[1]:
             break
-        distance = larger(order.least[step], cost(values[order.points[step]], values[row], ball))
-        gap = gaps[order.points[step]]
-        in_block += (distance <= limits[1]) & (gap <= limits[0])
-        in_target += (distance <= limits[0]) & (gap <= limits[1])
+        point = order.points[step]
+        distance = _changed(order.least[step], order.extra[step], values[point], values[row], order.leaving, ball)
+        in_block += (distance <= limits[1]) & (gaps[point] <= limits[0])
+        in_target += (distance <= limits[0]) & (gaps[point] <= limits[1])
     return in_block, in_target
 
 
 @kernel
-def add_one_to_line(
+def change_one_in_line(
     block: Floats, candidates: Floats, target: Line, rows: Integers, ball: Ball, room: Room, changes: Floats
 ) -> float:
-    """Sum of KSG's terms of `rows` against a continuous target, and how it changes with each candidate."""
+    """The same of KSG's terms against a continuous target, in the maximum norm."""
     n_samples = block.shape[1]
     gaps = np.empty(n_samples)
     order, lanes = room.order, room.lanes
     n_points = n_samples - 1
-    joint = Order(order.points, np.empty(n_points), order.extra, order.floors)
+    joint = Order(order.points, np.empty(n_points), np.empty(n_points), order.floors, order.leaving)
     in_joint, in_block = np.empty((2, LANES)), np.empty((2, LANES))
     total = 0.0
     for row in rows:
-        _measure_least(block, row, False, ball, room.least, room.extra)
+        _measure_least(block, row, order.leaving, ball, room.least, room.extra)
         for point in range(n_samples):
             gaps[point] = smaller(abs(target.values[point] - target.values[row]), ball.far)
         # One order serves both spaces: its floors are below the joint distances too.
         _put_in_order(zero(), n_samples, row, room)
         for step in range(n_points):
-            joint.least[step] = larger(order.least[step], gaps[order.points[step]])
+            gap = gaps[order.points[step]]
+            joint.least[step] = larger(order.least[step], gap)
+            joint.extra[step] = larger(order.extra[step], gap)
         before = 0.0
         for group in range(candidates.shape[0]):
             columns = candidates[group]

@@ -144,39 +144,3 @@ def ross_on_line(columns: Floats, orders: Integers, classes: Classes, ball: Ball
         for label in range(n_classes):
             sums[column] += _sum_of_class(line, own, positions, classes.starts[label], classes.starts[label + 1], ball)
     return sums
-
-
-@kernel
-def differential_entropy(line: Floats, n_neighbors: int, tolerance: float, psi: Floats) -> float:
-    """Kozachenko-Leonenko entropy of sorted values that are not all equal.
-
-    The ball of a point reaches to the nearest distance, other than 0, that has n_neighbors points within; all points
-    that tie at that distance are counted.
-    """
-    n_samples = line.shape[0]
-    total = 0.0
-    start = zero()
-    while start < n_samples:
-        # Equal values have equal balls.
-        center = line[start]
-        end = end_within(line, start, n_samples, center, 0.0)
-        left = start - 1
-        right = end
-        radius = 0.0
-        # Outward from the value, whichever side is nearer, until enough points are passed.
-        while right - left - 2 < n_neighbors or radius == 0.0:
-            to_left = center - line[left] if left >= 0 else np.inf
-            to_right = line[right] - center if right < n_samples else np.inf
-            if to_left < to_right:
-                radius = to_left
-                left -= 1
-            else:
-                radius = to_right
-                right += 1
-        # What ties with the last one by rounding belongs to the ball too.
-        limit = radius * (1.0 + tolerance)
-        left = first_within(line, zero(), left + 1, center, limit)
-        right = end_within(line, right, n_samples, center, limit)
-        total += (end - start) * (np.log(2.0 * radius) - psi[right - left - 1])
-        start = end
-    return psi[n_samples] + total / n_samples

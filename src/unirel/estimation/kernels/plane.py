@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from unirel.estimation.kernels._jit import Floats, Integers, inner, kernel, zero
 from unirel.estimation.kernels.line import Classes, Line, count_around, end_within, first_within
-from unirel.estimation.kernels.metric import Ball
-from unirel.estimation.kernels.nearest import count_up_to, insert
+from unirel.estimation.kernels.metric import Ball, count_up_to, insert
 from unirel.estimation.kernels.ties import crossed, ksg_term, limits_of, not_crossed, ross_term
 
 
@@ -172,68 +171,55 @@ def _reset(pointers: Integers, starts: Integers, first: int, last: int) -> None:
 
 
 @inner
-def _count_tied_ends(values: Floats, start: int, stop: int, center: float, inner: float) -> int:
-    """How many of the two outermost of the sorted `values[start:stop]` on each side are not inside a ball."""
-    return (
-        int(center - values[start] > inner)
-        + int(center - values[min(start + 1, stop - 1)] > inner)
-        + int(values[stop - 1] - center > inner)
-        + int(values[max(stop - 2, start)] - center > inner)
-    )
+def _limits_in_strips(radius: float, ball: Ball) -> tuple[float, float]:
+    """The limits of a ball: strips hold values as they are, where different levels are farther apart than `far`."""
+    inner, outer = limits_of(radius, ball.tolerance)
+    return inner, np.inf if radius >= ball.far else outer
 
 
 @inner
 def _count_in_strips(
-    points: Points,
-    strips: Strips,
-    group: int,
-    strip: int,
-    point: int,
-    limits: tuple[float, float],
-    inner: float,
-    pointers: Integers,
+    points: Points, strips: Strips, group: int, strip: int, point: int, limits: tuple[float, float], pointers: Integers
 ) -> tuple[int, int]:
-    """How many others in the strips of a group are within the limits of `point` along x and along z.
-
-    Beside it stands a number that exceeds 1 if more than one of them may not be inside.
-    """
+    """How many others in the strips of a group are inside the ball of `point`, and how many within it."""
     x, z, starts = points.x, points.z, strips.starts
     x_center, z_center = x[point], z[point]
-    x_limit, z_limit = limits
-    count = -1  # the point itself
-    n_tied = 0
+    inner, outer = limits
+    inside, within = -1 if inner >= 0.0 else 0, -1  # the point itself
     other = strip
     # Back to the lowest strip that can matter, then up through all of them.
-    while other > strips.firsts[group] and z_center - strips.high[other - 1] <= z_limit:
+    while other > strips.firsts[group] and z_center - strips.high[other - 1] <= outer:
         other -= 1
-    while other < strips.firsts[group + 1] and strips.low[other] - z_center <= z_limit:
-        start = starts[other]
-        stop = starts[other + 1]
+    while other < strips.firsts[group + 1] and strips.low[other] - z_center <= outer:
+        start, stop = starts[other], starts[other + 1]
         middle = point if other == strip else _locate(x, other, starts, x_center, pointers)
-        widest = max(z_center - strips.low[other], strips.high[other] - z_center)
-        if widest <= z_limit:
+        if max(z_center - strips.low[other], strips.high[other] - z_center) <= inner:
             # The whole strip is near enough along the fixed column: what is left is a line.
-            lower = first_within(x, start, middle, x_center, x_limit)
-            upper = end_within(x, middle, stop, x_center, x_limit)
-            count += upper - lower
-            if upper > lower:
-                n_tied += 2 if widest > inner else _count_tied_ends(x, lower, upper, x_center, inner)
+            lower = first_within(x, start, middle, x_center, outer)
+            upper = end_within(x, middle, stop, x_center, outer)
+            within += upper - lower
+            # As a rule all but one are inside, so the ends are looked at before they are searched.
+            if lower < middle and x_center - x[lower] > inner:
+                lower = first_within(x, lower + 1, middle, x_center, inner)
+            if upper > middle and x[upper - 1] - x_center > inner:
+                upper = end_within(x, middle, upper - 1, x_center, inner)
+            inside += upper - lower
         else:
             # A strip that is cut by the ball: each of its points near enough along x is asked about z.
             neighbor = middle
-            while neighbor < stop and x[neighbor] - x_center <= x_limit:
-                apart = abs(z[neighbor] - z_center)
-                count += apart <= z_limit
-                n_tied += (apart <= z_limit) & (max(apart, x[neighbor] - x_center) > inner)
+            while neighbor < stop and x[neighbor] - x_center <= outer:
+                distance = max(abs(z[neighbor] - z_center), x[neighbor] - x_center)
+                within += distance <= outer
+                inside += distance <= inner
                 neighbor += 1
             neighbor = middle - 1
-            while neighbor >= start and x_center - x[neighbor] <= x_limit:
-                apart = abs(z[neighbor] - z_center)
-                count += apart <= z_limit
-                n_tied += (apart <= z_limit) & (max(apart, x_center - x[neighbor]) > inner)
+            while neighbor >= start and x_center - x[neighbor] <= outer:
+                distance = max(abs(z[neighbor] - z_center), x_center - x[neighbor])
+                within += distance <= outer
+                inside += distance <= inner
                 neighbor -= 1
         other += 1
-    return count, n_tied
+    return inside, within
 
 
 @inner
@@ -280,9 +266,7 @@ def _search_group(points: Points, strips: Strips, group: int, ball: Ball, found:
                 found.within[row] = n_others
             # The one more that was searched ties: how many do has to be counted.
             elif nearest[-1] <= outer:
-                found.within[row] = _count_in_strips(
-                    points, strips, group, strip, point, (outer, outer), inner, pointers
-                )[0]
+                found.within[row] = _count_in_strips(points, strips, group, strip, point, (inner, outer), pointers)[1]
 
 
 @inner
@@ -291,31 +275,17 @@ def _sum_of_classes(points: Points, whole: Strips, classes: Classes, ball: Ball,
     starts = whole.starts
     n_strips = starts.shape[0] - 1
     pointers = starts.copy()
-    n_inside = np.empty(classes.starts.shape[0] - 1, np.int64)
     total = 0.0
-    # psi(k) is the same for a whole class: without ties, a point then needs nothing but its radius.
-    for label in range(n_inside.shape[0]):
-        size = classes.starts[label + 1] - classes.starts[label]
-        n_inside[label] = min(ball.n_neighbors, size - 1)
-        total += size * ball.psi[n_inside[label]]
     for strip in range(n_strips):
         _reset(pointers, starts, zero(), n_strips)
         for point in range(starts[strip], starts[strip + 1]):
             row = points.rows[point]
-            inner, outer = limits_of(own.radius[row], ball.tolerance)
-            within, n_tied = points.x.shape[0] - 1, 2
-            if own.radius[row] < ball.far:
-                within, n_tied = _count_in_strips(points, whole, zero(), strip, point, (outer, outer), inner, pointers)
-            # The usual case: one point is at the radius, and nothing has to be ordered.
-            if n_tied == 1:
-                total -= ball.psi[within]
-                continue
-            inside = 0
-            if inner >= 0.0:
-                inside = _count_in_strips(points, whole, zero(), strip, point, (inner, inner), inner, pointers)[0]
-            n_neighbors = n_inside[classes.labels[row]]
-            term = ross_term(n_neighbors, (own.inside[row], own.within[row]), (inside, within), ball.psi)
-            total += term - ball.psi[n_neighbors]
+            label = classes.labels[row]
+            n_neighbors = min(ball.n_neighbors, classes.starts[label + 1] - classes.starts[label] - 1)
+            everyone = _count_in_strips(
+                points, whole, zero(), strip, point, _limits_in_strips(own.radius[row], ball), pointers
+            )
+            total += ross_term(n_neighbors, (own.inside[row], own.within[row]), everyone, ball.psi)
     return total
 
 
@@ -342,55 +312,22 @@ def ross_in_plane(
 
 
 @inner
-def _count_on_line(ascending: Floats, order: Integers, ball: Ball, joint: Found, side: Found) -> None:
-    """Count, for every row, the others along one column that are in the ball found in the joint space."""
-    # Along a sorted column a ball is found by two short searches.
-    for position in range(order.shape[0]):
-        row = order[position]
-        limits = limits_of(joint.radius[row], ball.tolerance)
-        side.inside[row], side.within[row] = count_around(ascending, position, limits, ball.far)
-
-
-@inner
-def _sum_of_pairs(ball: Ball, joint: Found, x: Found, z: Found) -> tuple[float, int]:
-    """Sum of KSG's terms but for rows where ties of both columns could fall together, and how many these are."""
-    total = 0.0
-    n_crossed = 0
-    for row in range(joint.radius.shape[0]):
-        limits = limits_of(joint.radius[row], ball.tolerance)
-        inside, within = joint.inside[row], joint.within[row]
-        along_x, along_z = (x.inside[row], x.within[row]), (z.inside[row], z.within[row])
-        # Ties on one side only, or none: all that is needed is known. The rest waits for a second look.
-        if crossed(limits, within - inside, along_x, along_z):
-            n_crossed += 1
-        else:
-            counts = not_crossed(limits, inside, within, along_z)
-            total += ksg_term(ball.n_neighbors, counts, along_x, along_z, ball.psi)
-    return total, n_crossed
-
-
-@inner
-def _sum_of_crossed(points: Points, whole: Strips, ball: Ball, joint: Found, x: Found, z: Found) -> float:
-    """Sum of KSG's terms of the rows that are left, for which the joint space is counted once more."""
-    starts = whole.starts
-    n_strips = starts.shape[0] - 1
-    pointers = starts.copy()
-    total = 0.0
-    for strip in range(n_strips):
-        _reset(pointers, starts, zero(), n_strips)
-        for point in range(starts[strip], starts[strip + 1]):
-            row = points.rows[point]
-            limits = limits_of(joint.radius[row], ball.tolerance)
-            inner, outer = limits
-            along_x, along_z = (x.inside[row], x.within[row]), (z.inside[row], z.within[row])
-            if crossed(limits, joint.within[row] - joint.inside[row], along_x, along_z):
-                # Strips hold values as they are: different levels are apart by more than the distance that counts.
-                outer = np.inf if joint.radius[row] >= ball.far else outer
-                in_x = _count_in_strips(points, whole, zero(), strip, point, (outer, inner), inner, pointers)[0]
-                in_z = _count_in_strips(points, whole, zero(), strip, point, (inner, outer), inner, pointers)[0]
-                counts = (joint.inside[row], in_x, in_z, joint.within[row])
-                total += ksg_term(ball.n_neighbors, counts, along_x, along_z, ball.psi)
-    return total
+def _count_by_side(
+    ascending: Floats, order: Integers, position: int, fixed: Floats, limits: tuple[float, float]
+) -> tuple[int, int]:
+    """How many others are within along the candidate and inside along the fixed column, and the other way round."""
+    inner, outer = limits
+    x_center, z_center = ascending[position], fixed[order[position]]
+    in_x, in_z = 0, 0
+    for other in range(
+        first_within(ascending, zero(), position, x_center, outer),
+        end_within(ascending, position + 1, order.shape[0], x_center, outer),
+    ):
+        along_z = abs(fixed[order[other]] - z_center)
+        in_x += along_z <= inner
+        in_z += (abs(ascending[other] - x_center) <= inner) & (along_z <= outer)
+    itself = int(inner >= 0.0)
+    return in_x - itself, in_z - itself
 
 
 @kernel
@@ -399,17 +336,24 @@ def ksg_in_plane(candidates: Floats, orders: Integers, fixed: Line, whole: Strip
     n_candidates, n_samples = orders.shape
     points = _make_points(n_samples, candidates)
     joint = _make_found(n_samples, candidates)
-    x = _make_found(n_samples, candidates)
-    z = _make_found(n_samples, candidates)
-    sums = np.empty(n_candidates)
+    sums = np.zeros(n_candidates)
     for candidate in range(n_candidates):
-        column = candidates[candidate]
-        order = orders[candidate]
+        column, order = candidates[candidate], orders[candidate]
+        ascending = column[order]
         _fill_strips(column, order, fixed.values, whole, points)
         _search_group(points, whole, zero(), ball, joint)
-        _count_on_line(column[order], order, ball, joint, x)
-        _count_on_line(fixed.ascending, fixed.order, ball, joint, z)
-        sums[candidate], n_crossed = _sum_of_pairs(ball, joint, x, z)
-        if n_crossed > 0:
-            sums[candidate] += _sum_of_crossed(points, whole, ball, joint, x, z)
+        for position in range(n_samples):
+            row = order[position]
+            limits = limits_of(joint.radius[row], ball.tolerance)
+            inside, within = joint.inside[row], joint.within[row]
+            # Along a sorted column a ball is found by two short searches.
+            x = count_around(ascending, position, limits, ball.far)
+            z = count_around(fixed.ascending, fixed.positions[row], limits, ball.far)
+            counts = not_crossed(limits, inside, within, z)
+            if crossed(limits, within - inside, x, z):
+                # Ties of both columns could fall together: how they do is counted.
+                limits = _limits_in_strips(joint.radius[row], ball)
+                in_x, in_z = _count_by_side(ascending, order, position, fixed.values, limits)
+                counts = (inside, in_x, in_z, within)
+            sums[candidate] += ksg_term(ball.n_neighbors, counts, x, z, ball.psi)
     return sums

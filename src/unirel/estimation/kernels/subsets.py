@@ -7,10 +7,8 @@ distances in these.
 import numpy as np
 
 from unirel.estimation.kernels._jit import Floats, Integers, inner, kernel, zero
-from unirel.estimation.kernels.drop_one import choose_points
 from unirel.estimation.kernels.line import Classes
-from unirel.estimation.kernels.metric import CHEBYSHEV, Ball, cost, larger
-from unirel.estimation.kernels.nearest import kth_smallest
+from unirel.estimation.kernels.metric import CHEBYSHEV, Ball, cost, kth_smallest, larger
 from unirel.estimation.kernels.ties import limits_of, ross_term_of
 
 
@@ -56,21 +54,20 @@ def add_nested_terms(columns: Floats, classes: Classes, first: int, last: int, b
 
 
 @inner
-def _choose_near_first(
-    base: Floats, whole: Floats, begin: int, end: int, nearest: Floats, tolerance: float, points: Integers
-) -> tuple[int, int]:
-    """Write the points that can be within reach in some subset, the own class first; how many of it, and of all.
-
-    No subset is farther than the whole block, so no ball is larger than that of the whole block; and no subset is
-    nearer than what all of them share. The slack keeps what rounding could have pushed out of reach.
-    """
-    reach = limits_of(kth_smallest(whole[begin:end], nearest), tolerance)[1] * (1.0 + 1e-9)
-    n_own, n_points = choose_points(base, reach, begin, end, points)
-    # Near points first: the search for the k-th neighbour then rarely finds a nearer one later.
-    own = points[:n_own].copy()
-    order = np.argsort(whole[own])
-    for slot in range(n_own):
-        points[slot] = own[order[slot]]
+def _choose_points(nearest_possible: Floats, reach: float, begin: int, end: int, points: Integers) -> tuple[int, int]:
+    """Write the points that can be within reach, the own class first; returns how many of it, and of all."""
+    n_points = 0
+    # Write first, then move on or not: no branch that could be guessed wrong.
+    for point in range(begin, end):
+        points[n_points] = point
+        n_points += nearest_possible[point] <= reach
+    n_own = n_points
+    for point in range(begin):
+        points[n_points] = point
+        n_points += nearest_possible[point] <= reach
+    for point in range(end, nearest_possible.shape[0]):
+        points[n_points] = point
+        n_points += nearest_possible[point] <= reach
     return n_own, n_points
 
 
@@ -102,11 +99,13 @@ def add_subset_terms(
         base[:] = 0.0
         base[row] = np.inf
         _add_columns(always, row, ball, whole, base)
-        # The whole block says how far any subset can reach: only those points are looked at below.
         for point in range(n_samples):
             whole[point] = base[point]
         _add_columns(columns, row, ball, costs[0], whole)
-        n_own, n_points = _choose_near_first(base, whole, begin, end, nearest, ball.tolerance, points)
+        # No subset is farther than the whole block, so no ball is larger than that of the whole block; and no subset is
+        # nearer than what all of them share. The slack keeps what rounding could have pushed out of reach.
+        reach = limits_of(kth_smallest(whole[begin:end], nearest), ball.tolerance)[1] * (1.0 + 1e-9)
+        n_own, n_points = _choose_points(base, reach, begin, end, points)
         for chosen in range(n_points):
             point = points[chosen]
             # Costs of the chosen points side by side, so that the loops below read memory in order.

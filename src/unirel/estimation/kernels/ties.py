@@ -8,8 +8,7 @@ where nothing ties there is one order only: the estimators of Ross, and of Krask
 import numpy as np
 
 from unirel.estimation.kernels._jit import Floats, Integers, inner, kernel
-from unirel.estimation.kernels.metric import Ball
-from unirel.estimation.kernels.nearest import count_both, kth_smallest
+from unirel.estimation.kernels.metric import Ball, count_both, kth_smallest
 
 
 @inner

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel.data.coding import FEATURE, TARGET, Facts, decide
-from unirel.data.parts.scan import MOST_LEVELS, Part, Scan, Seen, Wanted, number_blocks, open_part
-from unirel.data.reading import CONTINUOUS, DISCRETE, IGNORED, UNKNOWN, Positions, Source, open_source
+from unirel.data.columns import CONTINUOUS, DISCRETE, IGNORED, UNKNOWN, Kinds
+from unirel.data.encoding import Facts
+from unirel.data.levels import FEATURE, TARGET, decide, sorted_levels
+from unirel.data.parts import Part
+from unirel.data.readers import Positions
+from unirel.data.scan import MOST_LEVELS, Scan, Seen, Wanted, read_part
 from unirel.estimation.kernels.bins import find_bins, frequency_edges
 
 Values = NDArray[np.float64]
@@ -34,11 +38,11 @@ def find_facts(scan: Scan, wanted: Wanted) -> Facts:
             kind, reason = decide(seen.family, n_present, n_values, rule)
         if kind == DISCRETE and n_values < 0:
             name = wanted.names[column]
-            raise ValueError(f"column {name!r} has more than {MOST_LEVELS:,} levels; make it 'continuous' or 'ignored'")
+            raise ValueError(f"column {name!r} has more than {MOST_LEVELS:,} levels; make it continuous, or drop it")
         facts.kinds[column] = kind
         facts.n_values[column] = n_values
         facts.n_missing[column] = 0 if kind == IGNORED else seen.n_missing
-        facts.explain(column, reason)
+        facts.reasons[column] = reason
     return facts
 
 
@@ -55,40 +59,16 @@ def sketched_edges(seen: Seen, n_bins: int, binning: str) -> Values:
     return np.asarray(edges[0])
 
 
-def sorted_levels(levels: dict[Any, int]) -> list[Any]:
-    """Levels in the order of their codes; categories of several types have no order but that of their texts."""
-    try:
-        return sorted(levels)
-    except TypeError:
-        return sorted(levels, key=str)
-
-
 @dataclass(frozen=True)
 class CodingPlan:
-    """How the rows of every part are coded.
-
-    Attributes
-    ----------
-    wanted : Wanted
-        What was asked for.
-    kinds : ndarray of int8
-        Kind of every column, the target last.
-    edges : list of ndarray or None
-        For columns of numbers: the code of a value is how many of these it reaches.
-    levels : list of list or None
-        For columns of texts: the code of a value is its place.
-    n_levels : ndarray of int64
-        Levels of every column, one of them for missing values if there are any.
-    gap : ndarray of int64
-        Code of a missing value.
-    """
+    """How the rows of every part are coded, an entry for each column, the target last."""
 
     wanted: Wanted
-    kinds: NDArray[np.int8]
-    edges: list[Values | None]
-    levels: list[list[Any] | None]
-    n_levels: NDArray[np.int64]
-    gap: NDArray[np.int64]
+    kinds: Kinds
+    edges: list[Values | None]  # of columns of numbers: the code of a value is how many of these it reaches
+    levels: list[list[Any] | None]  # of columns of texts: the code of a value is its place
+    n_levels: NDArray[np.int64]  # one of them for missing values if there are any
+    gap: NDArray[np.int64]  # code of a missing value
 
     @classmethod
     def of(cls, scan: Scan, facts: Facts, wanted: Wanted, cuts: dict[int, Values]) -> CodingPlan:
@@ -108,56 +88,33 @@ class CodingPlan:
         return cls(wanted, facts.kinds, edges, levels, n_levels, gap)
 
 
-def encode_part(part: Part, plan: CodingPlan, columns: Positions | None = None) -> list[tuple[Positions, NDArray[Any]]]:
+def encode_part(part: Part, plan: CodingPlan) -> list[tuple[Positions, NDArray[Any]]]:
     """Codes of the rows of a part, in blocks: which columns, and a row for each of them."""
-    found = []
-    for positions, values in _blocks(part, plan, columns):
-        found += _codes(positions, values, plan)
-    return found
+    return [found for block in _blocks(part, plan, plan.kinds != IGNORED) for found in _codes(*block, plan)]
 
 
 def values_of_part(part: Part, plan: CodingPlan, columns: Positions) -> Values:
-    """Some columns of the rows of a part as numbers: codes of discrete columns, values of continuous ones."""
-    n_rows = open_part(part, plan.wanted)[0].shape[0]
-    values, places = np.zeros((n_rows, len(columns))), np.zeros(len(plan.kinds), np.intp)
+    """Some columns of a part as numbers, a row for each: codes of discrete columns, values of continuous ones."""
+    places = np.full(len(plan.kinds), -1)
     places[columns] = np.arange(len(columns))
-    for positions, found in _blocks(part, plan, columns):
+    values = np.zeros((len(columns), len(part.y)))
+    for positions, rows in _blocks(part, plan, places >= 0):
         continuous = plan.kinds[positions] == CONTINUOUS
-        values[:, places[positions[continuous]]] = found[continuous].T
-        for own, codes in _codes(positions[~continuous], found[~continuous], plan):
-            values[:, places[own]] = codes.T
+        values[places[positions[continuous]]] = rows[continuous]
+        for own, codes in _codes(positions[~continuous], rows[~continuous], plan):
+            values[places[own]] = codes
     return values
 
 
-def target_codes(part: Part, plan: CodingPlan) -> NDArray[Any]:
-    """Codes of a discrete target."""
-    source, column = open_source(part.y, "y", "y"), len(plan.kinds) - 1
-    ((positions, values),) = _blocks_of(source, column, np.ones(1, bool), plan)
-    return np.asarray(_codes(positions, values, plan)[0][1][0])
-
-
-def _blocks(part: Part, plan: CodingPlan, columns: Positions | None) -> list[tuple[Positions, Values]]:
+def _blocks(part: Part, plan: CodingPlan, used: NDArray[np.bool_]) -> Iterator[tuple[Positions, Values]]:
     """Numbers of blocks of columns; texts as their codes, NaN where they are missing."""
-    used = plan.kinds != IGNORED
-    if columns is not None:
-        used &= np.isin(np.arange(len(used)), columns)
-    features, target = open_part(part, plan.wanted)
-    return _blocks_of(features, 0, used, plan) + _blocks_of(target, len(used) - 1, used[-1:], plan)
-
-
-def _blocks_of(source: Source, start: int, used: NDArray[np.bool_], plan: CodingPlan) -> list[tuple[Positions, Values]]:
-    found = [(start + positions, rows) for positions, rows, _ in number_blocks(source, used)]
-    for position in source.others:
-        if used[position]:
-            raw, levels = source.read(position), plan.levels[start + position]
-            if levels is None:
-                row = np.where(raw.missing, np.nan, raw.values.astype(np.float64))
-            else:
-                codes = {level: float(code) for code, level in enumerate(levels)}
-                row = np.full(raw.values.size, np.nan)
-                row[~raw.missing] = [codes[value] for value in raw.present.tolist()]
-            found.append((np.array([start + position]), row[None]))
-    return found
+    for block in read_part(part, plan.wanted, used):
+        rows, raw = block.rows, block.raw
+        if raw is not None:
+            codes = {level: float(code) for code, level in enumerate(plan.levels[int(block.positions[0])] or ())}
+            rows = np.full((1, raw.values.size), np.nan)
+            rows[0, ~raw.missing] = [codes[value] for value in raw.present.tolist()]
+        yield block.positions, rows
 
 
 def _codes(positions: Positions, values: Values, plan: CodingPlan) -> list[tuple[Positions, NDArray[Any]]]:

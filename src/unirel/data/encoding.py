@@ -2,46 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
-from typing import Any, NamedTuple, cast, overload
+from typing import Any, cast, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unirel._runtime import check_time, pieces
-from unirel.data.reading import (
-    CONTINUOUS,
-    DISCRETE,
-    IGNORED,
-    KINDS,
-    UNKNOWN,
-    Kind,
-    Numbers,
-    Positions,
-    Raw,
-    Source,
-    as_slice,
+from unirel.data.columns import CONTINUOUS, DISCRETE, IGNORED, KINDS, UNKNOWN, Kind, Kinds
+from unirel.data.levels import (
+    FEATURE,
+    NARROW_LEVELS,
+    TARGET,
+    Codes,
+    Rule,
+    are_discrete,
+    decide,
+    encode,
+    find_levels,
+    narrowest,
+    reason_of,
 )
-from unirel.estimation.kernels.reading import FLOAT, HIGHEST, LOWEST, MOST_SLOTS, SIGNED, UNSIGNED, code_levels
+from unirel.data.readers import LARGEST_EXACT, Numbers, Positions, Raw, Source, as_slice, refuse_rounding
 
-Codes = NDArray[np.integer[Any]]
-
-
-class Rule(NamedTuple):
-    """Numbers are discrete with at most this many distinct values, each in this many rows on average."""
-
-    levels: int
-    rows: int
-
-
-FEATURE, TARGET = Rule(10, 5), Rule(32, 2)
-# Below this many different texts a column is no identifier, however few rows there are.
-_IDENTIFIER_LEVELS = 20
-# More levels than these, with one for missing values, do not fit into a byte.
-NARROW_LEVELS = 255
 # Columns are taken from the input this many values at a time, or more if the table is large, ...
 _SECTION = 2**19
 # ... and coded in blocks of about this many, few enough to stay in the cache ...
@@ -79,68 +64,27 @@ class Column:
 class Facts:
     """What is known about columns, an entry of each array for each of them."""
 
-    kinds: NDArray[np.int8]  # positions in `KINDS`
+    kinds: Kinds  # positions in `KINDS`
     n_values: NDArray[np.int64]  # missing ones aside; -1 where there are too many for a discrete column
     n_missing: NDArray[np.int64]
-    reasons: NDArray[np.int32]  # positions in `texts`, -1 where the kind follows from the numbers above
-    texts: list[str]
+    reasons: NDArray[Any]  # texts, None where the kind follows from the numbers above
 
     @classmethod
     def of(cls, n_columns: int) -> Facts:
         """Columns that are ignored, and nobody knows why."""
         counts = np.zeros((2, n_columns), np.int64)
-        kinds, reasons = np.full(n_columns, IGNORED, np.int8), np.full(n_columns, -1, np.int32)
-        return cls(kinds, counts[0], counts[1], reasons, [])
+        return cls(np.full(n_columns, IGNORED, np.int8), counts[0], counts[1], np.full(n_columns, None))
 
-    @classmethod
-    def join(cls, parts: Sequence[Facts]) -> Facts:
-        """Facts about the columns of several parts, one part behind the other."""
-        starts = np.cumsum([0, *(len(part.texts) for part in parts[:-1])]).tolist()
-        reasons = [
-            np.where(part.reasons < 0, -1, part.reasons + start) for part, start in zip(parts, starts, strict=True)
-        ]
-        return cls(
-            np.concatenate([part.kinds for part in parts]),
-            np.concatenate([part.n_values for part in parts]),
-            np.concatenate([part.n_missing for part in parts]),
-            np.concatenate(reasons).astype(np.int32),
-            list(chain.from_iterable(part.texts for part in parts)),
-        )
-
-    def take(self, columns: Positions) -> Facts:
-        """Facts about some of the columns."""
-        kinds, n_values, n_missing = self.kinds[columns], self.n_values[columns], self.n_missing[columns]
-        return Facts(kinds, n_values, n_missing, self.reasons[columns], self.texts)
-
-    def explain(self, columns: Any, reason: str) -> None:
-        """Say why some columns have their kind."""
-        if reason not in self.texts[-1:]:
-            self.texts.append(reason)
-        self.reasons[columns] = len(self.texts) - 1
+    def behind(self, start: int) -> Facts:
+        """The columns from one on: the same arrays, so that what is written here is known there."""
+        return Facts(self.kinds[start:], self.n_values[start:], self.n_missing[start:], self.reasons[start:])
 
 
 class Columns(Sequence[Column]):
-    """What is known about the columns of a table; a `Column` is made when it is asked for.
+    """What is known about the columns of a table; a `Column` is made when it is asked for."""
 
-    Parameters
-    ----------
-    names : sequence of sequences of str
-        Names, in parts that follow each other.
-    facts : Facts
-        Everything else.
-    n_samples : int
-        Rows of the table.
-    """
-
-    def __init__(self, names: Sequence[Sequence[str]], facts: Facts, n_samples: int) -> None:
-        self.parts = tuple(names)
-        self.facts = facts
-        self.n_samples = n_samples
-
-    @cached_property
-    def names(self) -> tuple[str, ...]:
-        """All names."""
-        return tuple(chain.from_iterable(self.parts))
+    def __init__(self, names: tuple[str, ...], facts: Facts, n_samples: int) -> None:
+        self.names, self.facts, self.n_samples = names, facts, n_samples
 
     @cached_property
     def n_levels(self) -> NDArray[np.int64]:
@@ -161,7 +105,10 @@ class Columns(Sequence[Column]):
             return tuple(self[position] for position in range(*index.indices(len(self))))
         index = range(len(self))[index]
         kind, n_missing = KINDS[self.facts.kinds[index]], int(self.facts.n_missing[index])
-        return Column(self.names[index], kind, self._reason(index), int(self.n_levels[index]), n_missing)
+        reason = self.facts.reasons[index] or reason_of(
+            int(self.facts.n_values[index]), self.n_samples - n_missing, FEATURE
+        )
+        return Column(self.names[index], kind, reason, int(self.n_levels[index]), n_missing)
 
     def __eq__(self, other: object) -> bool:
         return tuple(self) == tuple(other) if isinstance(other, Columns | tuple) else NotImplemented
@@ -172,60 +119,29 @@ class Columns(Sequence[Column]):
     def __repr__(self) -> str:
         return repr(tuple(self))
 
-    def _reason(self, index: int) -> str:
-        if self.facts.reasons[index] >= 0:
-            return self.facts.texts[int(self.facts.reasons[index])]
-        n_values, n_present = int(self.facts.n_values[index]), self.n_samples - int(self.facts.n_missing[index])
-        return reason_of(n_values, n_present, FEATURE)
-
-
-def reason_of(n_values: int, n_present: int, rule: Rule) -> str:
-    """Why a column of numbers is continuous or discrete."""
-    if n_present == 0:
-        return "no value present"
-    if n_values < 0:  # How many there are is not counted, and must not be said: it takes long.
-        return f"more than {rule.levels} distinct values"
-    return f"{n_values} distinct value{'' if n_values == 1 else 's'} in {n_present} rows"
-
-
-def are_discrete(n_values: Any, n_present: Any, rule: Rule) -> Any:
-    """Whether numbers are discrete; they count only as equal or different, so units do not matter."""
-    return (n_values >= 0) & ((n_values <= 2) | (n_present >= rule.rows * n_values))
-
 
 class DenseColumns:
-    """Columns of a table that are not sparse: facts, codes of the discrete ones, numbers of the continuous ones.
+    """Columns of a table that are not sparse: codes of the discrete ones, numbers of the continuous ones.
 
     Nothing is kept of the input but the codes: numbers are taken from it again when they are asked for.
-
-    Attributes
-    ----------
-    facts : Facts
-        One entry for each column.
-    codes : ndarray of uint8 of shape (n_columns, n_samples)
-        Codes of discrete columns of up to 256 levels; other rows were never written.
-    largest : ndarray of float64
-        Largest absolute value of each continuous column, NaN if it has none.
-    numeric, single : ndarray of bool
-        Whether a column holds numbers, and whether they are in single precision.
     """
 
-    def __init__(self, n_columns: int, n_samples: int) -> None:
-        self.facts = Facts.of(n_columns)
-        self.codes = np.empty((n_columns, n_samples), np.uint8)
-        self.largest = np.full(n_columns, np.nan)
-        self.single = np.zeros(n_columns, bool)
-        self.numeric = np.zeros(n_columns, bool)
-        self.since: dict[int, str] = {}
+    def __init__(self, facts: Facts, n_samples: int) -> None:
+        n_columns = len(facts.kinds)
+        self.facts = facts  # filled in as columns are read
+        self.codes = np.empty((n_columns, n_samples), np.uint8)  # of up to 256 levels; other rows are never written
+        self.largest = np.full(n_columns, np.nan)  # absolute value of each continuous column
+        self.numeric, self.single = np.zeros((2, n_columns), bool)  # numbers, and those in single precision
+        self.since: dict[int, str] = {}  # what the numbers of dates and times are, where nobody has given their kind
         self._wide: dict[int, Codes] = {}
         self._alone: dict[int, NDArray[Any]] = {}
         self._blocks: list[Numbers] = []
         # Where the numbers of a column are: in which block, and which column of it.
         self._homes = np.zeros((n_columns, 2), np.intp)
 
-    def read(self, source: Source, start: int, asked: NDArray[np.int8]) -> None:
+    def read(self, source: Source, start: int, asked: Kinds) -> None:
         """Read features or conditions into the columns from `start` on; of those refused the first is named."""
-        self.facts.explain(start + np.flatnonzero(asked != UNKNOWN), "given by discrete_features")
+        self.facts.reasons[start + np.flatnonzero(asked != UNKNOWN)] = "given by discrete_features"
         refused: dict[int, Exception] = {}
         alone = [position for position in source.others if asked[position] != IGNORED]
         for block in source.blocks:
@@ -238,7 +154,8 @@ class DenseColumns:
         for position in alone:
             check_time()
             try:
-                self._describe(source.read(position), source, position, start + position, asked[position])
+                raw, label = source.read(position), source.label(position)
+                self._describe(raw, label, start + position, int(asked[position]), FEATURE)
             except (TypeError, ValueError) as error:
                 refused[position] = error
         if refused:
@@ -247,17 +164,12 @@ class DenseColumns:
     def read_target(self, source: Source, asked: int) -> NDArray[Any] | None:
         """Read the last column, which must be complete and vary; return the labels of its classes if it has any."""
         column, raw = len(self.facts.kinds) - 1, source.read(0)
-        if raw.n_missing == raw.values.size:
-            raise ValueError(f"y has no value at all: all {raw.n_missing} are missing (NaN); choose another target")
-        if raw.n_missing:
-            values = "value" if raw.n_missing == 1 else "values"
-            raise ValueError(f"y has {raw.n_missing} missing {values} (NaN); drop those rows from X and y")
+        refuse_missing(raw.n_missing, raw.values.size)
         if asked != UNKNOWN:
-            self.facts.explain(column, "given by target_kind")
-        levels = self._describe(raw, source, 0, column, asked)
+            self.facts.reasons[column] = "given by target_type"
+        levels = self._describe(raw, "y", column, asked, TARGET)
         if len(levels) == 1:
-            only = levels.tolist()[0]
-            raise ValueError(f"y has one class only: every value is {only!r}; choose a target that varies")
+            raise one_class(levels.tolist()[0])
         return levels if self.facts.kinds[column] == DISCRETE else None
 
     def sections(self, columns: Positions) -> list[Positions]:
@@ -318,7 +230,7 @@ class DenseColumns:
         return max(_BLOCK // n_samples, min(max(n_columns // 16, _FEWEST_COLUMNS), _MOST_COLUMNS))
 
     def _code_numbers(self, array: NDArray[Any], columns: Positions, asked: int) -> NDArray[np.bool_]:
-        """Find the kinds and codes of columns of numbers or booleans; return which of them hold infinity."""
+        """Find the kinds and codes of columns of numbers or booleans; return which must be looked at alone."""
         rows = _as_rows(array)
         self.facts.kinds[columns] = CONTINUOUS
         self.numeric[columns] = array.dtype.kind != "b"
@@ -326,7 +238,7 @@ class DenseColumns:
         if asked == CONTINUOUS:
             return self._note_numbers(rows, columns)
         if array.dtype.kind == "b" and asked == UNKNOWN:
-            self.facts.explain(columns, "true or false")
+            self.facts.reasons[columns] = "true or false"
         codes = np.empty(rows.shape, np.uint8)
         starts = np.arange(0, rows.size + 1, rows.shape[1])
         limit = FEATURE.levels if asked == UNKNOWN else NARROW_LEVELS
@@ -348,7 +260,10 @@ class DenseColumns:
         return infinite
 
     def _note_numbers(self, rows: NDArray[Any], columns: Positions) -> NDArray[np.bool_]:
-        """Count missing values and find the largest of continuous columns; return which of them hold infinity."""
+        """Count missing values and find the largest of continuous columns; return which must be looked at alone.
+
+        Those hold infinity, or whole numbers that floats may not tell apart.
+        """
         if len(rows) == 0:
             return np.zeros(0, bool)
         lowest, highest = rows.min(axis=1).astype(np.float64), rows.max(axis=1).astype(np.float64)
@@ -359,39 +274,36 @@ class DenseColumns:
             lowest[gaps], highest[gaps] = np.fmin.reduce(rows[gaps], axis=1), np.fmax.reduce(rows[gaps], axis=1)
         largest = np.maximum(-lowest, highest)
         self.largest[columns] = largest
-        return np.asarray(np.isinf(largest))
+        return np.asarray(largest > LARGEST_EXACT if rows.dtype.kind in "iu" else np.isinf(largest))
 
-    def _describe(self, raw: Raw, source: Source, position: int, column: int, asked: int) -> NDArray[Any]:
+    def _describe(self, raw: Raw, label: str, column: int, asked: int, rule: Rule) -> NDArray[Any]:
         """Decide the kind of one column, unless it is given; return its levels if they were looked at."""
-        rule = TARGET if source.parameter == "y" else FEATURE
-        if asked == CONTINUOUS and raw.values.dtype.kind not in "biuf":
-            giver = f"discrete_features gives {source.label(position)} " if rule is FEATURE else "target_type="
-            name = source.names[position]
-            raise ValueError(f"{giver}'continuous', but {name!r} holds no numbers; make it 'discrete' or convert it")
+        if asked == CONTINUOUS:
+            raw = raw.as_numbers(label)
         if raw.since and asked == UNKNOWN and rule is FEATURE:
             self.since[column] = raw.since
         if raw.family == "number" and raw.values.dtype.itemsize <= 8 and rule is FEATURE:
             self._code_numbers(raw.values[:, np.newaxis], np.array([column]), asked)
             if raw.since and asked == UNKNOWN:
-                self.facts.explain(column, f"as {raw.since}")
+                self.facts.reasons[column] = f"as {raw.since}"
             if self.facts.kinds[column] == CONTINUOUS:
-                self._hold_numbers(raw, column)
+                self._hold_numbers(raw, label, column)
             return raw.values[:0]
         levels = self._hold_levels(raw, column)
         self.numeric[column], self.single[column] = raw.family == "number", raw.values.dtype == np.float32
         if asked == UNKNOWN:
             asked, reason = decide(raw.family, raw.present.size, len(levels), rule)
-            self.facts.explain(column, reason)
+            self.facts.reasons[column] = reason
         self.facts.kinds[column] = asked
         if asked == CONTINUOUS:
-            self._hold_numbers(raw, column)
+            self._hold_numbers(raw, label, column)
         elif asked == IGNORED:
             self.facts.n_missing[column] = 0
         return levels
 
     def _hold_levels(self, raw: Raw, column: int) -> NDArray[Any]:
         """Keep the codes of a discrete column of any type; return its levels."""
-        levels, codes = _encode(raw)
+        levels, codes = encode(raw)
         self.facts.kinds[column] = DISCRETE
         self.facts.n_values[column], self.facts.n_missing[column] = len(levels), raw.n_missing
         dtype = narrowest(len(levels) + (raw.n_missing > 0))
@@ -401,91 +313,29 @@ class DenseColumns:
             self._wide[column] = codes.astype(dtype)
         return levels
 
-    def _hold_numbers(self, raw: Raw, column: int) -> None:
+    def _hold_numbers(self, raw: Raw, label: str, column: int) -> None:
         """Keep the numbers of a continuous column that is in no block."""
         self._wide.pop(column, None)
+        if raw.values.dtype.kind in "iu":
+            refuse_rounding(label, raw.present.tolist, raw.present.astype(np.float64))
         values = np.where(raw.missing, np.nan, raw.values) if raw.n_missing else raw.values
         self._homes[column, 0] = -1
         self._alone[column] = values
         self._note_numbers(values.astype(np.float64)[np.newaxis], np.array([column]))
 
 
-class FoundLevels(NamedTuple):
-    """What the levels of columns are: how many values, how many missing, whether infinity, and the code of 0."""
-
-    n_values: NDArray[np.int64]
-    n_missing: NDArray[np.int64]
-    infinite: NDArray[np.bool_]
-    zero_codes: NDArray[np.int64]
-    levels: NDArray[np.float64]  # of columns of floats, as they came; NaN where there are no more
-
-
-def count_levels(rows: NDArray[np.float64], limit: int) -> list[dict[float, int] | None]:
-    """Values of every row and how often each occurs, missing ones aside; None where there are too many."""
-    codes = np.empty(rows.shape, np.uint8)
-    starts = np.arange(0, rows.size + 1, rows.shape[1])
-    found = find_levels(rows.ravel(), starts, np.zeros(len(rows), bool), limit, codes.ravel())
-    result: list[dict[float, int] | None] = []
-    for n_values, levels, own in zip(found.n_values.tolist(), found.levels, codes, strict=True):
-        known = None
-        if n_values >= 0:
-            counts = np.bincount(own, minlength=n_values)[:n_values]
-            known = dict(zip(np.sort(levels)[:n_values].tolist(), counts.tolist(), strict=True))
-        result.append(known)
-    return result
+def refuse_missing(n_missing: int, n_samples: int) -> None:
+    """Refuse a target with missing values."""
+    if n_missing == n_samples:
+        raise ValueError(f"y has no value at all: all {n_missing} are missing (NaN); choose another target")
+    if n_missing:
+        values = "value" if n_missing == 1 else "values"
+        raise ValueError(f"y has {n_missing} missing {values} (NaN); drop those rows from X and y")
 
 
-def find_levels(
-    values: NDArray[Any], starts: NDArray[np.integer[Any]], zeros: NDArray[np.bool_], limit: int, codes: Codes
-) -> FoundLevels:
-    """Code columns of numbers that follow each other, see `code_levels`; `zeros` says which have zeros beside them."""
-    form = {"f": FLOAT, "u": UNSIGNED, "i": SIGNED}[values.dtype.kind]
-    zero = LOWEST if form == UNSIGNED else 0
-    levels = np.full((len(zeros), limit + 2), HIGHEST)
-    levels[zeros, 0] = zero
-    found = np.zeros((len(zeros), 2), np.int64)
-    found[:, 0] = zeros
-    keys = values.view(np.int64)
-    keys.flags.writeable = False  # Some frames lend only such arrays, and another type would be compiled again.
-    code_levels(keys, starts, form, np.zeros((3, MOST_SLOTS), np.int64), codes, levels, found)
-    bits = np.where(levels < 0, levels ^ HIGHEST, levels)  # of floats; what was not filled is a NaN
-    infinite = np.isinf(bits.view(np.float64)).any(axis=1) & (form == FLOAT)
-    zero_codes = (levels < zero).sum(axis=1)
-    return FoundLevels(found[:, 0], found[:, 1], np.asarray(infinite), zero_codes, bits.view(np.float64))
-
-
-def decide(family: str, n_present: int, n_values: int, rule: Rule) -> tuple[int, str]:
-    """Kind of a column of any type and the reason."""
-    if n_present and family == "category":
-        return DISCRETE, "categorical"
-    if n_present and family == "boolean":
-        return DISCRETE, "true or false"
-    if n_present and family == "text":
-        if rule is FEATURE and n_values > _IDENTIFIER_LEVELS and 2 * n_values > n_present:
-            return IGNORED, f"{n_values} of {n_present} texts are distinct, like an identifier"
-        return DISCRETE, "text"
-    n_values = n_values if n_values <= rule.levels else -1
-    kind = DISCRETE if are_discrete(n_values, n_present, rule) else CONTINUOUS
-    return kind, reason_of(n_values, n_present, rule)
-
-
-def _encode(raw: Raw) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """Sorted levels, and the code of every row; missing values come last."""
-    try:
-        if raw.values.dtype == object:  # Sorting all of them would take much longer.
-            found = sorted(set(raw.present.tolist()))
-            codes_of = {level: code for code, level in enumerate(found)}
-            present_codes = np.fromiter(map(codes_of.__getitem__, raw.present), np.intp, raw.present.size)
-            levels = np.fromiter(found, object, len(found))
-        else:
-            levels, present_codes = np.unique(raw.present, return_inverse=True)
-    except TypeError:  # Categories of several types have no order but that of their texts.
-        levels, present_codes = np.unique(raw.present.astype(str), return_inverse=True)
-    if not raw.n_missing:
-        return levels, present_codes
-    codes = np.full(raw.values.size, levels.size, dtype=np.intp)
-    codes[~raw.missing] = present_codes
-    return levels, codes
+def one_class(label: Any) -> ValueError:
+    """Error for a target that does not vary."""
+    return ValueError(f"y has one class only: every value is {label!r}; choose a target that varies")
 
 
 def _as_rows(array: NDArray[Any]) -> NDArray[Any]:
@@ -503,25 +353,3 @@ def _copy_columns(array: NDArray[Any], rows: NDArray[Any]) -> None:
     step = len(array) if array.flags.f_contiguous else max(1, 2**14 // array.shape[1])
     for start in range(0, len(array), step):
         rows[:, start : start + step] = array[start : start + step].T
-
-
-def narrowest(n_levels: int) -> type[np.integer[Any]]:
-    """The narrowest type that holds codes of this many levels."""
-    return np.uint8 if n_levels <= 2**8 else np.uint16 if n_levels <= 2**16 else np.int32
-
-
-def find_places(n_levels: NDArray[np.int64]) -> tuple[Positions, Positions]:
-    """In which matrix the codes of each column are, those of bytes, of two or of four, and in which row of it."""
-    widths = np.searchsorted([2**8, 2**16], n_levels)
-    places = np.empty(len(n_levels), np.intp)
-    for width in range(3):
-        columns = np.flatnonzero(widths == width)
-        places[columns] = np.arange(len(columns))
-    return widths, places
-
-
-def empty_matrices(n_levels: NDArray[np.int64], n_samples: int, empty: Callable[..., Any]) -> list[NDArray[Any]]:
-    """A matrix of codes for the columns of every width, not filled in."""
-    widths = find_places(n_levels)[0]
-    types = (np.uint8, np.uint16, np.uint32)
-    return [empty((int((widths == width).sum()), n_samples), dtype) for width, dtype in enumerate(types)]

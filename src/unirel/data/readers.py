@@ -2,64 +2,29 @@
 
 from __future__ import annotations
 
-import difflib
 import numbers
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, time, timedelta
 from decimal import Decimal
 from functools import cached_property
-from typing import Any, Literal, get_args, overload
+from typing import Any, Literal
 
 import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel.errors import check_choice
-
-Kind = Literal["continuous", "discrete", "ignored"]
-TargetType = Literal["auto", "discrete", "continuous"]
-DiscreteFeatures = Any  # "auto", a bool, a mask, names or positions, or a mapping from columns to bool
-
 Family = Literal["number", "boolean", "text", "category"]
 Positions = NDArray[np.intp]
 
-# Kinds as they stand in arrays; a kind that nobody has given is unknown.
-KINDS: tuple[Kind, ...] = get_args(Kind)
-CONTINUOUS, DISCRETE, IGNORED, UNKNOWN = range(4)
+# Whole numbers beyond this are not all told apart by floats.
+LARGEST_EXACT = 2**53
 # What frames call the types that columns without missing values share with arrays.
 _PLAIN: dict[type, np.dtype[Any]] = {nw.Boolean: np.dtype(bool)} | {
     getattr(nw, name): np.dtype(name.lower())
     for name in ("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64", "Float32", "Float64")
 }
-
-
-class Names(Sequence[str]):
-    """Names that are written when they are asked for, one for each item.
-
-    Parameters
-    ----------
-    pattern : str
-        Text with braces where the item is to stand.
-    items : sequence
-        Numbers or names.
-    """
-
-    def __init__(self, pattern: str, items: Sequence[Any]) -> None:
-        self._pattern = pattern
-        self._items = items
-
-    def __len__(self) -> int:
-        return len(self._items)
-
-    @overload
-    def __getitem__(self, index: int) -> str: ...
-    @overload
-    def __getitem__(self, index: slice) -> Names: ...
-    def __getitem__(self, index: int | slice) -> str | Names:
-        items = self._items[index]
-        return Names(self._pattern, items) if isinstance(index, slice) else self._pattern.format(items)
 
 
 @dataclass(frozen=True)
@@ -84,6 +49,11 @@ class Numbers:
         array: NDArray[Any] = self.data[:, once.tolist()].to_numpy()
         return array[:, order]
 
+    def holds(self, position: int) -> bool:
+        """Whether the column at a position of the input is one of these."""
+        place = int(np.searchsorted(self.positions, position))
+        return place < len(self.positions) and bool(self.positions[place] == position)
+
     def column(self, position: int) -> Any:
         """The column at a position of the input."""
         if isinstance(self.data, Sequence):
@@ -93,7 +63,7 @@ class Numbers:
 
 @dataclass(frozen=True)
 class Source:
-    """Columns that are looked at when they are read: one that is ignored on request may hold anything."""
+    """Columns that are looked at when they are read."""
 
     parameter: str  # what the caller passed them as
     names: Sequence[str]
@@ -101,6 +71,7 @@ class Source:
     blocks: Sequence[Numbers] = ()  # columns of plain types that are read together
     others: Mapping[int, Any] = field(default_factory=dict)  # series or arrays by position, which are read one by one
     sparse: Any = None  # a matrix of all columns, by columns and without repeated entries, if they are sparse
+    numbered: Mapping[int, int] = field(default_factory=dict)  # positions of columns whose name is a whole number
 
     def label(self, position: int) -> str:
         """What an error calls a column."""
@@ -113,7 +84,7 @@ class Source:
         """Read one column; what it holds decides its family."""
         column = self.others.get(position)
         if column is None:
-            column = next(block for block in self.blocks if position in block.positions).column(position)
+            column = next(block for block in self.blocks if block.holds(position)).column(position)
         return _read(self.label(position), column)
 
 
@@ -136,12 +107,24 @@ class Raw:
         """Values that are not missing."""
         return self.values[~self.missing] if self.n_missing else self.values
 
+    def as_numbers(self, label: str) -> Raw:
+        """The same as numbers; texts if all of them are written as numbers."""
+        if self.values.dtype.kind in "biuf":
+            return self
+        values = np.full(self.values.size, np.nan)
+        try:
+            values[~self.missing] = self.present.astype(np.float64)
+        except (TypeError, ValueError):
+            about = f"{label} is to be continuous, but holds what is no number"
+            raise ValueError(f"{about}; make it discrete, or convert it") from None
+        return _parse(label, values)
 
-def open_all(X: Any, conditional_on: Any, y: Any) -> list[Source]:
+
+def open_all(X: Any, conditional_on: Any, y: Any, feature_names: Sequence[str] | None = None) -> list[Source]:
     """Open features, conditions (if any) and target, and compare their shapes."""
     if y is None:
         raise ValueError("unirel requires y to be passed, but the target y is None")
-    sources = [open_source(X, "X", "x{}"), open_source(y, "y", "y")]
+    sources = [_renamed(open_source(X, "X", "x{}"), feature_names), open_source(y, "y", "y")]
     if conditional_on is not None:
         sources.insert(1, open_source(conditional_on, "conditional_on", "z{}"))
     features, target = sources[0], sources[-1]
@@ -159,6 +142,19 @@ def open_all(X: Any, conditional_on: Any, y: Any) -> list[Source]:
     if features.shape[0] == 1:
         raise ValueError(f"X has 1 sample (shape={features.shape}); mutual information needs at least 2")
     return sources
+
+
+def _renamed(source: Source, names: Sequence[str] | None) -> Source:
+    """The source with other names for its columns."""
+    if names is None:
+        return source
+    names = tuple(map(str, names))
+    if len(names) != source.shape[1]:
+        about = f"feature_names has {len(names)} names, but X has {source.shape[1]} columns"
+        raise ValueError(f"{about}; name each of them")
+    if len(set(names)) < len(names):
+        raise ValueError(_duplicate_names("feature_names", names))
+    return replace(source, names=names, numbered={})
 
 
 def as_slice(positions: Positions) -> slice | None:
@@ -182,11 +178,6 @@ def is_dataset(data: Any) -> bool:
     return any(one.__module__.startswith("pyarrow") and one.__name__ == "Dataset" for one in type(data).__mro__)
 
 
-def is_frame(data: Any) -> bool:
-    """Whether `data` is a frame of some library, not an array, a list or a single column."""
-    return isinstance(_narwhals(data, "X"), nw.DataFrame)
-
-
 def is_lazy(data: Any) -> bool:
     """Whether `data` is a frame of polars whose columns are still to be found."""
     return hasattr(data, "collect_schema") and hasattr(data, "collect")
@@ -197,92 +188,16 @@ def collected(data: Any) -> Any:
     return data.collect() if is_lazy(data) else data
 
 
-def take_named(data: Any, names: Sequence[str], library: str | None = None) -> Any:
-    """Columns of a frame by their names, as `take_columns` gives them; of a lazy frame no others are collected."""
-    lazy = is_lazy(data)
-    if not lazy and not is_frame(data):
-        raise TypeError(f"X is {type(data).__name__} and has no names of columns; pass a frame, or by_name=False")
-    known = list(map(str, data.collect_schema().names() if lazy else _narwhals(data, "X").columns))
-    missing = [name for name in names if name not in known]
-    if missing:
-        raise ValueError(f"X lacks what was selected: {_unknown_column(missing[0], known)}")
-    if lazy:
-        return take_columns(data.select(list(names)).collect(), np.arange(len(names)), library)
-    return take_columns(data, np.array([known.index(name) for name in names], np.intp), library)
-
-
-def take_columns(data: Any, columns: Positions, library: str | None = None) -> Any:
-    """Columns at some positions, as a frame of the same library or of pandas if that is asked for, or as an array."""
-    if _is_sparse(data):
-        return data.tocsc()[:, columns].asformat(data.format)
-    frame = _narwhals(data, "X")
-    if not isinstance(frame, nw.DataFrame):
-        return data[:, columns]
-    chosen = frame[:, columns.tolist()]
-    if library == "pandas" and not chosen.implementation.is_pandas():
-        values = {column.name: column.to_numpy() for column in chosen.iter_columns()}
-        chosen = nw.from_dict(values, backend="pandas")
-    return chosen.to_native()
-
-
-def take_rows(data: Any, rows: Positions) -> Any:
-    """Rows at some positions of a frame, a series, an array, a sparse matrix or a list, in that order."""
-    if _is_sparse(data):
-        return data.tocsr()[rows].asformat(data.format)
-    table = _narwhals(data, "X")
-    if isinstance(table, nw.DataFrame | nw.Series):
-        return table[rows.tolist()].to_native()
-    return np.asarray(data)[rows]
-
-
-def kinds_asked(discrete_features: DiscreteFeatures, sources: Sequence[Source]) -> list[NDArray[np.int8]]:
-    """Kinds that `discrete_features` asks for, one per column of each source, or that they are unknown.
-
-    A mapping that gives None leaves a column out.
-    """
-    asked = [np.full(source.shape[1], UNKNOWN, np.int8) for source in sources]
-    if isinstance(discrete_features, str):
-        check_choice("discrete_features", discrete_features, ("auto",))
-        return asked
-    codes = {True: DISCRETE, False: CONTINUOUS, None: IGNORED}
-    if isinstance(discrete_features, bool | np.bool_):
-        return [np.full(source.shape[1], codes[bool(discrete_features)], np.int8) for source in sources]
-    names = sources[0].names
-    if isinstance(discrete_features, Mapping):
-        for column, is_discrete in discrete_features.items():
-            if is_discrete not in codes:
-                raise ValueError(f"discrete_features gives column {column!r} {is_discrete!r}; it can be True or False")
-            asked[0][find_column(column, names)] = codes[is_discrete]
-        return asked
-    given = list(discrete_features)
-    if given and all(isinstance(one, bool | np.bool_) for one in given):
-        if len(given) != len(names):
-            raise ValueError(f"discrete_features has {len(given)} values, but X has {len(names)} columns")
-        asked[0][:] = np.where(given, DISCRETE, CONTINUOUS)
-        return asked
-    asked[0][:] = CONTINUOUS
-    asked[0][[find_column(column, names) for column in given]] = DISCRETE
-    return asked
-
-
-def find_column(column: Any, names: Sequence[str]) -> int:
-    """Position of a column given by its name or position; a negative position counts from the end."""
-    if isinstance(column, str):
-        if column in names:
-            return names.index(column)
-        raise ValueError(_unknown_column(column, names))
-    if not isinstance(column, numbers.Integral) or isinstance(column, bool):
-        raise TypeError(f"column {column!r} is neither a name nor a position")
-    if not -len(names) <= int(column) < len(names):
-        raise ValueError(f"column {column} is out of range: X has {len(names)} columns (0 to {len(names) - 1})")
-    return int(column) % len(names)
+def is_frame(data: Any) -> bool:
+    """Whether `data` is a frame of some library, not an array, a list or a single column."""
+    return isinstance(as_narwhals(data, "X"), nw.DataFrame)
 
 
 def open_source(data: Any, parameter: str, pattern: str) -> Source:
     """Find names, columns and shape of anything that holds columns."""
-    if _is_sparse(data):
+    if is_sparse(data):
         return _open_sparse(data, parameter, pattern)
-    frame = _narwhals(data, parameter)
+    frame = as_narwhals(data, parameter)
     if isinstance(frame, nw.Series):
         name = pattern.format(0) if frame.name in (None, "") else str(frame.name)
         return Source(parameter, (name,), (len(frame), 1), others={0: frame})
@@ -290,13 +205,14 @@ def open_source(data: Any, parameter: str, pattern: str) -> Source:
         return _open_frame(frame, parameter)
     array = _as_table(data, parameter)
     shape = (array.shape[0], array.shape[1])
-    names = Names(pattern, range(shape[1]))
+    names = tuple(map(pattern.format, range(shape[1])))
     if array.dtype.kind in "biuf" and array.dtype.itemsize <= 8:
         return Source(parameter, names, shape, [Numbers(np.arange(shape[1]), array.dtype, array)])
     return Source(parameter, names, shape, others=dict(enumerate(array.T)))
 
 
-def _is_sparse(data: Any) -> bool:
+def is_sparse(data: Any) -> bool:
+    """Whether `data` is a sparse matrix of scipy."""
     return hasattr(data, "tocsc")
 
 
@@ -311,10 +227,10 @@ def _open_sparse(data: Any, parameter: str, pattern: str) -> Source:
     if not matrix.has_canonical_format:  # The caller's matrix must stay as it is.
         matrix = matrix.copy()
         matrix.sum_duplicates()
-    return Source(parameter, Names(pattern, range(matrix.shape[1])), matrix.shape, sparse=matrix)
+    return Source(parameter, tuple(map(pattern.format, range(matrix.shape[1]))), matrix.shape, sparse=matrix)
 
 
-def _narwhals(data: Any, parameter: str) -> Any:
+def as_narwhals(data: Any, parameter: str) -> Any:
     """A frame or series as narwhals sees it; anything else as it is."""
     data = collected(data)
     if hasattr(data, "collect"):
@@ -328,7 +244,8 @@ def _narwhals(data: Any, parameter: str) -> Any:
     try:
         return nw.from_native(data, eager_only=True, allow_series=True, pass_through=True)
     except nw.exceptions.DuplicateError:
-        raise ValueError(_duplicate_names(parameter, getattr(data, "column_names", None) or data.columns)) from None
+        names = getattr(data, "column_names", None)
+        raise ValueError(_duplicate_names(parameter, data.columns if names is None else names)) from None
 
 
 def _open_frame(frame: nw.DataFrame[Any], parameter: str) -> Source:
@@ -343,7 +260,16 @@ def _open_frame(frame: nw.DataFrame[Any], parameter: str) -> Source:
     data = frame.to_native().columns if frame.implementation.is_pyarrow() else frame
     blocks = [Numbers(np.array(group), plain, data) for plain, group in positions.items() if plain is not None]
     columns = zip(others, frame[:, others].iter_columns(), strict=True) if others else ()
-    return Source(parameter, names, frame.shape, blocks, dict(columns))
+    return Source(parameter, names, frame.shape, blocks, dict(columns), numbered=numbered_names(frame.columns))
+
+
+def numbered_names(names: Sequence[Any]) -> dict[int, int]:
+    """Positions of the columns whose name is a whole number, such as those of a file without a header."""
+    return {
+        int(name): position
+        for position, name in enumerate(names)
+        if isinstance(name, numbers.Integral) and not isinstance(name, bool)
+    }
 
 
 def _plain_types(frame: nw.DataFrame[Any]) -> Iterator[np.dtype[Any] | None]:
@@ -357,20 +283,22 @@ def _plain_types(frame: nw.DataFrame[Any]) -> Iterator[np.dtype[Any] | None]:
         yield native if isinstance(native, np.dtype) and native in plain else _PLAIN.get(type(frame[:, position].dtype))
 
 
-def _as_table(data: Any, parameter: str) -> NDArray[Any]:
-    """Turn arrays and lists into a two-dimensional array."""
+def as_array(data: Any, parameter: str) -> NDArray[Any]:
+    """Arrays and lists as an array; numpy would turn a list that mixes numbers and texts into texts."""
     if isinstance(data, np.ma.MaskedArray):
         mask, data = np.ma.getmaskarray(data), np.array(data.data, dtype=object)
         data[mask] = None
     try:
         array = np.asarray(data)
-        # numpy would turn a list that mixes numbers and texts into texts.
-        if array.dtype.kind in "US" and not isinstance(data, np.ndarray):
-            array = np.array(data, dtype=object)
+        return np.array(data, dtype=object) if array.dtype.kind in "US" and data is not array else array
     except ValueError:
         raise ValueError(f"{parameter} has rows of different lengths; give every row as many values") from None
+
+
+def _as_table(data: Any, parameter: str) -> NDArray[Any]:
     if isinstance(data, str) and parameter == "y":
         raise ValueError(f"{parameter}={data!r} is a text; pass the values, such as X[{data!r}], and X without them")
+    array = as_array(data, parameter)
     if array.ndim not in (1, 2):
         about = f"{parameter} has {array.ndim} dimensions (shape={array.shape}, type {type(data).__name__})"
         raise ValueError(f"{about}; pass a table of rows and columns")
@@ -394,14 +322,15 @@ def _read(label: str, column: nw.Series[Any] | NDArray[Any]) -> Raw:
         raise _no_nesting(label, str(dtype))
     if str(getattr(column.to_native(), "dtype", "")).startswith("Sparse"):
         raise TypeError(f"{label} is sparse; convert it first, such as X[name].sparse.to_dense() or X.toarray()")
-    if isinstance(dtype, nw.Decimal | nw.Int128 | nw.UInt128):
-        column = column.cast(nw.Float64())
+    plain = column.cast(nw.Float64()) if isinstance(dtype, nw.Decimal | nw.Int128 | nw.UInt128) else column
     try:
-        values = column.to_numpy()
+        values = plain.to_numpy()
     except NotImplementedError:  # as for the unions of Arrow
         raise _no_nesting(label, str(getattr(column.to_native(), "type", dtype))) from None
-    # Small integers with missing values arrive as float32, but the column was none.
-    return _parse(label, values.astype(np.float64) if dtype.is_integer() and values.dtype.kind == "f" else values)
+    if dtype.is_integer() and values.dtype.kind == "f":
+        values = values.astype(np.float64)  # Small integers with missing values arrive as float32.
+        refuse_rounding(label, column.drop_nulls().to_list, values[~np.isnan(values)])
+    return _parse(label, values)
 
 
 def _parse(label: str, values: NDArray[Any]) -> Raw:
@@ -461,6 +390,7 @@ def _parse_objects(label: str, values: NDArray[Any]) -> Raw:
         if missing.any() or numeric.dtype.kind not in "iuf":
             numeric = np.full(values.size, np.nan)
             numeric[~missing] = present.astype(np.float64)
+            refuse_rounding(label, present.tolist, numeric[~missing])
     except OverflowError:
         raise ValueError(f"{label} overflows: it holds a number beyond the range of floats; rescale it") from None
     return _parse(label, numeric)
@@ -498,7 +428,16 @@ def _is_missing(value: Any) -> bool:
         return True
     if isinstance(value, np.datetime64 | np.timedelta64):
         return bool(np.isnat(value))
-    return isinstance(value, float | np.floating | Decimal) and bool(value != value)
+    if isinstance(value, Decimal):  # A signalling NaN refuses to be compared.
+        return value.is_nan()
+    return isinstance(value, float | np.floating) and bool(value != value)
+
+
+def refuse_rounding(label: str, give_whole: Callable[[], list[Any]], floats: NDArray[np.float64]) -> None:
+    """Refuse whole numbers so large that floats take different ones for the same: then ranks would be wrong."""
+    if len(floats) and np.abs(floats).max() > LARGEST_EXACT and len(np.unique(floats)) < len(set(give_whole())):
+        about = f"{label} holds whole numbers beyond 2**53 that are equal when rounded to floats"
+        raise ValueError(f"{about}; subtract a constant first, or convert it to texts")
 
 
 def _no_objects(label: str, types: set[type]) -> Exception:
@@ -527,14 +466,6 @@ def _no_dates(label: str) -> TypeError:
 
 def _no_nesting(label: str, dtype: str) -> TypeError:
     return TypeError(f"{label} is of type {dtype}; turn it into columns of numbers or texts, or drop it")
-
-
-def _unknown_column(column: str, known: Sequence[str]) -> str:
-    close = difflib.get_close_matches(column, known)
-    if close:
-        return f"there is no column {column!r}; did you mean {' or '.join(map(repr, close))}?"
-    listed = ", ".join(map(repr, known[:10])) + (", ..." if len(known) > 10 else "")
-    return f"there is no column {column!r}; the columns are {listed}"
 
 
 def _duplicate_names(parameter: str, names: Sequence[Any]) -> str:

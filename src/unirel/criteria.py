@@ -1,0 +1,344 @@
+"""Every criterion on one page: x is a candidate, y the target, S the selected features, and s and t are two of them.
+
+A new criterion is a class here; selectors, the command line, their documentation and the tests find it by its name.
+"""
+
+from abc import ABC
+from typing import ClassVar, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unirel.errors import check_choice
+
+Values = NDArray[np.float64]
+Columns = NDArray[np.intp]
+Fold = Literal["sum", "mean", "min", "latest"]
+
+
+class Estimates(Protocol):
+    """What a criterion may ask: estimates that are clipped to what is possible, each computed once."""
+
+    def relevance(self, candidates: Columns) -> Values:
+        """I(candidate; target) of every candidate."""
+
+    def pairwise(self, candidates: Columns, column: int) -> Values:
+        """I(candidate; column) of every candidate."""
+
+    def pairwise_given_target(self, candidates: Columns, column: int) -> Values:
+        """I(candidate; column | target) of every candidate."""
+
+    def joint(self, candidates: Columns, selected: Columns) -> Values:
+        """I(candidate, selected; target) of every candidate."""
+
+    def joint_entropy(self, candidates: Columns, selected: Columns) -> Values:
+        """H(candidate, selected, target) of every candidate; only estimators that count have it."""
+
+    def joint_of_pairs(self, candidates: Columns, selected: Columns) -> Values:
+        """The sum of I(candidate, s, t; target) over all pairs s, t of the selected."""
+
+
+class Criterion(ABC):
+    """A score J of every candidate, given the features selected so far.
+
+    With nothing selected the score is the relevance I(x; y). From then on `term` says what the newest selected feature
+    adds, `fold` how the terms of all selected features become one number, and `score` what the criterion makes of it.
+    The search does the rest: the boost, ties, stopping, and, because a minimum can only fall, leaving out candidates
+    that cannot win any more.
+
+    A subclass names itself: ``class JMIM(Criterion, name="jmim")``.
+    """
+
+    name: ClassVar[str]
+    fold: Fold | None = None  # None: there is no term, the score is the relevance
+
+    def __init_subclass__(cls, *, name: str, **arguments: object) -> None:
+        super().__init_subclass__(**arguments)
+        cls.name = name
+
+    def __repr__(self) -> str:
+        given = ", ".join(f"{parameter}={value!r}" for parameter, value in vars(self).items())
+        return f"{type(self).__name__}({given})"
+
+    def term(self, source: Estimates, candidates: Columns, selected: Columns) -> Values:
+        """What ``selected[-1]``, the newest one, says about every candidate; without a `fold` nobody asks."""
+        raise NotImplementedError(f"criterion {self.name!r} has fold={self.fold!r} and needs a method term")
+
+    def score(self, relevance: Values, folded: Values) -> Values:
+        """The score, from the relevance of every candidate and its folded terms."""
+        return folded
+
+
+# The relevance of each feature by itself
+
+
+class MIM(Criterion, name="mim"):
+    """Mutual information maximisation: I(x; y), whatever is selected already.
+
+    The cheapest criterion, and blind to redundancy: of two copies it takes both (Lewis 1992).
+    """
+
+
+# Relevance less what candidate and selected features share
+
+
+class MRMR(Criterion, name="mrmr"):
+    """Minimal redundancy, maximal relevance: I(x; y) less the mean of I(x; s).
+
+    Redundancy is counted whether or not it is about the target, so a feature that shares nothing but noise with the
+    selected ones is punished all the same (Peng, Long and Ding 2005).
+    """
+
+    fold: Fold | None = "mean"
+
+    def term(self, source: Estimates, candidates: Columns, selected: Columns) -> Values:
+        """I(x; s)."""
+        return source.pairwise(candidates, int(selected[-1]))
+
+    def score(self, relevance: Values, folded: Values) -> Values:
+        """Relevance less redundancy."""
+        return relevance - folded
+
+
+# The joint information of candidate and selected features
+
+
+class JMI(Criterion, name="jmi"):
+    """Joint mutual information: the mean of I(x, s; y).
+
+    Pairs are judged by what they tell about the target together, so synergy counts. The published sum is divided by the
+    number of selected features, which leaves the order as it is and makes the score comparable with unique relevance
+    (Yang and Moody 1999).
+    """
+
+    fold: Fold | None = "mean"
+
+    def term(self, source: Estimates, candidates: Columns, selected: Columns) -> Values:
+        """I(x, s; y)."""
+        return source.joint(candidates, selected[-1:])
+
+
+class JMIM(JMI, name="jmim"):
+    """Joint mutual information maximisation: the least I(x, s; y).
+
+    Like JMI, but the worst pair decides, so one selected feature that makes a candidate superfluous is enough
+    (Bennasar, Hicks and Setchi 2015).
+    """
+
+    fold = "min"
+
+
+class CMIM(Criterion, name="cmim"):
+    """Conditional mutual information maximisation: the least I(x; y | s).
+
+    Like JMIM with the relevance of s taken off each pair: what counts is what x adds to s, not what the pair tells
+    (Fleuret 2004).
+    """
+
+    fold = "min"
+
+    def term(self, source: Estimates, candidates: Columns, selected: Columns) -> Values:
+        """I(x, s; y) - I(s; y)."""
+        return source.joint(candidates, selected[-1:]) - source.relevance(selected[-1:])
+
+
+class GSA(Criterion, name="gsa"):
+    """Greedy search algorithm: I(x, S; y), all selected features at once.
+
+    It sees interactions of any number of features. Its estimates have as many dimensions as there are selected
+    features, which takes rows to support (Brown et al. 2012).
+    """
+
+    fold = "latest"
+
+    def term(self, source: Estimates, candidates: Columns, selected: Columns) -> Values:
+        """I(x, S; y)."""
+        return source.joint(candidates, selected)
+
+
+# Variants of mRMR, and criteria that are linear in pairs
+
+# Redundancy below this is noise, and nothing to divide by. Relevance below the other is at most rounding.
+_LEAST, _ROUNDING = 1e-3, 1e-12
+
+
+class MRMRQuotient(MRMR, name="mrmr_q"):
+    """Minimal redundancy, maximal relevance, as a quotient: I(x; y) over the mean of I(x; s).
+
+    Unlike the difference it does not depend on how large relevance and redundancy are, and a feature that shares
+    nearly nothing with the selected ones wins even if it tells little (Ding and Peng 2005). Redundancy counts as at
+    least 0.001: of features that share nothing with the selected ones the more relevant wins. Relevance below 0, as
+    estimates of noise may be, counts as 0.
+    """
+
+    def score(self, relevance: Values, folded: Values) -> Values:
+        """Relevance over redundancy."""
+        return np.where(relevance > _ROUNDING, relevance, 0.0) / np.maximum(folded, _LEAST)
+
+
+class MIFS(MRMR, name="mifs"):
+    """Mutual information feature selection: I(x; y) less a weight times the sum of I(x; s).
+
+    Unlike mRMR it takes the sum of redundancies and not their mean, so redundancy counts more with every feature that
+    is selected. Battiti (1994) found weights from 0.5 to 1 useful.
+    """
+
+    fold = "sum"
+
+    def __init__(self, weight: float = 0.5) -> None:
+        self.weight = weight
+
+    def score(self, relevance: Values, folded: Values) -> Values:
+        """Relevance less the weighted redundancy."""
+        return relevance - self.weight * folded
+
+
+class CIFE(Criterion, name="cife"):
+    """Conditional infomax feature extraction: I(x; y) less the sum of I(x; s) - I(x; s | y).
+
+    Only redundancy about the target is taken off, and synergy is added. JMI has the mean where this has the sum, which
+    soon outweighs the relevance (Lin and Tang 2006).
+    """
+
+    fold = "sum"
+
+    def term(self, source: Estimates, candidates: Columns, selected: Columns) -> Values:
+        """I(x; s) - I(x; s | y)."""
+        # What is conditional comes first: estimators that count find the other in the same tables.
+        given_target = source.pairwise_given_target(candidates, int(selected[-1]))
+        return source.pairwise(candidates, int(selected[-1])) - given_target
+
+    def score(self, relevance: Values, folded: Values) -> Values:
+        """Relevance less redundancy about the target."""
+        return relevance - folded
+
+
+class ICAP(CIFE, name="icap"):
+    """Interaction capping: I(x; y) less the sum of I(x; s) - I(x; s | y) where that is above 0.
+
+    Like CIFE, but synergy with a selected feature is no reason to prefer a candidate; the relevance is the most that
+    it can score (Jakulin 2005).
+    """
+
+    def term(self, source: Estimates, candidates: Columns, selected: Columns) -> Values:
+        """What I(x; s) exceeds I(x; s | y) by."""
+        return np.maximum(0.0, super().term(source, candidates, selected))
+
+
+class CondRed(Criterion, name="condred"):
+    """Conditional redundancy: I(x; y) plus the sum of I(x; s | y).
+
+    The part of CIFE that mRMR and MIFS leave out, by itself: it looks for features that go together within classes and
+    does not mind copies. Of use to see what that part does (Brown et al. 2012).
+    """
+
+    fold = "sum"
+
+    def term(self, source: Estimates, candidates: Columns, selected: Columns) -> Values:
+        """I(x; s | y)."""
+        return source.pairwise_given_target(candidates, int(selected[-1]))
+
+    def score(self, relevance: Values, folded: Values) -> Values:
+        """Relevance and conditional redundancy."""
+        return relevance + folded
+
+
+class BetaGamma(Criterion, name="betagamma"):
+    """I(x; y) less a weight times I(x; s) plus another times I(x; s | y), summed or averaged.
+
+    Brown et al. (2012) call the weights beta and gamma. Several criteria are special cases: MIM (0 and 0), MIFS (any
+    and 0), CIFE (1 and 1) and CondRed (0 and 1) with ``fold="sum"``; mRMR (1 and 0) and, but for a number that all
+    candidates share, JMI (1 and 1) with ``fold="mean"``.
+    """
+
+    def __init__(self, redundancy: float = 1.0, conditional: float = 1.0, fold: Fold = "mean") -> None:
+        check_choice("fold", fold, ("sum", "mean"))
+        self.redundancy, self.conditional, self.fold = redundancy, conditional, fold
+
+    def term(self, source: Estimates, candidates: Columns, selected: Columns) -> Values:
+        """The weighted difference; what has no weight is not estimated."""
+        newest, term = int(selected[-1]), np.zeros(len(candidates))
+        if self.conditional:
+            term = term + self.conditional * source.pairwise_given_target(candidates, newest)
+        if self.redundancy:
+            term = term - self.redundancy * source.pairwise(candidates, newest)
+        return term
+
+    def score(self, relevance: Values, folded: Values) -> Values:
+        """Relevance and the rest."""
+        return relevance + folded
+
+
+# Variants of JMI and GSA
+
+
+class DISR(Criterion, name="disr"):
+    """Double input symmetrical relevance: the mean of I(x, s; y) / H(x, s, y).
+
+    JMI with each pair divided by all that pair and target hold, so that features of many levels get no advantage from
+    them. As in JMI the published sum is divided by the number of selected features. Entropies of levels need counts
+    (Meyer and Bontempi 2006).
+    """
+
+    fold: Fold | None = "mean"
+
+    def term(self, source: Estimates, candidates: Columns, selected: Columns) -> Values:
+        """I(x, s; y) / H(x, s, y), 0 if everything is constant."""
+        entropy = source.joint_entropy(candidates, selected[-1:])
+        information = source.joint(candidates, selected[-1:])
+        return np.divide(information, entropy, out=np.zeros(len(candidates)), where=entropy > 0)
+
+
+class NJMIM(DISR, name="njmim"):
+    """Normalised joint mutual information maximisation: the least I(x, s; y) / H(x, s, y).
+
+    JMIM with each pair divided by all that pair and target hold, as DISR does with JMI. Entropies of levels need counts
+    (Bennasar, Hicks and Setchi 2015).
+    """
+
+    fold = "min"
+
+
+class JMI3(Criterion, name="jmi3"):
+    """Joint mutual information of three: the mean of I(x, s, t; y) over all pairs s, t.
+
+    JMI one order higher: it sees features that tell something only in threes, where JMI sees pairs. With one selected
+    feature it is JMI. A step costs as many estimates per candidate as there are selected features, and each takes more
+    rows to support (Sechidis et al. 2019).
+    """
+
+    fold = "latest"
+
+    def term(self, source: Estimates, candidates: Columns, selected: Columns) -> Values:
+        """The mean over all pairs; sums without the newest one are remembered."""
+        n_pairs = len(selected) * (len(selected) - 1) // 2
+        return source.joint_of_pairs(candidates, selected) / n_pairs if n_pairs else source.joint(candidates, selected)
+
+
+class CMI(GSA, name="cmi"):
+    """Conditional mutual information: I(x; y | S), all selected features at once.
+
+    GSA less I(S; y), which all candidates share: it selects the same features, and its score is what a feature adds and
+    not what all of them tell (Brown et al. 2012).
+    """
+
+    def term(self, source: Estimates, candidates: Columns, selected: Columns) -> Values:
+        """I(x, S; y) - I(S; y)."""
+        return source.joint(candidates, selected) - source.joint(selected[-1:], selected)
+
+
+_CRITERIA: dict[str, type[Criterion]] = {
+    one.name: one
+    for one in list(vars().values())
+    if isinstance(one, type) and issubclass(one, Criterion) and one is not Criterion
+}
+CRITERIA = tuple(_CRITERIA)
+
+
+def make_criterion(criterion: str | Criterion) -> Criterion:
+    """A criterion by its name, in capitals or not, or as it is."""
+    if isinstance(criterion, Criterion):
+        return criterion
+    name = criterion.lower() if isinstance(criterion, str) else criterion
+    check_choice("criterion", name, CRITERIA)
+    return _CRITERIA[name]()

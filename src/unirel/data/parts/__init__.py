@@ -1,1 +1,0 @@
-"""Tables that are read in parts of their rows: from files larger than memory, or on a cluster."""

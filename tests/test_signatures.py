@@ -1,0 +1,132 @@
+"""What a user may pass: few parameters, all of them written out, the same ones everywhere."""
+
+import inspect
+import re
+from dataclasses import fields
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, clone
+from sklearn.linear_model import LogisticRegression
+
+import unirel
+from unirel import (
+    KDE,
+    KNN,
+    MINE,
+    Binned,
+    Boost,
+    BURSelector,
+    BURSelectorCV,
+    ClassifierLoss,
+    Gaussian,
+    Partition,
+    Plugin,
+)
+from unirel.data.table import Table
+from unirel.search.settings import SearchSettings
+
+PUBLIC = {name: getattr(unirel, name) for name, home in unirel._HOME.items() if home != "unirel"}  # that is a package
+FUNCTIONS = {name: value for name, value in PUBLIC.items() if inspect.isfunction(value)}
+ESTIMATORS = {
+    name: value for name, value in PUBLIC.items() if inspect.isclass(value) and issubclass(value, BaseEstimator)
+}
+
+
+def parameters_of(function):
+    return dict(inspect.signature(function).parameters)
+
+
+def test_there_is_something_to_look_at():
+    assert {"relevance", "relevance_test", "selection_path", "selection_stability"} <= set(FUNCTIONS)
+    assert {"BURSelector", "BURSelectorCV", "KNN", "Binned", "Boost", "ClassifierLoss"} <= set(ESTIMATORS)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_have_at_most_twelve_parameters_all_written_out(name):
+    parameters = parameters_of(FUNCTIONS[name])
+    assert len(parameters) <= 12
+    assert not [one for one in parameters.values() if one.kind in (one.VAR_KEYWORD, one.VAR_POSITIONAL)]
+    described = FUNCTIONS[name].__doc__.split("Parameters\n")[1].split("Returns\n")[0]
+    assert [one for one in parameters if not re.search(rf"\b{one}\b", described)] == []
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_estimators_have_at_most_sixteen_parameters_all_written_out(name):
+    parameters = parameters_of(ESTIMATORS[name])
+    assert len(parameters) <= 16
+    assert not [one for one in parameters.values() if one.kind in (one.VAR_KEYWORD, one.VAR_POSITIONAL)]
+
+
+def test_the_settings_of_a_search_are_the_parameters_of_the_selector():
+    given = {name: one.default for name, one in parameters_of(BURSelector).items()}
+    assert given == {field.name: field.default for field in fields(SearchSettings)}
+    assert BURSelector().settings() == SearchSettings()
+
+
+# Objects with parameters of their own
+
+
+OBJECTS = [
+    KNN(5, "euclidean", "rank", None),
+    Binned(4, "uniform", None, {"a": [0.0, 1.0]}),
+    Plugin(None),
+    Gaussian(0.1),
+    Partition(),
+    KDE(),
+    MINE(),
+    Boost("reference", 100),
+    ClassifierLoss("knn", 3),
+]
+
+
+@pytest.mark.parametrize("one", OBJECTS, ids=lambda one: type(one).__name__)
+def test_an_object_is_its_parameters(one):
+    parameters = one.get_params()
+    assert set(parameters_of(type(one))) <= set(parameters)
+    twin = clone(one)
+    assert twin is not one
+    assert twin.get_params() == parameters
+    assert repr(twin) == repr(one) == repr(type(one)(**parameters))
+    plain = type(one)()
+    assert plain.set_params(**parameters) is plain
+    assert plain.get_params() == parameters
+    with pytest.raises(ValueError, match="Invalid parameter 'nonsense'"):
+        one.set_params(nonsense=1)
+
+
+def test_what_an_object_is_asked_for_is_seen():
+    assert repr(Binned()) == "Binned()"
+    assert repr(KNN(n_neighbors=5)) == "KNN(n_neighbors=5)"
+    assert repr(BURSelector(mi_estimator=Binned(n_bins=4))) == "BURSelector(mi_estimator=Binned(n_bins=4))"
+    assert repr(BURSelector(unique_relevance=Boost("selected"))) == (
+        "BURSelector(unique_relevance=Boost(kind='selected'))"
+    )
+
+
+def test_parameters_are_reached_from_outside():
+    loss = ClassifierLoss(LogisticRegression())
+    selector = BURSelectorCV(LogisticRegression(), BURSelector(mi_estimator=KNN(), unique_relevance=loss))
+    selector.set_params(
+        selector__mi_estimator__n_neighbors=7,
+        selector__unique_relevance__cv=3,
+        selector__unique_relevance__estimator__C=2,
+    )
+    assert selector.selector.mi_estimator.n_neighbors == 7
+    assert (loss.cv, loss.estimator.C) == (3, 2)
+    twin = clone(selector)
+    assert twin.get_params()["selector__mi_estimator__n_neighbors"] == 7
+    assert twin.selector.mi_estimator is not selector.selector.mi_estimator
+
+
+def test_an_estimator_on_a_table_is_another_object(rng):
+    """One object can be asked about many tables, in any order, and is not changed by any of them."""
+    tables = [Table.from_data(X, X[:, 0] > 0) for X in rng.normal(size=(2, 50, 3))]
+    neighbors = KNN(4)
+    before = dict(vars(neighbors))
+    first, second = (neighbors.on(table) for table in tables)
+    assert vars(neighbors) == before
+    assert first.get_params() == second.get_params() == neighbors.get_params()
+    expected = [KNN(4).on(table).relevance(table.features) for table in tables]
+    np.testing.assert_array_equal(second.relevance(tables[1].features), expected[1])
+    np.testing.assert_array_equal(first.relevance(tables[0].features), expected[0])
