@@ -81,16 +81,16 @@ def timed_search(
     processor: Callable[[], float] = time.process_time,
 ) -> dict[str, Any]:
     """Seconds of the first look, of coding and of the search, and processor seconds of the search."""
+    from unirel import Binned, BURSelector
     from unirel.data.opening import open_table
-    from unirel.estimation.base import make_information
     from unirel.search.greedy import select
-    from unirel.search.settings import SearchSettings
+    from unirel.search.settings import settings_of
 
-    settings = SearchSettings(n_features_to_select=n_wanted, n_jobs=n_jobs)
+    settings = settings_of(BURSelector(n_features_to_select=n_wanted, n_jobs=n_jobs))
     marks = [time.perf_counter()]
     table, _ = open_table(X, y)
     marks.append(time.perf_counter())
-    information = make_information(table, settings.estimator, n_jobs=n_jobs)
+    information = Binned().on(table, n_jobs=n_jobs)
     information.entropy(table.target)  # Dask codes when it is asked
     marks.append(time.perf_counter())
     started = processor()
@@ -109,6 +109,7 @@ def timed_search(
 def run_streamed(folder: Path, n_wanted: int, _: int, n_jobs: int) -> dict[str, Any]:
     import pyarrow.dataset as ds
 
+    tempfile.tempdir = str(folder.parent)
     found = timed_search(ds.dataset(folder, format="parquet"), "y", n_wanted, n_jobs)
     return {**found, "peak": [peak_mebibytes()]}
 
@@ -125,12 +126,12 @@ def run_on_cluster(folder: Path, n_wanted: int, n_workers: int, n_threads: int) 
     import pyarrow.dataset as ds
     from distributed import Client, LocalCluster
 
-    from unirel.data.dask import DaskParts
+    from unirel.data.dask import DaskRows
 
     settings = {"threads_per_worker": n_threads, "host": "127.0.0.1", "dashboard_address": "127.0.0.1:0"}
     with LocalCluster(n_workers=n_workers, memory_limit="2GiB", **settings) as cluster, Client(cluster) as client:
         client.run(_warm_up)
-        parts = DaskParts.of_files(ds.dataset(folder, format="parquet"), "y")
+        parts = DaskRows.of_files(ds.dataset(folder, format="parquet"), "y")
         processor = lambda: sum(client.run(time.process_time).values())  # noqa: E731
         found = timed_search(parts, "y", n_wanted, 1, processor=processor)
         peaks = [peak_mebibytes(), *client.run(peak_mebibytes).values()]

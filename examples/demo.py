@@ -18,7 +18,10 @@ READING = (
 
 def main(folder=BUILD):
     data = load_breast_cancer()
-    print("Selecting 10 features; the very first time this compiles for some seconds.\n", flush=True)
+    print(
+        "Selecting 10 features; the very first time this compiles for some seconds.\n",
+        flush=True,
+    )
     start = perf_counter()
     report = Report.from_data(
         data.data,
@@ -31,34 +34,42 @@ def main(folder=BUILD):
     print_selection(report, perf_counter() - start)
     print_accuracy(report.accuracy)
     print(
-        "\nRelevance is what a feature tells about the diagnosis by itself, in nats: 0 is nothing, 0.660 everything."
-        "\nUnique relevance is what it adds to the first 20 that are selected without boost; below 0 it is noise."
+        "\nRelevance is the information of a feature about the diagnosis, in nats: of an entropy of 0.660."
+        "\nUnique relevance is its information given the first 20 that are selected without boost; below 0 it is noise."
         "\nThe score is half the least that a feature adds to any one of those selected before it (for the first feature:"
-        "\nits relevance), and half unique relevance: beside those 20, and beside the features selected so far."
-        "\nFor the accuracy, features are selected anew from the training rows of each fold, so no test row has a say."
+        "\nits relevance), and half unique relevance: given those 20, and given the features selected so far."
+        "\nFor the accuracy, features are selected anew from the training rows of each fold; the others are held out."
     )
     folder.mkdir(exist_ok=True)
     page = report.save(folder / "breast_cancer.html")
-    print(f"\nReport: {page.relative_to(Path.cwd()) if page.is_relative_to(Path.cwd()) else page}")
+    print(
+        f"\nReport: {page.relative_to(Path.cwd()) if page.is_relative_to(Path.cwd()) else page}"
+    )
 
 
 def print_selection(report, seconds):
     (selection, *_), table = report.path, report.table
     shape = f"{table.n_samples} samples, {table.n_features} features"
-    print(f"Breast cancer: {shape}; {len(selection)} selected and cross-validated in {seconds:.2f} s.\n")
+    print(
+        f"Breast cancer: {shape}; {len(selection)} selected and cross-validated in {seconds:.2f} s.\n"
+    )
     width = max(map(len, selection.names))
     print(f"order  {'feature':<{width}}  score   relevance  unique relevance")
-    for step, (j, score) in enumerate(zip(selection.order, selection.scores, strict=True), start=1):
+    for step, (j, score) in enumerate(
+        zip(selection.order, selection.scores, strict=True), start=1
+    ):
         values = f"{score:6.3f}  {selection.relevance[j]:9.3f}  {selection.unique_relevance[j]:16.3f}"
         print(f"{step:5d}  {selection.names[j]:<{width}}  {values}")
 
 
 def print_accuracy(accuracy):
     folds = f"{accuracy.n_folds} folds, mean +- standard deviation"
-    print(f"\nAccuracy of nearest neighbours on rows they have not seen ({folds}):")
+    print(f"\nAccuracy of nearest neighbours on held-out rows ({folds}):")
     selected, every = accuracy.scores[:, -1], accuracy.all_features
     for n, scores in ((accuracy.sizes[-1], selected), (accuracy.n_features, every)):
-        print(f"  {n:2d} of {accuracy.n_features} features  {scores.mean():.3f} +- {scores.std():.3f}")
+        print(
+            f"  {n:2d} of {accuracy.n_features} features  {scores.mean():.3f} +- {scores.std():.3f}"
+        )
 
 
 if __name__ == "__main__":

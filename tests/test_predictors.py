@@ -161,6 +161,11 @@ def test_of_many_levels_the_most_frequent_have_columns(rng):
     assert (matrix.sum(axis=0) == 3).all()  # the first hundred are there three times
 
 
+def test_constant_features(rng):
+    table = Table.from_data(np.ones((40, 2)), np.arange(40) % 2)
+    assert_allclose(ClassifierLoss().losses(table), np.log(2))
+
+
 def test_a_column_without_values_to_train_on():
     matrix = np.array([[np.nan, 1.0], [np.nan, 3.0], [5.0, 2.0]])
     assert_array_equal(standardise(matrix, np.array([0, 1])), [[0, -1], [0, 1], [0, 0]])

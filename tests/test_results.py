@@ -10,10 +10,10 @@ import polars as pl
 import pytest
 from numpy.testing import assert_array_equal
 
-from unirel import selection_path
-from unirel.data.frames import make_frame
-from unirel.results import Ending, Selection, SelectionPath
+from unirel import BURSelector, selection_path
+from unirel.results import Ending, Selection, SelectionPath, make_frame
 
+ADDS = "adds detectable information about the target"
 COLUMNS = ["step", "feature", "name", "score", "relevance", "unique_relevance"]
 
 
@@ -36,15 +36,8 @@ def make_selection(**changes):
 def path():
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(60, 5)), columns=list("abcde"))
-    return selection_path(
-        X,
-        X["a"] + X["b"] > 0,
-        criteria=["jmi", "gsa"],
-        betas=[0, 0.1],
-        n_features_to_select=4,
-        kinds={"e": "ignored"},
-        include=["b"],
-    )
+    selector = BURSelector(n_features_to_select=4, discrete_features={"e": None}, include=["b"])
+    return selection_path(X, X["a"] + X["b"] > 0, selector=selector, criteria=["jmi", "gsa"], betas=[0, 0.1])
 
 
 # One selection
@@ -135,15 +128,26 @@ def test_path_is_fit_for_json(path):
     assert "NaN" not in text
 
 
+def test_a_beta_may_differ_by_rounding():
+    path = SelectionPath((make_selection(criterion="mim", beta=0.1 * 3), make_selection(criterion="mim", beta=0.4)))
+    assert path.selection("mim", 0.3) is path.selections[0]
+
+
 @pytest.mark.parametrize(
-    "options",
+    "parameters",
     [{"unique_relevance": np.ones(3)}, {"n_features_to_select": "auto"}, {"n_features_to_select": np.int64(2)}],
     ids=str,
 )
-def test_settings_are_fit_for_json(rng, options):
+def test_settings_are_fit_for_json(rng, parameters):
     X = rng.normal(size=(50, 3))
-    asked = {"criteria": "mim", "betas": [0.0, 0.5], "n_features_to_select": 2} | options
-    assert json.dumps(selection_path(X, X[:, 0] > 0, **asked).to_dict(), allow_nan=False)
+    selector = BURSelector("mim").set_params(**parameters)
+    assert json.dumps(selector.fit(X, X[:, 0] > 0).selection_.to_dict(), allow_nan=False)
+
+
+def test_numbers_that_json_does_not_have():
+    selection = make_selection(settings={"edges": {"a": np.array([-np.inf, 0.5, np.inf, np.nan])}, "n": np.int64(3)})
+    settings = json.loads(json.dumps(selection.to_dict(), allow_nan=False))["settings"]
+    assert settings == {"edges": {"a": ["-inf", 0.5, "inf", None]}, "n": 3}
 
 
 def test_frame_of_a_path(path):
@@ -170,8 +174,10 @@ def test_polars_where_there_is_no_pandas(path, monkeypatch):
 
 
 def test_neither_library(monkeypatch):
-    for library in ("pandas", "polars"):
-        monkeypatch.setitem(sys.modules, library, None)
+    def missing(*_, **__):
+        raise ModuleNotFoundError
+
+    monkeypatch.setattr("narwhals.from_dict", missing)
     with pytest.raises(ImportError, match=r"needs pandas or polars; install one of them, or use to_dict\(\)"):
         make_frame({"a": [1]})
 
@@ -199,7 +205,11 @@ def test_scores_belong_to_their_features(path):
     [
         (Ending.ASKED, True, "2 features were asked for"),
         (Ending.EXHAUSTED, True, "all 2 features that were left are selected"),
-        (Ending.NOTHING_ADDS, True, "no other feature is seen to tell anything beside the 2 selected features"),
+        (
+            Ending.NOTHING_ADDS,
+            True,
+            f"no other feature {ADDS} given the 2 selected features",
+        ),
         (Ending.OUT_OF_TIME, False, "the time budget of 5 s was used up"),
         (Ending.INTERRUPTED, False, "interrupted"),
     ],

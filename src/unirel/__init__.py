@@ -10,6 +10,8 @@ from unirel._version import __version__
 
 if TYPE_CHECKING:
     from unirel import evaluation as evaluation
+    from unirel import plotting as plotting
+    from unirel import report as report
     from unirel.criteria import Criterion as Criterion
     from unirel.data import datasets as datasets
     from unirel.errors import UnirelWarning as UnirelWarning
@@ -62,6 +64,8 @@ _HOME = {
     "UnirelWarning": "unirel.errors",
     "datasets": "unirel.data",
     "evaluation": "unirel",
+    "plotting": "unirel",
+    "report": "unirel",
 }
 
 __all__ = ["__version__", *_HOME]

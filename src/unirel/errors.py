@@ -1,4 +1,4 @@
-"""What unirel warns with, and how a wrong value of a parameter is refused."""
+"""What unirel warns with, how a wrong value of a parameter is refused, and texts that are safe to show."""
 
 import warnings
 from collections.abc import Iterable, Iterator
@@ -62,3 +62,8 @@ def check_beta(value: Any, parameter: str = "beta") -> float:
             f"{parameter}={value!r} is out of range; it must be from 0 (no boost) to 1 (unique relevance alone)"
         )
     return float(value)
+
+
+def printable(text: str) -> str:
+    """A text without characters that steer a terminal or turn the direction of reading."""
+    return "".join(char if char.isprintable() else f"\\x{ord(char):02x}" for char in text)

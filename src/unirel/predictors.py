@@ -201,6 +201,8 @@ def _numbers_of(table: Table, feature: int) -> Values:
 
 def standardise(matrix: Values, train: Rows) -> Values:
     """All rows in units of the training rows, whose mean stands for missing values; a constant is only centred."""
+    if matrix.shape[1] == 0:  # all features are constant
+        return matrix
     with np.errstate(invalid="ignore", divide="ignore"):  # a column without any value among the training rows
         scaled: Values = StandardScaler().fit(matrix[train]).transform(matrix)
     return np.where(np.isnan(scaled), 0.0, scaled)

@@ -36,8 +36,6 @@ def unirel(capsys, monkeypatch):
     # A slow machine must not add lines to what is said.
     monkeypatch.setattr(ProgressBar, "_LOG_SECONDS", float("inf"))
     monkeypatch.setattr(COMPILING, "announce", lambda: None)
-    # Nor must it end this process, as it would end a program that takes long to answer Ctrl-C.
-    monkeypatch.setattr("unirel.cli.interrupts._PATIENCE", 600)
 
     def run(*arguments, stdin=None):
         if stdin is not None:

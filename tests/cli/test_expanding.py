@@ -44,3 +44,18 @@ def test_a_table_that_is_compressed_well_is_no_bomb(unirel, tmp_path, monkeypatc
     path = tmp_path / "table.csv.gz"
     path.write_bytes(gzip.compress(ROWS))
     assert unirel("relevance", path, "--target", "class").code == 0
+
+
+def test_a_parquet_file_of_equal_values_is_a_bomb_too(unirel, tmp_path):
+    """A run of equal values is stored as one: some hundred bytes became gigabytes."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    n_rows = 100_000
+    path = tmp_path / "bomb.parquet"
+    parquet.write_table(pa.table({"a": pa.array([1.5] * n_rows), "class": pa.array([0] * n_rows)}), path)
+    assert path.stat().st_size < 5000
+    done = unirel("relevance", path, "-t", "class")
+    assert done.code == 2
+    assert "far more than tables do; if it is one, pass --any-size" in done.error
+    assert "one class only" in unirel("relevance", path, "-t", "class", "--any-size").error

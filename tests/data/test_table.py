@@ -296,6 +296,7 @@ class TestKinds:
         assert len(caught) == 1
         assert kinds_of(table)[:2] == ["ignored", "ignored"]
         assert table.columns[0].reason == "40 of 40 texts are distinct, like an identifier"
+        assert table.n_levels.tolist() == [0, 0, 0, 2]
         assert not table.values[0].any()
         with pytest.warns(UnirelWarning, match="ignored 'code'"):
             assert Table.from_data(data, y, discrete_features={"id": True}).columns[0].n_levels == 40
@@ -526,7 +527,7 @@ class TestAsking:
         data = frame({"id": names, "few": np.arange(40) % 4, "a": X[:, 0]})
         with pytest.warns(UnirelWarning, match="ignored 'id'"):
             table = Table.from_data(data, y)
-        part = table.like(data[:6], y[:6])
+        part = Table.from_data(data[:6], y[:6], **table.decided_types(data))
         assert kinds_of(part) == kinds_of(table) == ["ignored", "discrete", "continuous", "discrete"]
 
 
@@ -718,3 +719,12 @@ class TestRefusing:
         texts = [f"p{i}" for i in range(40)]
         with pytest.warns(UnirelWarning, match="ignored"), pytest.raises(ValueError, match="no feature is left"):
             Table.from_data(pd.Series(texts), np.arange(40) % 2)
+
+
+def test_a_note_about_a_column_changes_nothing_about_the_others():
+    """The levels of all columns were counted when the first was named in a warning, before the target was read."""
+    X = {"id": [f"K{row}" for row in range(40)], "a": np.arange(40) % 4, "b": np.linspace(0, 1, 40)}
+    with pytest.warns(UnirelWarning, match="ignored 'id'"):
+        table = Table.from_data(pd.DataFrame(X), np.arange(40) % 2)
+    assert table.n_levels.tolist() == [0, 4, 0, 2]
+    assert [column.n_levels for column in table.columns] == [0, 4, 0, 2]

@@ -1,4 +1,4 @@
-"""Signals at random moments against fit, select, compare and apply: what is lost, wrong, swallowed or noisy.
+"""Signals at random moments against programs that select: what is lost, wrong, swallowed or noisy.
 
 `make faults COUNT=200` sends 200 interrupts, half as many kills and a quarter as many requests to terminate, and prints
 what came of it; the tests beside this file run a few trials. Moments are drawn from the time that a program takes when
@@ -25,25 +25,32 @@ SIGNALS = {"interrupt": signal.SIGINT, "terminate": signal.SIGTERM, "kill": sign
 # Seconds from Ctrl-C to the end.
 PATIENCE = 2.0
 # Progress, which a busy machine shows and an idle one does not.
-PROGRESS = re.compile(r"(selecting|comparing) \d|unirel: (compiling|faster with|about )")
+PROGRESS = re.compile(r"(selecting|comparing|fitting) |unirel: compiling")
+# Where programs keep temporary files, and what a second start finds of the first.
+SCRATCH, JOURNAL = "scratch", "journal.jsonl"
 
 COMMAND = "import os, sys; from unirel.cli import main; os.write(int(os.environ['READY']), b'.'); sys.exit(main())"
-FIT = """
+PYTHON = """
 import json, os, signal, sys
 import numpy as np
-from unirel import BURSelector
+from unirel import BURSelector, KNN, selection_stability
 rng = np.random.default_rng(0)
 X = rng.normal(size=(500, 40))
-selector = BURSelector(n_features_to_select=20, estimator="knn", beta=float(sys.argv[1]))
+y = X[:, :6].sum(axis=1) > 0
+selector = BURSelector(n_features_to_select=20, mi_estimator=KNN(), beta=float(sys.argv[2]))
+found = []
 try:
     os.write(int(os.environ["READY"]), b".")
-    selector.fit(X, X[:, :6].sum(axis=1) > 0)
+    if sys.argv[1] == "fit":
+        found = selector.fit(X, y).order_.tolist()
+    else:
+        found = selection_stability(X, y, selector=selector, n_subsamples=6, journal=sys.argv[1]).frequency.tolist()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 except KeyboardInterrupt:
     print(json.dumps(getattr(selector, "order_", np.array([])).tolist()), flush=True)
     print("unirel: interrupted", file=sys.stderr, flush=True)
     os._exit(130)
-print(json.dumps(selector.order_.tolist()))
+print(json.dumps(found))
 """
 
 
@@ -61,24 +68,14 @@ class Ended:
 
 
 @dataclass(frozen=True)
-class Trial:
-    """A program, the files that it reads, the one that it writes, and a folder that it leaves as it was."""
+class Program:
+    """What is run, the files that it reads and the one that it writes."""
 
     name: str
     arguments: tuple[str, ...]
     reads: tuple[str, ...] = ("data.csv",)
     writes: str = ""
-    scratch: str = ""
     code: str = COMMAND
-
-    @property
-    def keeps_a_journal(self):
-        return self.writes == "journal.jsonl"
-
-    @property
-    def goes_on(self):
-        """Whether a second start finds something of the first."""
-        return self.keeps_a_journal or bool(self.scratch)
 
     def run(self, folder, moment=None, number=signal.SIGINT):
         """Run it in a folder and, some seconds after it has begun, send it a signal."""
@@ -90,7 +87,8 @@ class Trial:
             if moment is not None and not _ends_within(process, moment):
                 begun, ran = time.monotonic(), True
                 # What is printed is printed at the end, all at once, and a file appears whole.
-                hit = not os.fstat(printed.fileno()).st_size and not self._has_written(folder)
+                shown = os.fstat(printed.fileno()).st_size or (self.writes != JOURNAL and self._written(folder))
+                hit = not shown
                 # A terminal sends Ctrl-C to all processes of a group; who kills, kills one.
                 (os.killpg if number == signal.SIGINT else os.kill)(process.pid, number)
             try:
@@ -105,8 +103,20 @@ class Trial:
         err = "".join(line for line in err.splitlines(keepends=True) if not PROGRESS.match(line))
         return Ended(process.returncode, out, err, seconds, hit, ran, _end_group(process.pid) or held)
 
-    def _has_written(self, folder):
-        return bool(self.writes) and not self.keeps_a_journal and (folder / self.writes).exists()
+    def result(self, folder, ended):
+        """What a run has left, in a form in which a part of it can be told from the whole."""
+        if self.writes == JOURNAL:
+            return {json.loads(line)["subsample"]: line for line in _lines(folder / JOURNAL)[1:]}
+        if self.name == "apply":
+            return self._written(folder)
+        found = json.loads(ended.out) if ended.out else []
+        if "outcomes" in found:  # of splits, which are done in any order
+            return {(one["split"], one["selector"], one["model"]): one["test_score"] for one in found["outcomes"]}
+        return [one["name"] for one in found["features"]] if isinstance(found, dict) else found
+
+    def _written(self, folder):
+        path = folder / self.writes
+        return path.read_bytes() if self.writes and path.exists() else None
 
     def _start(self, folder, printed):
         """The process, and a pipe that can be read from when it begins."""
@@ -114,7 +124,7 @@ class Trial:
         process = subprocess.Popen(
             [sys.executable, "-c", self.code, *self.arguments],
             cwd=folder,
-            env={**os.environ, "READY": str(writer)},
+            env={**os.environ, "READY": str(writer), "TMPDIR": str(folder / SCRATCH)},
             pass_fds=[writer],
             stdin=subprocess.DEVNULL,
             stdout=printed,
@@ -124,6 +134,11 @@ class Trial:
         )
         os.close(writer)
         return process, reader
+
+
+def _lines(path):
+    """Whole lines of a journal; what stands behind the last line break was never finished."""
+    return path.read_bytes().split(b"\n")[:-1] if path.exists() else []
 
 
 def _ends_within(process, seconds):
@@ -151,34 +166,28 @@ def _command(text):
     return tuple(text.split())
 
 
-SELECT = Trial(
+SELECT = Program(
     "select",
     _command("select data.csv --target label -k 10 --estimator knn --json --save saved.json"),
     writes="saved.json",
 )
-PARTS = Trial(
-    "select parts",
-    _command("select parts/*.parquet --target label -k 10 --json --scratch scratch"),
-    ("parts",),
-    scratch="scratch",
-)
-COMPARE = Trial(
+PARTS = Program("select parts", _command("select parts/*.parquet --target label -k 10 --json"), ("parts",))
+COMPARE = Program(
     "compare",
-    _command("compare data.csv --target label --runs 2 --max-features 6 --classifiers svm,knn --json")
-    + _command("--journal journal.jsonl"),
-    writes="journal.jsonl",
+    _command("compare data.csv --target label --splits 2 --max-features 6 --models svm,knn --json --jobs 1"),
 )
-WORKERS = Trial("compare -j 2", (*COMPARE.arguments, "-j", "2"), writes="journal.jsonl")
-APPLY = Trial(
+WORKERS = Program("compare -j 2", (*COMPARE.arguments[:-1], "2"))
+APPLY = Program(
     "apply", _command("apply saved.json data.csv -o small.csv --quiet"), ("data.csv", "saved.json"), "small.csv"
 )
-FITTING = Trial("fit", ("0.1",), (), code=FIT)
-TRIALS = (SELECT, COMPARE, PARTS, WORKERS, APPLY, FITTING)
+FIT = Program("fit", ("fit", "0.1"), (), code=PYTHON)
+STABILITY = Program("stability", (JOURNAL, "0.1"), (), JOURNAL, PYTHON)
+PROGRAMS = (SELECT, COMPARE, PARTS, WORKERS, APPLY, FIT, STABILITY)
 # The same without a boost: what an interrupted search has may be from the run without one, which comes first.
 PLAIN = {
     "select": replace(SELECT, arguments=(*SELECT.arguments, "--beta", "0")),
     "select parts": replace(PARTS, arguments=(*PARTS.arguments, "--beta", "0")),
-    "fit": replace(FITTING, arguments=("0",)),
+    "fit": replace(FIT, arguments=("fit", "0")),
 }
 
 
@@ -207,91 +216,55 @@ def make_parts(folder, n_files=4, n_times=40):
         pyarrow.parquet.write_table(pa.concat_tables([table] * n_times), folder / "parts" / f"{number}.parquet")
 
 
-def read_journal(path):
-    """Records by their keys, without times; damaged lines, other than a last one that was cut, are an error."""
-    records = {}
-    lines = path.read_bytes().split(b"\n") if path.exists() else [b""]
-    for line in lines[:-1]:  # what stands behind the last line break was never finished
-        content = json.loads(line)["content"]
-        if content["type"] == "record":
-            key = json.dumps(content["key"])
-            if key in records:
-                raise ValueError(f"{path}: {key} was done twice")
-            records[key] = _timeless(content["record"])
-    return records
-
-
-def _timeless(record):
-    return {name: value for name, value in record.items() if name != "seconds"}
-
-
-def features_of(out):
-    """What was selected, in order, from what `select` or `fit` prints."""
-    found = json.loads(out) if out else []
-    return [one["name"] for one in found["features"]] if isinstance(found, dict) else found
-
-
-def outcomes_of(out):
-    """What `compare` prints, without times, in an order that does not depend on when it was done."""
-    return sorted(json.dumps(_timeless(one), sort_keys=True) for one in json.loads(out)["outcomes"]) if out else []
-
-
 class Faults:
     """Runs trials and judges them by what the same programs do when they are left alone."""
 
-    def __init__(self, folder, trials=TRIALS):
-        self.folder, self.trials = Path(folder), trials
+    def __init__(self, folder, programs=PROGRAMS, n_before=2):
+        # Of the runs before, the first may compile, or wait for the disk.
+        self.folder, self.programs, self._n_before = Path(folder), programs, n_before
         self.known, self.plain, self.seconds = {}, {}, {}
         make_data(self.folder)
-        if PARTS in trials:
+        if PARTS in programs:
             make_parts(self.folder)
-        if APPLY in trials and SELECT not in trials:
+        if APPLY in programs and SELECT not in programs:
             self._undisturbed(SELECT)  # writes what is applied
-        for trial in trials:
-            ended, self.known[trial.name] = self._undisturbed(trial)
-            self.seconds[trial.name] = ended.seconds
-            if trial.name in PLAIN:
-                plain, _ = self._undisturbed(PLAIN[trial.name])
-                self.plain[trial.name] = features_of(plain.out)
+        for program in programs:
+            self.seconds[program.name], self.known[program.name] = self._undisturbed(program)
+            if program.name in PLAIN:
+                _, self.plain[program.name] = self._undisturbed(PLAIN[program.name])
 
-    def _undisturbed(self, trial):
-        """How a program ends and what it leaves when nobody disturbs it, with all that it reads in memory."""
-        for _ in range(2):  # the first time may compile, or wait for the disk
+    def _undisturbed(self, program):
+        """How long a program takes and what it leaves when nobody disturbs it, with all that it reads in memory."""
+        for _ in range(self._n_before):
             with tempfile.TemporaryDirectory(dir=self.folder) as name:
-                folder = self._prepare(trial, Path(name))
-                ended = trial.run(folder)
-                if ended.code != 0 or ended.err or list(folder.glob("scratch/*")):
-                    raise RuntimeError(f"{trial.name} fails without a signal: {ended}")
-                if trial is SELECT:
-                    shutil.copy(folder / trial.writes, self.folder)
-                known = self._result(trial, folder, ended)
-        return ended, known
+                folder = self._prepare(program, Path(name))
+                ended = program.run(folder)
+                if ended.code != 0 or ended.err or list((folder / SCRATCH).iterdir()):
+                    raise RuntimeError(f"{program.name} fails without a signal: {ended}")
+                if program is SELECT:
+                    shutil.copy(folder / program.writes, self.folder)
+                known = program.result(folder, ended)
+        return ended.seconds, known
 
-    def _prepare(self, trial, folder):
-        for name in trial.reads:
+    def _prepare(self, program, folder):
+        for name in program.reads:
             (folder / name).symlink_to(self.folder / name)
-        if trial.scratch:
-            (folder / trial.scratch).mkdir()
+        (folder / SCRATCH).mkdir()
         return folder
 
-    def _result(self, trial, folder, ended):
-        if trial.keeps_a_journal:
-            return read_journal(folder / trial.writes), outcomes_of(ended.out)
-        if trial.name == "apply":
-            return (folder / trial.writes).read_bytes() if (folder / trial.writes).exists() else None
-        return features_of(ended.out)
-
-    def attempt(self, trial, number, moment):
+    def attempt(self, program, number, moment):
         """One trial: how it has ended, and its faults."""
         with tempfile.TemporaryDirectory(dir=self.folder) as name:
-            folder = self._prepare(trial, Path(name))
-            ended = trial.run(folder, moment, number)
-            faults = self._find_faults(trial, folder, ended, number)
-            if ended.hit and trial.goes_on:
-                faults += self._go_on(trial, folder)
+            folder = self._prepare(program, Path(name))
+            ended = program.run(folder, moment, number)
+            faults = self._find_faults(program, folder, ended, number)
+            if ended.hit and program.writes == JOURNAL:  # a second start comes to the same end
+                again = program.run(folder)
+                whole = again.code == 0 and program.result(folder, again) == self.known[program.name]
+                faults += ["lost"] * (not whole)
             return ended, faults
 
-    def _find_faults(self, trial, folder, ended, number):
+    def _find_faults(self, program, folder, ended, number):
         faults = ["traceback"] if "Traceback" in ended.err or "Exception ignored" in ended.err else []
         # Who is killed cannot end anybody: a worker that has nothing to do yet waits for some minutes.
         faults += ["orphans"] * (ended.orphans and number == signal.SIGINT)
@@ -299,7 +272,7 @@ class Faults:
         fitting = {130 if number == signal.SIGINT else -number} | (set() if ended.hit else {0})
         if ended.code not in fitting:
             faults.append("swallowed" if ended.code == 0 else f"exit {ended.code}")
-        if not self._is_right(trial, folder, ended):
+        if not self._is_right(program, folder, ended):
             faults.append("wrong")
         if number != signal.SIGINT:
             return faults  # nobody can say or tidy anything any more
@@ -308,53 +281,42 @@ class Faults:
         said = ended.err.splitlines()
         if [line.startswith("unirel: interrupted") for line in said] != [True] * (ended.code == 130):
             faults.append("words")
-        left = {path.name for path in folder.iterdir()} - {*trial.reads, trial.writes, trial.scratch}
-        left |= {path.name for path in folder.glob("scratch/*")}
+        left = {path.name for path in folder.iterdir()} - {*program.reads, program.writes, SCRATCH}
+        left |= {path.name for path in (folder / SCRATCH).iterdir()}
         return faults + ["litter"] * bool(left)
 
-    def _is_right(self, trial, folder, ended):
+    def _is_right(self, program, folder, ended):
         """Whether what was left is whole: all of it, or a part that is as it should be."""
-        known, found = self.known[trial.name], self._result(trial, folder, ended)
-        if ended.code == 0:
+        known, found = self.known[program.name], program.result(folder, ended)
+        if ended.code == 0 or not found:
+            return found == known or ended.code != 0
+        if isinstance(found, dict):
+            return found.items() <= known.items()
+        if isinstance(found, bytes):
             return found == known
-        if trial.keeps_a_journal:
-            return found[0].items() <= known[0].items() and set(found[1]) <= set(known[1])
-        if trial.name == "apply":
-            return found in (known, None)
-        if self._saved(trial, folder) not in (None, self._saved(trial, self.folder)):
+        saved = folder / "saved.json"
+        if program is SELECT and saved.exists() and saved.read_bytes() != (self.folder / "saved.json").read_bytes():
             return False
-        return any(found == order[: len(found)] for order in (known, self.plain[trial.name]))
-
-    def _saved(self, trial, folder):
-        path = folder / trial.writes
-        return path.read_bytes() if trial.writes and path.exists() else None
-
-    def _go_on(self, trial, folder):
-        """Start the program again where it was stopped: it must come to the same end, and tidy up."""
-        again = trial.run(folder)
-        right = again.code == 0 and self._result(trial, folder, again) == self.known[trial.name]
-        tidy = not list(folder.glob("scratch/*"))
-        return ["lost"] * (not right) + ["litter of the dead"] * (not tidy) + ["words"] * bool(again.err)
+        return any(found == order[: len(found)] for order in (known, self.plain[program.name]))
 
     def run(self, counts, seed, say=print):
         """Send signals until as many of each kind as asked for have hit; returns how many trials had faults."""
         rng, faulty = random.Random(seed), 0
         for kind, count in counts.items():
-            tally = {trial.name: Counter() for trial in self.trials}
+            tally = {program.name: Counter() for program in self.programs}
             place, hits, slowest = 0, 0, 0.0
             while hits < count and place < 3 * count:
-                trial = self.trials[place % len(self.trials)]
+                program = self.programs[place % len(self.programs)]
                 place += 1
-                moment = rng.uniform(0, self.seconds[trial.name])
-                ended, faults = self.attempt(trial, SIGNALS[kind], moment)
+                moment = rng.uniform(0, self.seconds[program.name])
+                ended, faults = self.attempt(program, SIGNALS[kind], moment)
                 hits += ended.hit
-                left = ["idle worker left"] * (ended.orphans and kind != "interrupt")
-                tally[trial.name].update(["hit" if ended.hit else "too late to count", *faults, *left])
+                tally[program.name].update(["hit" if ended.hit else "too late to count", *faults])
                 slowest = max(slowest, ended.seconds if ended.hit else 0.0)
                 if faults:
                     faulty += 1
                     shown = replace(ended, out=ended.out[:200], err=ended.err[-2000:])
-                    say(f"  {kind} of {trial.name} at {moment:.2f} s: {', '.join(faults)}; {shown}")
+                    say(f"  {kind} of {program.name} at {moment:.2f} s: {', '.join(faults)}; {shown}")
             say(f"{kind}: {hits} hit a running program, slowest end {slowest:.1f} s")
             for name, counter in tally.items():
                 say(f"  {name:<14}" + ", ".join(f"{number} {what}" for what, number in sorted(counter.items())))
@@ -370,9 +332,9 @@ def main():
     # Programs that are started in the background of a shell ignore Ctrl-C, and so would those that they start.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     count, started = arguments.count, time.monotonic()
-    trials = [trial for trial in TRIALS if arguments.only in (None, trial.name)]
+    programs = [program for program in PROGRAMS if arguments.only in (None, program.name)]
     with tempfile.TemporaryDirectory() as folder:
-        faults = Faults(folder, trials)
+        faults = Faults(folder, programs)
         print("seconds when left alone: " + ", ".join(f"{name} {took:.1f}" for name, took in faults.seconds.items()))
         faulty = faults.run({"interrupt": count, "kill": count // 2, "terminate": count // 4}, arguments.seed)
     print(f"trials with faults: {faulty}, {time.monotonic() - started:.0f} s")

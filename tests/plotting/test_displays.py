@@ -1,5 +1,7 @@
 """What the displays of selections draw."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -9,8 +11,8 @@ import matplotlib
 from matplotlib import pyplot
 from sklearn.datasets import load_iris
 
-from unirel import relevance, relevance_test, selection_path
-from unirel.inference.findings import ordered_by_likeness
+from unirel import BURSelector, relevance, relevance_test, selection_path
+from unirel.inference.relations import order_by_similarity
 from unirel.plotting import (
     AccuracyDisplay,
     BetaPathDisplay,
@@ -20,7 +22,7 @@ from unirel.plotting import (
     SignificanceDisplay,
 )
 from unirel.plotting.base import shorten
-from unirel.results import Ending, Selection, SelectionPath
+from unirel.results import Ending, ExchangeablePair, Selection, SelectionPath, Stability
 
 matplotlib.use("agg")
 
@@ -34,7 +36,9 @@ def close_figures():
 @pytest.fixture(scope="module")
 def path():
     X, y = load_iris(return_X_y=True, as_frame=True)
-    return selection_path(X, y, criteria=["mim", "jmi"], betas=[0, 0.1, 0.5], n_features_to_select=3)
+    return selection_path(
+        X, y, selector=BURSelector(n_features_to_select=3), criteria=["mim", "jmi"], betas=[0, 0.1, 0.5]
+    )
 
 
 def draw(display):
@@ -49,7 +53,7 @@ def tested():
     rng = np.random.default_rng(0)
     y = np.arange(80) % 2
     X = rng.standard_normal((80, 5)) + y[:, None] * [0, 3, 0, 2, 0]
-    return X, y, relevance_test(X, y, kinds={4: "ignored"}, n_permutations=199)
+    return X, y, relevance_test(X, y, discrete_features={4: None}, n_permutations=199)
 
 
 def test_significance(tested):
@@ -73,7 +77,7 @@ def test_significance_of_nothing_has_no_line(tested):
 
 def test_relevance_with_a_test(tested):
     X, y, test = tested
-    selection = selection_path(X[:, :4], y, criteria="jmi", betas=0.1, n_features_to_select=2).selection("jmi", 0.1)
+    selection = BURSelector("jmi", 2, beta=0.1).fit(X[:, :4], y).selection_
     with pytest.raises(ValueError, match="test is about other features than selection"):
         RelevanceDisplay(selection, test)
     test = relevance_test(X[:, :4], y, n_permutations=199)
@@ -144,7 +148,7 @@ def test_heatmap_checks_shape():
 @pytest.mark.parametrize("size", [0, 1, 2, 3, 30])
 def test_clusters_hold_every_feature_once(size, rng):
     shared = rng.random((size, size))
-    assert sorted(ordered_by_likeness((shared + shared.T) / 2)) == list(range(size))
+    assert sorted(order_by_similarity((shared + shared.T) / 2)) == list(range(size))
 
 
 def test_accuracy():
@@ -156,14 +160,16 @@ def test_accuracy():
 
 
 def test_accuracy_of_an_evaluation():
-    from unirel.evaluation import compare
-
-    evaluation = compare("iris", {"mim": "mim", "jmi": "jmi"}, ["knn"], n_features=3, n_splits=2)
+    keys = ("dataset", "model", "selector", "split", "n_features")
+    cells = [("wine", "knn", one, split, n) for one in ("mim", "jmi") for split in (0, 1) for n in (1, 2, 5)]
+    rows = [{**dict(zip(keys, cell, strict=True)), "test_score": 0.1 * n} for n, cell in enumerate(cells)]
+    evaluation = SimpleNamespace(rows=rows)
     display = AccuracyDisplay.from_evaluation(evaluation)
     ax = draw(display.plot())
     assert [line.get_label() for line in ax.lines] == ["mim", "jmi"]
-    assert display.curves["mim"].shape == (2, 3)
-    with pytest.raises(ValueError, match="no outcome for model='rf'"):
+    assert display.sizes == [1, 2, 5]
+    np.testing.assert_allclose(display.curves["jmi"], [[0.6, 0.7, 0.8], [0.9, 1.0, 1.1]])
+    with pytest.raises(ValueError, match="nothing was measured for model='rf'"):
         AccuracyDisplay.from_evaluation(evaluation, "rf")
 
 
@@ -185,8 +191,6 @@ def test_given_axes_are_used(path):
 
 
 def test_from_selector():
-    from unirel import BURSelector
-
     selector = BURSelector("jmi", 2).fit(*load_iris(return_X_y=True))
     assert len(SelectionDisplay.from_selector(selector).ax_.get_yticklabels()) == 2
     assert len(RelevanceDisplay.from_selector(selector).ax_.texts) == 2
@@ -256,10 +260,21 @@ def test_no_name_covers_another(long_path, kind):
 
 def test_relevance_is_drawn_with_its_interval():
     X, y = load_iris(return_X_y=True)
-    selection = selection_path(X, y, criteria="jmi", betas=0.1, n_features_to_select=2).selection("jmi", 0.1)
-    estimate = relevance(X, y, estimator="binned", interval=0.95)
+    selection = BURSelector("jmi", 2, beta=0.1).fit(X, y).selection_
+    estimate = relevance(X, y, mi_estimator="binned", confidence_level=0.95)
     display = RelevanceDisplay(selection, interval=estimate).plot()
     draw(display)
     lines = display.ax_.collections[0]
     ends = np.array([segment[:, 0] for segment in lines.get_segments()])
     np.testing.assert_array_equal(ends, np.column_stack([estimate.low, estimate.high]))
+
+
+def test_stability():
+    names = ("one", "other", "noise", "never")
+    selected = np.array([[1, 0, 0, 0], [0, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 0]], bool)
+    pairs = (ExchangeablePair(0, 1, 1.0, 0.0),)
+    result = Stability(names, selected, selected.mean(axis=0), np.ones(4), 0.3, (0.1, 0.5), 0.95, pairs)
+    ax = draw(result.plot())
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["one", "other", "noise"]
+    assert sorted(bar.get_width() for bar in ax.patches) == [25, 50, 50]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["selected", "exchangeable with another"]

@@ -27,16 +27,15 @@ def report(tmp_path_factory):
     """A report with hostile names, whose order depends on beta."""
     import pandas as pd
 
+    from unirel import BURSelector
     from unirel.report import Origin, Report
 
     rng = np.random.default_rng(5)
     a, b, c, d, e = rng.standard_normal((5, 200))
     columns = {HOSTILE[0]: a, "copy": a + 0.05 * e, HOSTILE[1]: b, "Größe": c, "noise": d, "weak": e + 0.1 * b}
-    y = 2 * a + b + 0.5 * c > 0
+    y = 2 * a + b + 0.1 * c > 0
     origin = Origin(source="<i>file</i>.csv", target='"><img src=x onerror=alert(1)>')
-    report = Report.from_data(
-        pd.DataFrame(columns), y, criterion="mim", n_features_to_select=4, origin=origin, accuracy="knn"
-    )
+    report = Report.from_data(pd.DataFrame(columns), y, selector=BURSelector("mim", 4), origin=origin, accuracy="knn")
     return report.save(tmp_path_factory.mktemp("report") / "report.html")
 
 
@@ -175,7 +174,7 @@ def test_a_chip_leads_to_its_words_by_keyboard(page):
     assert page.locator("#feature-3 b").text_content() == name
 
 
-def test_features_that_repeat_each_other_stand_in_a_group(page):
+def test_redundant_features_stand_in_a_group(page):
     group = page.locator("#groups .group").first
     members = {chip.get_attribute("title") for chip in group.locator("[title]").all()}
     assert {HOSTILE[0], "copy"} <= members
@@ -271,7 +270,7 @@ def test_names_that_objects_have_too(browser, tmp_path):
     taken = ["constructor", "toString", "valueOf", "hasOwnProperty", "__proto__"]
     columns = np.random.default_rng(6).standard_normal((5, 120))
     frame = pd.DataFrame(dict(zip(taken, columns, strict=True)))
-    path = Report.from_data(frame, columns.sum(axis=0) > 0, n_features_to_select=5).save(tmp_path / "report.html")
+    path = Report.from_data(frame, columns.sum(axis=0) > 0).save(tmp_path / "report.html")
     page, messages = browser.new_page(), []
     page.on("console", lambda message: messages.append(message.text))
     page.goto(Path(path).as_uri())

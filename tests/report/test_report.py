@@ -1,6 +1,5 @@
 """The report: what it says, that it says the same twice, and that names stay text."""
 
-import dataclasses
 import json
 import re
 import subprocess
@@ -14,18 +13,16 @@ pytest.importorskip("jinja2")
 pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
 
+from unirel import KNN, Binned, BURSelector
 from unirel.data.table import Table
-from unirel.inference.findings import Analysis
-from unirel.inference.relations import analyse, normalise
-from unirel.options import EstimationOptions, SelectorOptions, complete, options_of
+from unirel.inference.relations import Analysis, analyse
 from unirel.report import Origin, Report
-
-OPTIONS = complete(EstimationOptions, {}, "analyse")
+from unirel.results import Ending, Selection
 
 HOSTILE = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "</script><b>", "{{ 7*7 }}", "a'b&amp;c"]
 
 
-def make_report(names=("a", "b", "copy", "noise", "weak"), **options):
+def make_report(names=("a", "b", "copy", "noise", "weak"), given=None, **parameters):
     import pandas as pd
 
     rng = np.random.default_rng(3)
@@ -33,7 +30,8 @@ def make_report(names=("a", "b", "copy", "noise", "weak"), **options):
     columns = [a, b, a + 0.01 * noise, noise, weak]
     y = np.where(a + 0.7 * b + 0.3 * weak > 0, "yes", "no")
     X = pd.DataFrame(dict(zip(names, columns, strict=True)))
-    return Report.from_data(X, y, n_features_to_select=3, **options)
+    selector = BURSelector(n_features_to_select=3).set_params(**parameters)
+    return Report.from_data(X, y, selector=selector, **(given or {}))
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +51,7 @@ def test_same_input_same_bytes(page):
 def test_same_bytes_in_another_process(tmp_path):
     code = (
         "from sklearn.datasets import load_iris; from unirel.report import Report; import hashlib;"
-        "page = Report.from_data(*load_iris(return_X_y=True), n_features_to_select=2).to_html();"
+        "page = Report.from_data(*load_iris(return_X_y=True)).to_html();"
         "print(hashlib.sha256(page.encode()).hexdigest())"
     )
     runs = [subprocess.run([sys.executable, "-c", code], check=True, capture_output=True).stdout for _ in range(2)]
@@ -81,71 +79,83 @@ def test_few_features_have_a_tick_each_and_no_halves(page):
 def test_charts_follow_the_schema(accuracy):
     import altair as alt
 
-    for spec in specs_of(make_report(accuracy=accuracy).to_html()).values():
+    for spec in specs_of(make_report(given={"accuracy": accuracy}).to_html()).values():
         alt.Chart.from_dict(spec, validate=True)
 
 
 def test_names_for_an_array():
     rng = np.random.default_rng(0)
     X, names = rng.standard_normal((60, 3)), ["low", "middle", "high"]
-    options = {"n_features_to_select": 2, "include": ["high"], "accuracy": "knn"}
-    said = Report.from_data(X, X[:, 0] > 0, feature_names=names, **options).to_dict()
+    selector = BURSelector(n_features_to_select=2, include=["high"])
+    given = {"feature_names": names, "accuracy": "knn", "stability": 4}
+    said = Report.from_data(X, X[:, 0] > 0, selector=selector, **given).to_dict()
     assert [row["name"] for row in said["features"][:2]] == ["high", "low"]
     for wrong in (["low", "high"], ["low", "low", "high"]):
         with pytest.raises(ValueError, match="feature_names has"):
-            Report.from_data(X, X[:, 0] > 0, feature_names=wrong, n_features_to_select=2)
+            Report.from_data(X, X[:, 0] > 0, feature_names=wrong)
 
 
-def test_every_option_of_the_selector_is_taken():
+@pytest.mark.parametrize("types", [{"few": False}, {"few": False, "number": False}, ["few"], "auto"], ids=str)
+def test_a_selector_may_name_columns_of_an_array(types):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.standard_normal(80), rng.integers(0, 3, 80)])
+    selector, names = BURSelector(discrete_features=types), ["number", "few"]
+    report = Report.from_data(X, X[:, 0] > 0, selector=selector, feature_names=names, accuracy="knn", stability=2)
+    plain = {1: False} if isinstance(types, dict) else [1] if isinstance(types, list) else "auto"
+    expected = Table.from_data(X, X[:, 0] > 0, discrete_features=plain).columns
+    assert [column.kind for column in report.table.columns] == [column.kind for column in expected]
+
+
+def test_lists_of_rows_that_mix_numbers_and_texts():
+    """Numbers in such a list stay numbers, in all rows and in parts of them."""
+    rng = np.random.default_rng(0)
+    rows = [[float(value), "even" if place % 2 else "odd"] for place, value in enumerate(rng.standard_normal(80))]
+    y = [row[0] > 0 for row in rows]
+    selector = BURSelector(n_features_to_select=1, beta=0)
+    report = Report.from_data(rows, y, selector=selector, stability=6, accuracy="knn")
+    assert [column.kind for column in report.table.columns[:2]] == ["continuous", "discrete"]
+    assert report.stability.frequency.tolist() == [1, 0]
+    assert report.accuracy.means[0] > 0.9
+
+
+def test_parameters_of_the_selector_are_used():
     from sklearn.datasets import load_iris
 
     X, y = load_iris(return_X_y=True)
-    given = {
-        "target_kind": "continuous",
-        "scale": "rank",
-        "missing": "error",
-        "kinds": {0: "ignored"},
-        "n_neighbors": 4,
-    }
-    options = {name: option.default for name, option in options_of(SelectorOptions).items()} | given
-    report = Report.from_data(X, y, **options)
+    selector = BURSelector("jmi", target_type="continuous", exclude=[0], mi_estimator=KNN(n_neighbors=4))
+    report = Report.from_data(X, y, selector=selector)
     assert report.table.classes is None
-    assert {name: report.selection.settings[name] for name in given} == {**given, "kinds": {"0": "ignored"}}
-    with pytest.raises(TypeError, match=r"Report.from_data\(\) has no option targetkind=; did you mean target_kind="):
-        Report.from_data(X, y, targetkind="continuous")
+    assert report.selection.order.tolist() == selector.fit(X, y).order_.tolist()
+    assert report.selection.settings == selector.selection_.settings
 
 
 def test_the_snippet_names_what_is_not_the_default():
-    from sklearn.ensemble import RandomForestClassifier
-
-    snippet = make_report(scale="rank", exclude=["noise"]).to_dict()["snippet"]
-    arguments = [line.strip() for line in snippet.splitlines() if line.startswith("    ")]
-    assert arguments[2:4] == ["criteria='cmim',", "betas=0.5,"]
-    resolved = "estimator='binned',"  # what "auto" has meant
-    assert set(arguments[4:]) == {"scale='rank',", "exclude=['noise'],", "n_features_to_select=3,", resolved}
-    forest = RandomForestClassifier(3, random_state=0)
-    snippet = make_report(unique_relevance="classifier", classifier=forest, cv=2).to_dict()["snippet"]
-    assert f"classifier=...,  # {forest!r}" in snippet
+    snippet = make_report(exclude=["noise"], mi_estimator=KNN(n_neighbors=5), beta=0).to_dict()["snippet"]
+    assert snippet.startswith("from unirel import BURSelector, KNN\n")
+    arguments = {line.strip() for line in snippet.splitlines() if line.startswith("    ")}
+    named = {"n_features_to_select=3,", "beta=0.0,", "exclude=['noise'],", "mi_estimator=KNN(n_neighbors=5),"}
+    assert arguments == named
+    assert "unique_relevance=...," in make_report(unique_relevance=np.ones(5)).to_dict()["snippet"]
 
 
-def test_kept_scripts_change_nothing(tmp_path, page):
-    report = make_report()
-    assert report.to_html(tmp_path / "kept") == page
-    (kept,) = (tmp_path / "kept").iterdir()
-    kept.write_text("// mark")
-    assert "<script>// mark</script>" in report.save(tmp_path / "page.html", tmp_path / "kept").read_text(
-        encoding="utf-8"
-    )
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["kept", "page.html"]
+def test_scripts_are_kept_in_the_cache_of_the_user(tmp_path, page, monkeypatch):
+    from unirel.report import render
 
-
-def test_an_installation_that_cannot_be_written_to(tmp_path, page, monkeypatch):
-    (tmp_path / "file").write_text("")
-    monkeypatch.setattr("unirel.report.render._KEPT", tmp_path / "file" / "folder")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     report = make_report()
     assert report.to_html() == page
-    with pytest.raises(OSError, match="file"):
-        report.to_html(tmp_path / "file" / "folder")
+    (kept,) = (tmp_path / "unirel").iterdir()
+    kept.write_text("// mark")
+    assert "<script>// mark</script>" in report.save(tmp_path / "page.html").read_text(encoding="utf-8")
+    assert not list(render.TEMPLATES.parent.glob("**/*charts-*.js"))
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    assert report.to_html() == page  # a cache that cannot be written to
+
+
+def test_a_title_of_its_own(page):
+    assert "<h1>Features for &#39;y&#39;</h1>" in page
+    assert "<h1>Cells &amp; kinds</h1>" in make_report(given={"title": "Cells & kinds"}).to_html()
 
 
 def test_every_weight_is_there(page):
@@ -155,12 +165,21 @@ def test_every_weight_is_there(page):
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_names_are_escaped(name):
-    page = make_report([name, "b", "copy", "noise", "weak"], origin=Origin(target=name, source=name)).to_html()
+    page = make_report([name, "b", "copy", "noise", "weak"], {"origin": Origin(target=name, source=name)}).to_html()
     shown = escape(name).replace("&#x27;", "&#39;").replace("&quot;", "&#34;")
     assert f'<th scope="row">{shown}</th>' in page
-    assert f"<title>Features for {shown} ({shown})</title>" in page
+    assert f"<title>Features for &#39;{shown}&#39; ({shown})</title>" in page
     assert shown == name or name not in re.sub(r"<script>.*?</script>", "", page, flags=re.S)
     assert json.dumps(name)[1:-1] in json.dumps(specs_of(page))
+
+
+def test_control_characters_of_names_are_shown_as_text():
+    name = "a\x1b[31m\u202eb\x00"
+    page = make_report([name, "b", "copy", "noise", "weak"], {"origin": Origin(target=name, source=name)}).to_html()
+    markup = re.sub(r"<script>.*?</script>", "", page, flags=re.S)
+    assert all(char.isprintable() or char == "\n" for char in markup)
+    assert '<th scope="row">a\\x1b[31m\\x202eb\\x00</th>' in markup
+    assert "\\u001b" not in json.dumps(specs_of(page))
 
 
 def test_nothing_to_boost():
@@ -170,7 +189,9 @@ def test_nothing_to_boost():
 
 
 def test_what_it_says():
-    said = make_report(origin=Origin("data.csv", "class", ignored=(("day", "dates"),), n_without_target=4)).to_dict()
+    said = make_report(
+        given={"origin": Origin("data.csv", "class", ignored=(("day", "dates"),), n_without_target=4)}
+    ).to_dict()
     assert said["data"]["ignored"] == [{"name": "day", "reason": "dates"}]
     assert said["data"]["rows_without_target"] == 4
     assert said["data"]["kinds"] == {"continuous": 5}
@@ -190,22 +211,22 @@ def test_how_sure_it_is_stands_beside_each_feature():
     rng = np.random.default_rng(1)
     a, noise = rng.standard_normal((2, 150))
     X, y = np.column_stack([a, noise, a]), a > 0
-    options = {"feature_names": ["a", "noise", "copy"], "criterion": "cmim", "beta": 0, "n_features_to_select": 2}
-    options["correction"] = None  # otherwise noise adds less than a copy half of the time
-    report = Report.from_data(X, y, stability=8, **options)
-    page = report.to_html()
-    first, second = why_of(page)
-    assert first.startswith("a selected in 100% of subsamples Tells most by itself")
-    assert first.endswith("It can be exchanged for 'copy' (one of the two in 100% of subsamples, both in 0%).")
+    # Corrected for chance, noise adds less than a copy half of the time.
+    selector = BURSelector("cmim", 2, beta=0, mi_estimator=Binned(correction=None))
+    report = Report.from_data(X, y, selector=selector, feature_names=["a", "noise", "copy"], stability=8)
+    first, second = why_of(report.to_html())
+    assert first.startswith("a selected in 100% of subsamples Most relevant of all")
+    assert first.endswith("Exchangeable with 'copy' (one of them in 100 % of subsamples, both in 0 %).")
     assert second.startswith("noise selected in 100% of subsamples not significant")
-    p_value = report.certainty.test.p_value[1]
-    assert f"nothing to do with the target would tell as much in {p_value:.0%} of cases." in second
+    assert f"Not significant by itself: p = {report.test.p_value[1]:.2g}, " in second
     said = report.to_dict()
     assert "repeated on 8 random halves of the rows" in said["certainty"][0]
-    assert said["certainty"][1].startswith("Of the 2 selected features 1 is significant by itself, 'noise' not")
+    assert said["certainty"][2].startswith("Significant by themselves: 1 of the 2 selected features")
+    assert "Not significant: 'noise';" in said["certainty"][2]
     assert [row["significant"] for row in said["features"]] == ["yes", "no", "yes"]
-    assert [row["selected_in"] for row in said["features"]] == ["100%", "100%", "0%"]
-    assert ["selected_in", "selected in", True] in said["columns"]
+    assert [row["frequency"] for row in said["features"]] == [1, 1, 0]
+    assert report.document()["features"][1]["frequency"] == 1
+    json.dumps(report.document(), allow_nan=False)
     json.dumps(said, allow_nan=False)
 
 
@@ -216,40 +237,35 @@ def test_without_stability_nothing_is_said_of_subsamples(page):
 
 def test_stability_that_cannot_be_is_refused():
     with pytest.raises(ValueError, match="stability=1 must be a whole number from 2 on"):
-        make_report(stability=1)
-    with pytest.raises(ValueError, match="stability=5 selects features anew in every subsample"):
-        make_report(stability=5, unique_relevance=np.zeros(5))
+        make_report(given={"stability": 1})
+    with pytest.raises(ValueError, match="stability=5 selects features anew from some of the rows"):
+        make_report(given={"stability": 5}, unique_relevance=np.zeros(5))
+    with pytest.raises(ValueError, match="stability=5 cannot be measured with sample_weight"):
+        make_report(given={"stability": 5, "sample_weight": np.ones(120)})
 
 
 def test_the_best_of_many_columns_of_noise_is_not_significant():
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((80, 300)), np.arange(80) % 2
-    plain = Report.from_data(X, y, n_features_to_select=1, beta=0).certainty
-    assert plain.significant(int(np.nanargmin(plain.test.p_value))) == "no"
+    selector = BURSelector(n_features_to_select=1, beta=0)
+    plain = Report.from_data(X, y, selector=selector)
+    assert not plain.test.significant().any()
+    assert plain.to_dict()["headline"].startswith("No feature is significant by itself (300 tested")
     X[:, 7] += 2 * y
-    found = Report.from_data(X, y, n_features_to_select=1, beta=0)
-    assert found.certainty.significant(7) == "yes"  # which takes more permutations than usual
-    assert found.to_dict()["certainty"][0].startswith("The selected feature is significant by itself.")
+    found = Report.from_data(X, y, selector=selector)
+    assert np.flatnonzero(found.test.significant()) == [7]  # which takes more permutations than usual
+    assert found.to_dict()["certainty"][0].startswith("Significant by themselves: 1 of the 1 selected features")
 
 
 def test_the_snippet_runs_and_gives_the_same(tmp_path):
-    from unirel.cli import main
-
-    rng = np.random.default_rng(0)
-    a, b = rng.standard_normal((2, 90))
-    rows = "\n".join(
-        f"{x:.3f};{1000 + 5 * y:,.2f};2024-01-01;{'u' if x + y > 0 else 'v'}" for x, y in zip(a, b, strict=True)
-    )
-    (tmp_path / "t.csv").write_text("a;b;day;class\n" + rows, encoding="cp1252")
-    options = ["-t", "class", "-k", "2", "-q", "--report", str(tmp_path / "r.html"), "--save", str(tmp_path / "s.json")]
-    assert main(["select", str(tmp_path / "t.csv"), *options]) == 0
-    page = (tmp_path / "r.html").read_text(encoding="utf-8")
-    import html
-
-    code = html.unescape(re.search(r'<code id="snippet">(.*?)</code>', page, re.S)[1])
+    reading = ("from sklearn.datasets import load_wine", "X, y = load_wine(return_X_y=True, as_frame=True)")
+    variables = {}
+    exec("\n".join(reading), variables)
+    selector = BURSelector("jmi", 3, exclude=["hue"], mi_estimator=KNN(n_neighbors=5), beta=0.2)
+    report = Report.from_data(variables["X"], variables["y"], selector=selector, origin=Origin("wine", reading=reading))
+    code = unescape(re.search(r'<code id="snippet">(.*?)</code>', report.to_html(), re.S)[1])
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True, capture_output=True, text=True)
-    saved = json.loads((tmp_path / "s.json").read_text(encoding="utf-8"))
-    assert done.stdout.strip() == str([row["name"] for row in saved["features"]])
+    assert done.stdout.strip() == str(report.selection.selected_names)
 
 
 def test_save(tmp_path, page):
@@ -259,10 +275,17 @@ def test_save(tmp_path, page):
 def test_thousands_of_features_stay_readable():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((40, 1500)).astype(np.float32)
-    page = Report.from_data(X, X[:, 0] > 0, n_features_to_select=5, unique_relevance="reference").to_html()
+    page = Report.from_data(X, X[:, 0] > 0, selector=BURSelector(n_features_to_select=5)).to_html()
     assert page.count('<th scope="row">') == 1000
     assert "1,000 of\n1,500" in page
     assert len(page) < 1_500_000
+
+
+def analysis_of(X, y, order, **types):
+    """The analysis of some columns in this order, whatever selected them."""
+    table, nothing = Table.from_data(X, y, **types), np.zeros(X.shape[1])
+    selection = Selection("mim", 0.0, np.array(order), nothing[order], table.names, nothing, None, Ending.ASKED)
+    return analyse(table, selection)
 
 
 class TestAnalysis:
@@ -271,44 +294,57 @@ class TestAnalysis:
         x, noise = rng.standard_normal((2, 4000))
         for correlation in (0.0, 0.5, 0.9):
             other = correlation * x + np.sqrt(1 - correlation**2) * noise
-            table = Table.from_data(np.column_stack([x, other]), x > 0)
-            assert analyse(table, [0, 1], OPTIONS).shared[0, 1] == pytest.approx(correlation, abs=0.12)
+            found = analysis_of(np.column_stack([x, other]), x > 0, [0, 1])
+            assert found.shared[0, 1] == pytest.approx(correlation, abs=0.1)
 
     def test_copies_share_everything(self):
         rng = np.random.default_rng(0)
         number, level = rng.standard_normal(300), rng.integers(0, 3, 300)
-        table = Table.from_data(np.column_stack([number, number, level, level]), number > 0)
-        shared = analyse(table, [0, 1, 2, 3], OPTIONS).shared
-        assert shared[0, 1] > 0.99
-        assert shared[2, 3] == pytest.approx(1)
-        assert np.array_equal(shared, shared.T)
+        found = analysis_of(np.column_stack([number, number, level, level]), number > 0, [0, 1, 2, 3])
+        assert found.shared[[0, 2], [1, 3]] == pytest.approx(1)
+        assert np.array_equal(found.shared, found.shared.T)
+        assert [group.members for group in found.groups] == [(0, 1), (2, 3)]
+        assert [group.measure for group in found.groups] == ["rank correlation", "normalised MI"]
 
     def test_a_constant_column_shares_nothing(self):
+        x = np.random.default_rng(0).standard_normal(100)
+        assert analysis_of(np.column_stack([x, np.ones(100)]), x > 0, [0, 1]).shared[0, 1] < 1e-9
+
+    def test_batches_are_not_alike(self):
+        """Two numbers that are constant within batches identify each other, and have no correlation."""
         rng = np.random.default_rng(0)
-        x = rng.standard_normal(100)
-        table = Table.from_data(np.column_stack([x, np.ones(100)]), x > 0)
-        assert analyse(table, [0, 1], OPTIONS).shared[0, 1] == 0
+        batch = np.repeat(np.arange(60), 10)
+        X = rng.standard_normal((2, 60))[:, batch].T
+        found = analysis_of(X, rng.integers(0, 2, 600), [0, 1])
+        assert found.shared[0, 1] < 0.8
+        assert found.groups == ()
 
-    def test_partners_and_closest_pair(self):
+    def test_one_that_determines_the_other_is_not_the_same(self):
+        rng = np.random.default_rng(0)
+        fine = rng.integers(0, 12, 600)
+        found = analysis_of(np.column_stack([fine, fine % 2]), fine > 5, [0, 1], discrete_features=True)
+        assert found.shared[0, 1] < 0.5
+        assert found.groups == ()
+
+    def test_most_similar(self):
         shared = np.array([[1, 0.2, 0.9], [0.2, 1, 0.3], [0.9, 0.3, 1]])
-        analysis = Analysis(("a", "b", "c"), shared, np.full(3, np.nan), np.full(3, np.nan), None)
-        assert analysis.partners(1) == [("c", 0.3), ("a", 0.2)]
-        assert analysis.partners(7) == []
-        assert analysis.closest_pair() == (0, 2)
-        nothing_shared = dataclasses.replace(analysis, shared=np.eye(3))
-        assert nothing_shared.closest_pair() == (0, 1)
+        analysis = Analysis(("a", "b", "c"), shared)
+        assert analysis.most_similar(1) == [("c", 0.3), ("a", 0.2)]
+        assert analysis.most_similar(7) == []
 
-    def test_curve_is_that_of_mutual_information(self):
+    @pytest.mark.parametrize("continuous", [False, True])
+    def test_curve_is_that_of_mutual_information(self, continuous):
         from sklearn.datasets import load_iris
 
         from unirel import mutual_information
 
         X, y = load_iris(return_X_y=True)
-        curve = analyse(Table.from_data(X, y), [2, 3, 0], OPTIONS).joint_information
-        assert curve == pytest.approx([mutual_information(X[:, [2, 3, 0][:n]], y) for n in (1, 2, 3)])
-
-    def test_normalise(self):
-        assert normalise(np.array([0.0, np.log(2)]), np.array([np.inf, np.log(2)])) == pytest.approx([0, 1])
+        order, how, types = [2, 3, 0], {}, {}
+        if continuous:
+            X, y, order, types = X[:, :3], X[:, 3], [2, 1, 0], {"target_type": "continuous"}
+            how = {"mi_estimator": "gaussian", **types}
+        curve = analysis_of(X, y, order, **types).joint_information
+        assert curve == pytest.approx([mutual_information(X[:, order[:n]], y, **how) for n in (1, 2, 3)])
 
 
 def test_a_missing_library_is_named(monkeypatch):
@@ -319,8 +355,14 @@ def test_a_missing_library_is_named(monkeypatch):
         render.check_installed()
 
 
-def test_copies_share_everything_with_a_correction_too(rng):
-    labels = rng.integers(3, size=60)
-    table = Table.from_data(np.column_stack([labels, labels]), rng.integers(2, size=60), kinds="discrete")
-    options = complete(EstimationOptions, {"estimator": "plugin", "correction": "miller-madow"}, "analyse")
-    np.testing.assert_array_equal(analyse(table, [0, 1], options).shared, 1.0)
+def test_the_page_of_a_selection_that_left_no_time_to_analyse_it(monkeypatch):
+    def too_late(*_, **__):
+        raise TimeoutError
+
+    monkeypatch.setattr("unirel.report.report.analyse", too_late)
+    report = make_report(max_seconds=50)
+    assert report.selection.complete
+    assert len(report.selection) == 3
+    assert report.analysis.names == ()
+    assert report.to_dict()["headline"] == "3 of 5 features selected."
+    assert "<h2" in report.to_html()

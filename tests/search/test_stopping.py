@@ -147,7 +147,7 @@ def test_no_criterion_takes_copies_or_noise(criterion, estimator):
     selector = BURSelector(n_features_to_select="auto", mi_estimator=estimator, unique_relevance="reference")
     for selection in selection_path(X, y, criteria=criterion, betas=[0, 0.3], selector=selector):
         assert sorted(selection.order.tolist()) == [4, 7], (criterion, selection.beta)
-        assert selection.reason == "no other feature is seen to tell anything beside the 2 selected features"
+        assert selection.reason == "no other feature adds detectable information about the target given the 2 selected features"
 
 
 def test_real_tables_give_a_few_features():
@@ -202,7 +202,7 @@ def test_forced_features_are_taken_as_they_are():
 
 def test_an_empty_selection_is_said_and_transforms():
     X, y = np.tile([[0], [1]], (30, 1)), np.repeat([0, 1], 30)
-    with pytest.warns(UserWarning, match=r"selects nothing: no feature is seen to tell anything about the target"):
+    with pytest.warns(UserWarning, match=r"selects nothing: no feature has detectable information about the target"):
         selector = BURSelector(n_features_to_select="auto").fit(X, y)
     assert selector.support_.tolist() == [False]
     assert selector.order_.tolist() == []

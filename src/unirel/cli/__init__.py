@@ -1,60 +1,79 @@
 """The command line: `unirel`. Each command parses, calls the library and prints."""
 
-import os
+import signal
 import sys
-import time
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from enum import IntEnum
+from typing import Any
 
-_INTERRUPTED = 130
+
+class Exit(IntEnum):
+    """Exit codes of the command line."""
+
+    OK = 0
+    FAILED = 1
+    USAGE = 2  # wrong usage or bad input
+    INTERRUPTED = 130  # Ctrl-C
+
+
+class BadInput(Exception):
+    """What was asked for or handed over cannot be used; the message is one line and says why."""
+
+
+class Failed(Exception):
+    """What was asked for is fine but could not be done."""
+
+
+# Ctrl-C as it was heard: an import that compiled code asks for forgets it, or makes another error of it.
+heard: list[int] = []
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     code = None
-    try:
-        # First of all, because what follows takes a second to import.
-        from unirel.cli.interrupts import end_now, interrupts, listening
-
-        if arguments is None:
-            # Processes that look after others for them would complain of those that are ended.
-            os.environ.setdefault("PYTHONWARNINGS", "ignore")
-        with listening():
+    with _hearing_interrupts(is_program=arguments is None):
+        try:
             code = _run(arguments)
-            if interrupts.pending:  # swallowed, and too late to keep anything from being printed
-                code = _INTERRUPTED
-                print("unirel: interrupted", file=sys.stderr)
-            if arguments is None:
-                _settle()
-                if code == _INTERRUPTED:
-                    end_now()  # threads and processes that were given up are not waited for
-    except KeyboardInterrupt:
-        if code is None:
-            code = _INTERRUPTED
-            print("unirel: interrupted before there was anything to print", file=sys.stderr)
-    return code
+        except KeyboardInterrupt:
+            pass
+        except Exception:
+            if not heard:
+                raise
+    if code is None:
+        print("unirel: interrupted before there was anything to print", file=sys.stderr)
+    elif heard and code != Exit.INTERRUPTED:
+        print("unirel: interrupted", file=sys.stderr)
+    return Exit.INTERRUPTED if heard or code is None else code
+
+
+@contextmanager
+def _hearing_interrupts(is_program: bool) -> Iterator[None]:
+    """Note Ctrl-C before it is raised; a program whose result is there cannot be interrupted any more."""
+    heard.clear()
+    if threading.current_thread() is not threading.main_thread():  # no other thread hears signals
+        yield
+        return
+
+    def interrupt(number: int, _: Any) -> None:
+        heard.append(number)
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN if is_program else before)
 
 
 def _run(arguments: Sequence[str] | None) -> int:
     try:
-        from unirel.cli.app import run
-    except Exception as error:
-        from unirel.cli.interrupts import interrupts
-
-        # Imports that compiled code asks for make another error of Ctrl-C. Who listens for it may not have had a turn.
-        time.sleep(0.05)
-        interrupts.stop_if_pending()
-        if not isinstance(error, ModuleNotFoundError):
+        from unirel.cli.app import run  # takes a second, in which Ctrl-C may come
+    except ModuleNotFoundError as error:
+        if (error.name or "unirel").startswith("unirel"):
             raise
         needed = f"the command line needs {error.name}; install it with: pip install 'unirel[cli]'"
         print(f"unirel: {needed}", file=sys.stderr)
-        return 1
+        return Exit.FAILED
     return run(arguments)
-
-
-def _settle() -> None:
-    """Everything is said: nobody can be interrupted any more, only end."""
-    import signal
-
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    sys.stdout.flush()
-    sys.stderr.flush()

@@ -3,34 +3,28 @@
 import errno
 import os
 import sys
-from collections.abc import Callable, Sequence
-from functools import wraps
+import warnings
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import Annotated, Any
 
 import typer
 
 from unirel._version import __version__
-from unirel.cli import apply, compare, datasets, explain, redundancy, relevance, report, select
-from unirel.cli.exits import BadInput, Exit, Failed
-from unirel.cli.interrupts import NOTHING, interrupts
-from unirel.cli.messages import say_error, warnings_as_lines
+from unirel.cli import BadInput, Exit, Failed, compare, heard, measures, select
+from unirel.cli.options import Printing, Stopped, with_flags
+from unirel.cli.output import Output, say
 
 
-class _Ended(Exception):
-    """Carries what typer would handle in its own way: Ctrl-C, and a reader who has seen enough."""
+@with_flags("unirel datasets", "unirel select breast_cancer")
+def datasets(printing: Printing) -> int:
+    """List the datasets that can be named instead of a file."""
+    from unirel.data.datasets import describe
 
-
-def _guarded(command: Callable[..., int]) -> Callable[..., int]:
-    @wraps(command)
-    def guarded(*arguments: Any, **options: Any) -> int:
-        try:
-            code = command(*arguments, **options)
-            sys.stdout.flush()
-            return code
-        except (KeyboardInterrupt, BrokenPipeError) as error:
-            raise _Ended from error
-
-    return guarded
+    found, columns = describe(), ("name", "n_samples", "n_features", "n_classes", "title")
+    rows = [[dataset[name] for name in columns] for dataset in found]
+    Output(printing).show("datasets", {"datasets": found}, columns, rows, ["They come with scikit-learn."])
+    return Exit.OK
 
 
 app = typer.Typer(
@@ -40,8 +34,12 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _module in (select, report, explain, relevance, redundancy, compare, apply, datasets):
-    app.command(_module.__name__.rpartition(".")[2], epilog=_module.EXAMPLES)(_guarded(_module.command))
+_COMMANDS: tuple[Any, ...] = (
+    *(select.select, select.report, measures.explain, measures.relevance, measures.redundancy),
+    *(compare.compare, select.apply, datasets),
+)
+for _command in _COMMANDS:
+    app.command(epilog=_command.examples)(_command)
 
 
 def _print_version(wanted: bool) -> None:
@@ -63,50 +61,77 @@ def _unirel(
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code."""
-    given = None if arguments is None else list(arguments)
+    """Run the command line and return its exit code; Ctrl-C before there is a result is raised."""
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    _prepare_streams()
     try:
-        with warnings_as_lines():
-            code = typer.main.get_command(app).main(args=given, prog_name="unirel", standalone_mode=False)
-        if code == Exit.INTERRUPTED and not interrupts.answered:  # while flags were read
-            return _interrupted()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what concerns the data is said by the commands
+            code = typer.main.get_command(app).main(args=given, prog_name="unirel", standalone_mode=False, obj=given)
+            if sys.stdout is not None:
+                sys.stdout.flush()
+        if code == Exit.INTERRUPTED and not isinstance(code, Exit):  # while flags were read, as typer says it
+            raise KeyboardInterrupt
         return int(code) if isinstance(code, int) else Exit.OK
-    except _Ended as ended:
-        if isinstance(ended.__cause__, KeyboardInterrupt):
-            return _interrupted()
-        # As in `unirel ... | head`: what is left in the buffer must go somewhere when the interpreter ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except Stopped as stopped:
+        if isinstance(stopped.__cause__, KeyboardInterrupt):
+            raise KeyboardInterrupt from None
+        _close_output()  # as in `unirel ... | head`
+        return Exit.OK
+    except (BrokenPipeError, SystemExit):  # the second is what typer makes of the first
+        _close_output()
         return Exit.OK
     except Exception as error:
-        # Somebody may have made another error of Ctrl-C.
-        if interrupts.pending or type(error).__name__ == "Abort":
-            return _interrupted()
+        if heard or type(error).__name__ == "Abort":
+            raise KeyboardInterrupt from None
         return _explain(error)
 
 
-def _interrupted() -> Exit:
-    interrupts.answer()
-    say_error(NOTHING)
-    return Exit.INTERRUPTED
+def _prepare_streams() -> None:
+    """Let nothing that is printed fail for its characters, or because nobody has opened a stream."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        stream = getattr(sys, name)
+        if stream is not None and hasattr(stream, "reconfigure") and number:
+            stream.reconfigure(errors="backslashreplace")
+        elif stream is None:
+            # A file that is opened later must not get the number of a stream.
+            with suppress(OSError):
+                if (opened := os.open(os.devnull, os.O_RDWR)) != number:
+                    os.close(opened)
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")
 
 
-def _explain(error: Exception) -> Exit:
+def _close_output() -> None:
+    """Nobody reads on: what is left in the buffer must go somewhere when the interpreter ends."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _explain(error: Any) -> Exit:
     """Say what went wrong in one line."""
     if os.environ.get("UNIREL_TRACEBACK"):
         raise error
     if hasattr(error, "format_message"):  # wrong usage, found by the parser
-        context = getattr(error, "ctx", None)
         if type(error).__name__ == "NoArgsIsHelpError":
             print(error.format_message())
         else:
-            say_error(error.format_message() + (f" (see: {context.command_path} --help)" if context else ""))
+            context = getattr(error, "ctx", None)
+            say(error.format_message() + (f" (see: {context.command_path} --help)" if context else ""))
         return Exit.USAGE
-    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
-        error = BadInput(f"the name of a file, {error.filename!r}, is too long")
+    with suppress(OSError):
+        if sys.stdout is not None:
+            sys.stdout.flush()
     if isinstance(error, MemoryError):
-        say_error("out of memory; use fewer rows or columns, or --drop some")
+        say("out of memory; use fewer rows or columns, or --drop some")
+    elif isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        say(str(error.strerror))
+        _close_output()
+    elif isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+        say(f"the name of a file, {error.filename!r}, is too long")
+        return Exit.USAGE
     elif isinstance(error, BadInput | ValueError | TypeError | Failed | ImportError | OSError):
-        say_error(str(error))
+        say(str(error))
     else:
-        say_error(f"failed: {type(error).__name__}: {error} (UNIREL_TRACEBACK=1 shows where)")
+        say(f"failed: {type(error).__name__}: {error} (UNIREL_TRACEBACK=1 shows where)")
     return Exit.USAGE if isinstance(error, BadInput | ValueError | TypeError) else Exit.FAILED

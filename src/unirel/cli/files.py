@@ -1,190 +1,303 @@
 """Tables from files: what a file is, its first bytes say, not its name; nothing is ever unpickled."""
 
-import codecs
-import math
+import csv
+import io
+import os
 import re
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import typer
+from unirel.cli import BadInput, Failed
+from unirel.cli.options import Data, File, find_names, listed, suggest
+from unirel.cli.output import Messages
+from unirel.report import Origin
 
-from unirel.cli.exits import BadInput
-from unirel.cli.options import DATA, flag
+if TYPE_CHECKING:
+    from unirel.data.table import Table
 
-_DELIMITERS = (",", ";", "\t", "|")
-# Enough for the names of some hundred thousand columns.
-_SAMPLE = 2**21
-# A field can be no longer than a block.
-_BLOCK = 2**24
-_COMPRESSED = {
-    b"\x1f\x8b": "gzip",
-    b"\x28\xb5\x2f\xfd": "zstd",
-    b"BZh": "bz2",
-    b"\x04\x22\x4d\x18": "lz4",
-}
+SUFFIXES = {".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow"}
+_FORMATS = {b"PAR1": "parquet", b"ARROW1": "arrow", b"FEA1": "arrow", b"\xff\xff\xff\xff": "arrow stream"}
+_COMPRESSED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bz2", b"\x04\x22\x4d\x18": "lz4"}
+_REFUSED = {b"PK\x03\x04": "zip or workbook", b"\x89HDF": "HDF5", b"\x93NUMPY": "numpy", b"%PDF": "PDF"}
 # A compressed file may become this large, or this many times as large as it is: tables do by about ten times, and a
 # few megabytes made to fill the memory by a thousand.
 _EXPANDED, _TIMES = 2**28, 100
-_FORMATS = {b"PAR1": "parquet", b"ARROW1": "arrow", b"FEA1": "arrow", b"\xff\xff\xff\xff": "arrow stream"}
-SUFFIXES = {".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow"}
-_REFUSED = {
-    b"PK\x03\x04": "a zip archive or a workbook",
-    b"\x89HDF": "an HDF5 file",
-    b"\x93NUMPY": "a numpy file",
-    b"%PDF": "a PDF file",
-}
+# Bytes of a value in memory, by the physical types of Parquet.
+_WIDTHS = {"BOOLEAN": 1, "INT32": 4, "FLOAT": 4, "INT64": 8, "DOUBLE": 8, "INT96": 8}
+_SAMPLE = 2**16
+# A row, and so a field, can be no longer than a block.
+_BLOCK = 2**24
+_DELIMITERS = (",", ";", "\t", "|")
 # Around names they are not meant; other characters that Python counts among blanks may be.
 _BLANKS = " \t\r\n\u00a0"
 _MISSING = ["", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "?"]
-
-_FOUND = "found if not given"
-DataFile = Annotated[
-    str,
-    typer.Argument(
-        metavar="DATA",
-        show_default=False,
-        help="A CSV, TSV, Parquet or Arrow file, compressed or not; - for standard input; a pattern in quotes for "
-        "Parquet or Arrow files that are read in parts; or the name of a dataset.",
-    ),
-]
+_DATE = (
+    r"^\s*\d{1,4}[./-]\d{1,2}[./-]\d{1,4}([T ]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?\s?(Z|[+-]\d{2}:?\d{2}|[AaPp][Mm])?)?\s*$"
+)
+_WITH_COMMA = r"^\s*[+-]?\d*(,\d+)?([eE][+-]?\d+)?\s*$"
+# Rows from which on a column that counts them is taken for a number of the row.
+_NUMBERED = 20
+# Names that people give to what they want to explain.
+_TARGETS = {"target", "class", "label", "outcome", "y", "response", "result", "diagnosis", "species", "survived"}
 
 
 @dataclass(frozen=True)
-class TextFormat:
-    """How a text file is written; None is found out."""
+class Input:
+    """Features and a target, where they come from, and the kinds of columns that were given."""
 
-    delimiter: Annotated[str | None, flag(DATA, f"Field separator; {_FOUND}.", "--delimiter", metavar="CHAR")] = None
-    encoding: Annotated[str | None, flag(DATA, f"Encoding of text; {_FOUND}.", "--encoding", metavar="NAME")] = None
-    decimal: Annotated[str | None, flag(DATA, f"Decimal mark, . or , ; {_FOUND}.", "--decimal", metavar="CHAR")] = None
-    any_size: Annotated[bool, flag(DATA, "Read a compressed file however large it becomes.", "--any-size")] = False
+    X: Any  # pyarrow.Table, or parts of the rows
+    y: Any
+    origin: Origin
+    names: Sequence[str]
+    kinds: dict[str, Any]  # the parameters `discrete_features` and `target_type` of the library
 
-    def __post_init__(self) -> None:
-        if self.delimiter is not None and len(self.separator) != 1:
-            raise BadInput(f"--delimiter {self.delimiter!r} must be one character, or \\t for a tab")
-        if self.decimal not in (None, ".", ","):
-            raise BadInput(f"--decimal {self.decimal!r} must be . or ,")
-        if self.encoding is not None:
-            try:
-                b"a".decode(self.encoding, "replace")  # some of what codecs know, such as base64, is no text
-            except (LookupError, UnicodeError):
-                raise BadInput(
-                    f"--encoding {self.encoding!r} is not known as an encoding of text; try utf-8, cp1252 or utf-16"
-                ) from None
+    def read(self) -> "Table":
+        """The table."""
+        from unirel.data.opening import open_table
 
-    @property
-    def separator(self) -> str:
-        """The delimiter, a tab if it is spelt out; empty if it is not given."""
-        return (self.delimiter or "").replace("\\t", "\t")
+        return open_table(self.X, self.y, **self.kinds)[0]
 
 
-class MissingColumns(BadInput):
-    """Columns that were asked for by name are not in the file."""
-
-
-@dataclass
-class FileTable:
+class FileTable(NamedTuple):
     """A table as it was read, and how."""
 
     table: Any  # pyarrow.Table
     format: str
     delimiter: str = ","
-    encoding: str = "utf-8"
-    notes: list[str] = field(default_factory=list)
+    decimal: str = "."
 
 
-def read_table(source: str, text: TextFormat, columns: Sequence[str] | None = None, as_text: bool = False) -> FileTable:
-    """Read a file, or standard input for ``-``; only some columns if they are named."""
+def open_data(data: Data, messages: Messages, *, in_parts: bool = False) -> Input:
+    """Read the data; a command says whether it can do with parts of the rows, which are not read yet."""
+    name = data.data
+    is_file = name == "-" or os.path.exists(name)
+    if not is_file and any(mark in name for mark in "*?["):
+        if not in_parts:
+            raise BadInput(f"'{name}' names files that are read in parts, but this needs all rows; name one file")
+        X, y, origin, names = _open_pattern(data)
+    elif data.scheduler is not None:
+        raise BadInput("--scheduler reads files in parts; pass a pattern in quotes, such as 'data/*.parquet'")
+    elif not is_file and not any(mark in name for mark in "/\\."):
+        X, y, origin, names = _open_dataset(data)
+    else:
+        X, y, origin, names = _open_file(data, messages)
+    kinds = {"discrete_features": data.discrete_features(names), "target_type": data.target_type}
+    return Input(X, y, origin, names, kinds)
+
+
+def _open_dataset(data: Data) -> tuple[Any, Any, Origin, Sequence[str]]:
+    """A dataset of scikit-learn."""
     import pyarrow as pa
 
-    label = "standard input" if source == "-" else f"'{source}'"
+    from unirel.data.datasets import load
+
+    name = data.data
     try:
-        opened = _opener(source, label, text.any_size)
-        head = _head(opened)
-        kind = _kind(head, "" if source == "-" else Path(source).name, label)
-        if kind == "text":
-            return _read_text(opened, head, text, label, columns, as_text)
-        return FileTable(_read_binary(kind, opened, columns), kind)
-    except (pa.ArrowException, OSError, EOFError) as error:
-        raise BadInput(f"{label} cannot be read: {getattr(error, 'strerror', None) or _shorten(error)}") from None
+        bunch = load(name)
+    except ValueError as error:
+        raise BadInput(f"there is no file '{name}', and {error}") from None
+    if data.target not in (None, "target"):
+        raise BadInput(f"--target: dataset '{name}' has one target, 'target', not {data.target!r}")
+    table = pa.table([bunch.data[:, j] for j in range(bunch.data.shape[1])], list(bunch.feature_names))
+    drop = find_names(data.drop, table.column_names, "--drop")
+    lines = (
+        f"from sklearn.datasets import load_{name}",
+        f"X, y = load_{name}(return_X_y=True, as_frame=True)",
+        *([f"X = X.drop(columns={drop!r})"] if drop else []),
+    )
+    table = table.drop_columns(drop)
+    return table, bunch.target, Origin(name, "target", tuple(drop), reading=lines), table.column_names
 
 
-def open_dataset(pattern: str) -> Any:
-    """The Parquet or Arrow files of a pattern, none of which is read yet; they are known by their first bytes."""
+def _open_pattern(data: Data) -> tuple[Any, Any, Origin, Sequence[str]]:
+    """Files that are read in parts, here or on a cluster."""
     from glob import glob
 
     import pyarrow as pa
     import pyarrow.dataset as ds
 
-    files = sorted(glob(pattern, recursive=True))
+    from unirel.data.arrow import ArrowRows
+
+    files = sorted(glob(data.data, recursive=True))
     if not files:
-        raise BadInput(f"there is no file '{pattern}'")
-    kinds = {file: _kind(_first_bytes(file), Path(file).name, f"'{file}'") for file in files}
-    first = kinds[files[0]]
-    other = next((file for file, kind in kinds.items() if kind not in ("parquet", "arrow") or kind != first), None)
-    if other is not None:
-        raise BadInput(f"'{other}' is {kinds[other]}; files that are read in parts must all be Parquet or all be Arrow")
+        raise BadInput(f"there is no file '{data.data}'")
+    kinds = [_kind(Path(file).open("rb").read(64), file, "utf-8", f"'{file}'") for file in files]
+    for file, kind in zip(files, kinds, strict=True):
+        if kind not in ("parquet", "arrow") or kind != kinds[0]:
+            raise BadInput(f"'{file}' is {kind}; files that are read in parts must all be Parquet or all be Arrow")
     try:
-        return ds.dataset(files, format="parquet" if first == "parquet" else "ipc")
+        dataset = ds.dataset(files, format="parquet" if kinds[0] == "parquet" else "ipc")
     except (pa.ArrowException, OSError) as error:
-        raise BadInput(f"'{files[0]}' cannot be read: {_shorten(error)}") from None
+        raise BadInput(f"'{files[0]}' cannot be read: {error}") from None
+    target, drop = _check_columns(data, dataset.schema.names)
+    if data.drop_missing_target:
+        raise BadInput("--drop-missing-target takes one file; leave out those rows when the files are written")
+    if data.scheduler is None:
+        parts: Any = ArrowRows(dataset, target, without=drop)
+    else:
+        from unirel.data.dask import DaskRows, connect
+
+        try:
+            connect(data.scheduler)
+        except (OSError, ValueError, ImportError) as error:
+            raise Failed(f"--scheduler {data.scheduler} cannot be reached: {error}") from None
+        parts = DaskRows.of_files(dataset, target, without=drop)
+    lines = (
+        "import pyarrow.dataset as ds",
+        "from glob import glob",
+        f"X, y = ds.dataset(sorted(glob({data.data!r}))), {target!r}",
+    )
+    return parts, target, Origin(_as_text(data.data), target, tuple(drop), reading=lines), parts.names[:-1]
 
 
-def _first_bytes(file: str) -> bytes:
-    with open(file, "rb") as stream:
-        return stream.read(64)
+def _check_columns(data: Data, names: Sequence[str]) -> tuple[str, list[str]]:
+    """The target, and the columns to drop."""
+    if data.target is None:
+        likely = next((name for name in names if _TARGETS & set(re.split(r"\W|_", name.lower()))), names[-1])
+        raise BadInput(
+            f"name the column to explain with --target; it may be {likely!r}; the columns are {listed(names, 10)}"
+        )
+    if data.target not in names:
+        raise BadInput(f"--target: there is no column {data.target!r}; {suggest(data.target, names)}")
+    drop = find_names(data.drop, names, "--drop")
+    if data.target in drop:
+        raise BadInput(f"--drop names the target {data.target!r}")
+    return data.target, drop
 
 
-def _opener(source: str, label: str, any_size: bool) -> Callable[[], Any]:
-    """A function that opens the source from its start, decompressed."""
+def _open_file(data: Data, messages: Messages) -> tuple[Any, Any, Origin, Sequence[str]]:
+    import pyarrow.compute as pc
+
+    file = read_table(data)
+    table, source = file.table, "standard input" if data.data == "-" else _as_text(Path(data.data).name)
+    check_names(table.column_names)
+    target, drop = _check_columns(data, table.column_names)
+    table, n_rows = table.drop_columns(drop), table.num_rows
+    if n_rows == 0:
+        raise BadInput(f"'{source}' has names of columns but no rows")
+    if data.drop_missing_target:
+        table = table.filter(pc.invert(pc.is_null(table.column(target), nan_is_null=True)))
+        if table.num_rows == 0:
+            raise BadInput(f"the target {target!r} has no value at all")
+        if table.num_rows < n_rows:
+            messages.note(f"left out {n_rows - table.num_rows} rows without a target")
+    features = table.drop_columns([target])
+    asked = data.discrete_features(features.column_names)
+    reasons = {name: _reason_to_ignore(features.column(name)) for name in features.column_names if name not in asked}
+    ignored = {name: reason for name, reason in reasons.items() if reason}
+    for reason in dict.fromkeys(ignored.values()):
+        names = [name for name in ignored if ignored[name] == reason]
+        messages.note(f"ignored {listed(names)}: {reason}; to use a column all the same: --discrete '{names[0]}'")
+    features = features.drop_columns(list(ignored))
+    if features.num_columns == 0:
+        raise BadInput(f"there is no column beside the target {target!r} left")
+    lines = tuple(_snippet(data, file, [target, *drop, *ignored]))
+    origin = Origin(source, target, tuple(drop), tuple(ignored.items()), n_rows - table.num_rows, reading=lines)
+    return features, table.column(target), origin, features.column_names
+
+
+def _as_text(name: str) -> str:
+    """The name of a file as text, also if it is not UTF-8."""
+    return os.fsencode(name).decode("utf-8", "replace")
+
+
+def _reason_to_ignore(column: Any) -> str:
+    """Why a column should not be a feature unless that is asked for; empty if there is no reason."""
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        first = next((text for text in column[:100].to_pylist() if text is not None), "")
+        if re.match(_DATE, first) and pc.all(pc.match_substring_regex(column, _DATE)).as_py():
+            return "dates in a form that is not read; write them as 2024-12-31"
+    elif pa.types.is_integer(column.type) and len(column) >= _NUMBERED and not column.null_count:
+        first, last = column[0].as_py(), column[len(column) - 1].as_py()
+        if first in (0, 1) and last == first + len(column) - 1 and (np.diff(column.to_numpy()) == 1).all():
+            return "it numbers the rows"
+    return ""
+
+
+def _snippet(data: Data, file: FileTable, left_out: list[str]) -> list[str]:
+    """Lines of Python that read the same file."""
     import pyarrow as pa
 
-    content = sys.stdin.buffer.read() if source == "-" else b""
-    if source != "-" and not Path(source).is_file():
-        raise BadInput(f"{label} is a folder; name a file" if Path(source).is_dir() else f"there is no file {label}")
-
-    def plain() -> Any:
-        return pa.BufferReader(content) if source == "-" else pa.OSFile(source)
-
-    start = plain().read(8)
-    for magic, compression in _COMPRESSED.items():
-        if start.startswith(magic):
-            size = len(content) if source == "-" else Path(source).stat().st_size
-            limit = math.inf if any_size else max(_EXPANDED, _TIMES * size)
-            expanded = _expand(pa.CompressedInputStream(plain(), compression), limit, label)
-            return lambda: pa.BufferReader(expanded)
-    return plain
+    arguments = [repr("data.csv" if data.data == "-" else _as_text(Path(data.data).name))]
+    reader = {"parquet": "read_parquet", "text": "read_csv"}.get(file.format, "read_feather")
+    if reader == "read_csv":
+        dates = [one.name for one in file.table.schema if pa.types.is_date(one.type) or pa.types.is_timestamp(one.type)]
+        given = {"sep": file.delimiter, "encoding": data.encoding, "decimal": file.decimal, "parse_dates": dates}
+        usual = {"sep": ",", "encoding": "utf-8", "decimal": ".", "parse_dates": []}
+        arguments += [f"{name}={value!r}" for name, value in given.items() if value != usual[name]]
+    lines = ["import pandas as pd", f"data = pd.{reader}({', '.join(arguments)})"]
+    if data.drop_missing_target:
+        lines.append(f"data = data.dropna(subset=[{data.target!r}])")
+    return [*lines, f"X, y = data.drop(columns={left_out!r}), data[{data.target!r}]"]
 
 
-def _expand(stream: Any, limit: float, label: str) -> Any:
-    """All that a stream holds, unless that is far more than a table of that size would hold."""
+def read_table(file: File, columns: Sequence[str] | None = None, as_text: bool = False) -> FileTable:
+    """Read a file, or standard input for ``-``; only some columns if they are named, text as it is if wanted."""
     import pyarrow as pa
 
-    content = pa.BufferOutputStream()
-    while part := stream.read(_BLOCK):
+    label = "standard input" if file.data == "-" else f"'{file.data}'"
+    try:
+        with _open(file.data, label) as opened:
+            size = opened.seek(0, os.SEEK_END)
+            opened.seek(0)
+            limit = float("inf") if file.any_size else max(_EXPANDED, _TIMES * size)
+            stream = _decompressed(opened, limit, label)
+            head = stream.read(_SAMPLE)
+            stream.seek(0)
+            kind = _kind(head, "" if file.data == "-" else file.data, file.encoding, label)
+            if kind == "text":
+                return _read_text(stream, head, file, label, columns, as_text)
+            return FileTable(_read_binary(kind, stream, columns, limit, label), kind)
+    except (pa.ArrowException, OSError, EOFError) as error:
+        raise BadInput(f"{label} cannot be read: {getattr(error, 'strerror', None) or error}") from None
+
+
+def _open(name: str, label: str) -> Any:
+    if name == "-":
+        if sys.stdin is None:
+            raise BadInput("standard input is closed, so there is nothing to read")
+        return io.BytesIO(sys.stdin.buffer.read())
+    if not os.path.isfile(name):
+        raise BadInput(f"{label} is a folder; name a file" if os.path.isdir(name) else f"there is no file {label}")
+    return open(name, "rb")
+
+
+def _decompressed(stream: Any, limit: float, label: str) -> Any:
+    """The stream, or all that it holds in its compressed form, unless that is far more than tables hold."""
+    import pyarrow as pa
+
+    start = stream.read(8)
+    stream.seek(0)
+    compression = next((kind for magic, kind in _COMPRESSED.items() if start.startswith(magic)), None)
+    if compression is None:
+        return stream
+    content, expanding = io.BytesIO(), pa.CompressedInputStream(pa.PythonFile(stream, "r"), compression)
+    while part := expanding.read(_BLOCK):
         content.write(part)
-        if content.tell() > limit:
-            about = f"{label} becomes larger than {limit / 2**20:,.0f} MB when it is decompressed"
-            raise BadInput(f"{about}, far more than tables do; if it is one, pass --any-size")
-    return content.getvalue()
+        _check_size(content.tell(), limit, label)
+    content.seek(0)
+    return content
 
 
-def _head(opened: Callable[[], Any]) -> bytes:
-    stream, parts, size = opened(), [], 0
-    while size < _SAMPLE and (part := stream.read(_SAMPLE - size)):
-        parts.append(part)
-        size += len(part)
-    return b"".join(parts)
+def _check_size(size: float, limit: float, label: str) -> None:
+    if size > limit:
+        about = f"{label} becomes larger than {limit / 2**20:,.0f} MB when it is decompressed"
+        raise BadInput(f"{about}, far more than tables do; if it is one, pass --any-size")
 
 
-def _kind(head: bytes, name: str, label: str) -> str:
+def _kind(head: bytes, name: str, encoding: str, label: str) -> str:
     """Format of a file by its first bytes; refuse what is no table."""
     if not head.strip():
         raise BadInput(f"{label} is empty")
-    suffixes = Path(name.lower()).suffixes
-    promised = next((SUFFIXES[suffix] for suffix in reversed(suffixes) if suffix in SUFFIXES), None)
     for magic, kind in _FORMATS.items():
         if head.startswith(magic):
             return kind
@@ -192,100 +305,90 @@ def _kind(head: bytes, name: str, label: str) -> str:
         raise BadInput(f"{label} is a pickle, which can run any code when it is read; save the table as CSV or Parquet")
     for magic, what in _REFUSED.items():
         if head.startswith(magic):
-            raise BadInput(f"{label} is {what}; save the table as CSV or Parquet")
+            raise BadInput(f"{label} is a {what} file; save the table as CSV or Parquet")
+    promised = next((SUFFIXES[part] for part in reversed(Path(name.lower()).suffixes) if part in SUFFIXES), None)
     if promised is not None:
         raise BadInput(f"{label} is no {promised.capitalize()} file, whatever its name says")
-    if b"\x00" in head and not head.startswith((b"\xff\xfe", b"\xfe\xff")):
+    wide = encoding.lower().startswith(("utf-16", "utf-32"))
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")) and not wide:
+        raise BadInput(f"{label} is UTF-16; read it with --encoding utf-16")
+    if b"\x00" in head and not wide:
         raise BadInput(f"{label} is neither text nor Parquet nor Arrow, it holds binary data")
     return "text"
 
 
-def _read_binary(kind: str, opened: Callable[[], Any], columns: Sequence[str] | None) -> Any:
+def _read_binary(kind: str, stream: Any, columns: Sequence[str] | None, limit: float, label: str) -> Any:
     import pyarrow as pa
     import pyarrow.parquet as pq
+    from pyarrow import feather
 
-    stream = opened()
-    if not stream.seekable():
-        stream = pa.BufferReader(stream.read())
     if kind == "parquet":
         file = pq.ParquetFile(stream)
-        return file.read(columns=None if columns is None else _present(columns, file.schema_arrow.names))
-    if kind == "arrow stream":
-        table = pa.ipc.open_stream(stream).read_all()
-    else:
-        from pyarrow import feather
-
-        table = feather.read_table(stream)
-    return table if columns is None else table.select(_present(columns, table.column_names))
+        _check_size(_size_in_memory(file.metadata), limit, label)
+        return file.read(columns=None if columns is None else _present(columns, file.schema_arrow.names, label))
+    table = pa.ipc.open_stream(stream).read_all() if kind == "arrow stream" else feather.read_table(stream)
+    return table if columns is None else table.select(_present(columns, table.column_names, label))
 
 
-def _present(columns: Sequence[str], names: Sequence[str]) -> list[str]:
+def _size_in_memory(metadata: Any) -> int:
+    """Bytes that the values of a Parquet file take at least: runs of equal values are stored as one."""
+    groups = [metadata.row_group(place) for place in range(metadata.num_row_groups)]
+    chunks = [group.column(place) for group in groups for place in range(group.num_columns)]
+    sizes = [max(one.total_uncompressed_size, one.num_values * _WIDTHS.get(one.physical_type, 4)) for one in chunks]
+    return int(sum(sizes))
+
+
+def _present(columns: Sequence[str], names: Sequence[str], label: str) -> list[str]:
     """The columns asked for; an error names all that are missing, with what they may be called."""
-    import difflib
-
-    missing = [column for column in columns if column not in names]
+    known = set(names)
+    missing = [column for column in columns if column not in known]
     if missing:
-        close = difflib.get_close_matches(missing[0], names, n=1)
-        hint = f"; did you mean {close[0]!r} for {missing[0]!r}?" if close else ""
-        word = "column" if len(missing) == 1 else "columns"
-        raise MissingColumns(f"missing {word} {', '.join(map(repr, missing[:20]))}{hint}")
+        word, which = "column" if len(missing) == 1 else "columns", ", ".join(map(repr, missing[:20]))
+        hint = f"for {missing[0]!r}, {suggest(missing[0], names)}"
+        raise BadInput(f"{label} lacks what was selected: missing {word} {which}; {hint}")
     return list(columns)
 
 
 def _read_text(
-    opened: Callable[[], Any],
-    head: bytes,
-    text: TextFormat,
-    label: str,
-    columns: Sequence[str] | None,
-    as_text: bool,
+    stream: Any, head: bytes, file: File, label: str, columns: Sequence[str] | None, as_text: bool
 ) -> FileTable:
-    """Read CSV, in the encoding that fits."""
     import pyarrow as pa
+    from pyarrow import csv as arrow
 
-    known = text.encoding or ("utf-16" if head.startswith((b"\xff\xfe", b"\xfe\xff")) else None)
-    for encoding in [known] if known else ["utf-8", "cp1252", "latin-1"]:
-        delimiter = text.separator or find_delimiter(head.decode(encoding, "replace"))
-        try:
-            names = _header(head, encoding, delimiter, label)
-            table = _parse_csv(opened(), delimiter, encoding, text.decimal, names, columns, as_text)
-        except UnicodeError as problem:
-            if known:
-                raise BadInput(
-                    f"{label} cannot be decoded as {known}: {_shorten(problem)}; choose with --encoding"
-                ) from None
-            continue
-        except pa.ArrowInvalid as problem:
-            if not known and not _decodes(opened(), encoding):
-                continue
-            raise BadInput(f"{label} is no well-formed text table: {_explain(problem)}") from None
-        guessed = not known and encoding != "utf-8"
-        notes = [f"{label} is not UTF-8, read as {encoding}; choose with --encoding"] if guessed else []
-        return FileTable(table, "text", delimiter, encoding, notes)
-    raise BadInput(f"{label} cannot be decoded; choose with --encoding")
-
-
-def _decodes(stream: Any, encoding: str) -> bool:
-    """Whether all of a file is text in this encoding."""
-    decoder = codecs.getincrementaldecoder(encoding)()
+    sample = head.decode(file.encoding, "replace").lstrip("\ufeff")
+    delimiter = file.separator or find_delimiter(sample)
+    decimal = file.decimal or find_decimal(sample, delimiter)
     try:
-        while part := stream.read(_BLOCK):
-            decoder.decode(part)
-        decoder.decode(b"", final=True)
-    except UnicodeError:
-        return False
-    return True
+        names = _header(stream, file.encoding, delimiter)
+        read = arrow.ReadOptions(encoding=file.encoding, block_size=max(_BLOCK, stream.tell()))
+        # The header has been read and is passed over: pyarrow would not cut blanks or name what has no name.
+        read.column_names, read.skip_rows_after_names = names, 1
+        stream.seek(0)
+        check_names(names)
+        convert = arrow.ConvertOptions(
+            null_values=_MISSING,
+            strings_can_be_null=not as_text,
+            decimal_point=decimal,
+            include_columns=None if columns is None else _present(columns, names, label),
+            column_types=dict.fromkeys(names, pa.string()) if as_text else None,
+        )
+        parse = arrow.ParseOptions(delimiter=delimiter, newlines_in_values=True)
+        table = arrow.read_csv(stream, read, parse, convert)
+    except (UnicodeError, pa.ArrowInvalid, csv.Error) as problem:
+        if isinstance(problem, UnicodeError) or "UTF8" in str(problem):
+            raise BadInput(f"{label} is not {file.encoding}; say what it is with --encoding, such as cp1252") from None
+        long = "straddles" in str(problem) or "field larger" in str(problem)
+        why = f"a row is longer than {_BLOCK // 2**20} MB, or a quote is never closed" if long else str(problem)[:160]
+        raise BadInput(f"{label} is no well-formed text table: {why}") from None
+    return FileTable(_with_points(table) if as_text and decimal == "," else table, "text", delimiter, decimal)
 
 
 def find_delimiter(sample: str) -> str:
     """The separator that cuts the first lines into equally many fields, more than one."""
-    unquoted = re.sub(r'"(?:[^"]|"")*"', "", sample.lstrip("\ufeff"))
-    # Tables know three ends of lines; Python's splitlines knows ten.
-    lines = [line for line in re.split(r"\r\n|\r|\n", unquoted, maxsplit=51)[:50] if line.strip(" ")]
-    complete = lines[:-1] if len(lines) > 1 else lines  # the sample may end within a line
+    lines = _lines(re.sub(r'"(?:[^"]|"")*"', "", sample))
     best, delimiter = (0.0, 0), ","
     for candidate in _DELIMITERS:
-        counts = [line.count(candidate) for line in complete]
+        counts = [line.count(candidate) for line in lines]
         if counts and counts[0]:
             fit = (sum(count == counts[0] for count in counts) / len(counts), counts[0])
             if fit > best:
@@ -293,69 +396,52 @@ def find_delimiter(sample: str) -> str:
     return delimiter
 
 
-def _header(head: bytes, encoding: str, delimiter: str, label: str) -> list[str]:
+def find_decimal(sample: str, delimiter: str) -> str:
+    """A comma if that is no delimiter, and numbers of the first lines have one but none has a point."""
+    cells = [cell.strip(' "') for line in _lines(sample)[1:] for cell in line.split(delimiter)]
+    comma, point = (any(re.fullmatch(rf"[+-]?\d*{mark}\d+", cell) for cell in cells) for mark in (",", r"\."))
+    return "," if delimiter != "," and comma and not point else "."
+
+
+def _lines(sample: str) -> list[str]:
+    """The first lines, without one that the sample cuts; tables know three ends of lines, Python's splitlines ten."""
+    lines = [line for line in re.split(r"\r\n|\r|\n", sample, maxsplit=51)[:50] if line.strip(" ")]
+    return lines[:-1] if len(lines) > 1 else lines
+
+
+def _header(stream: Any, encoding: str, delimiter: str) -> list[str]:
     """Names of the columns; those without one are called by their position."""
-    import csv
-    import io
-
-    sample = codecs.getincrementaldecoder(encoding)("strict").decode(head).lstrip("\ufeff")
+    text = io.TextIOWrapper(stream, encoding="utf-8-sig" if encoding == "utf-8" else encoding, newline="")
+    limit = csv.field_size_limit(_BLOCK)
     try:
-        first = next((row for row in csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter) if row), [])
-    except csv.Error as problem:
-        raise BadInput(f"{label} is no well-formed text table: {_shorten(problem)}") from None
+        first = next((row for row in csv.reader(text, delimiter=delimiter) if row), [])
+    finally:
+        csv.field_size_limit(limit)
+        text.detach()
     names = [name.strip(_BLANKS) for name in first]
-    return [name or _free_name(f"column {position}", names) for position, name in enumerate(names, start=1)]
+    taken = set(names)
+    for position, name in enumerate(names):
+        if not name:
+            free = (f"column {position + 1}{'_' * n}" for n in count())
+            names[position] = next(name for name in free if name not in taken)
+            taken.add(names[position])
+    return names
 
 
-def _free_name(name: str, taken: Sequence[str]) -> str:
-    while name in taken:
-        name += "_"
-    return name
-
-
-def _parse_csv(
-    stream: Any,
-    delimiter: str,
-    encoding: str,
-    decimal: str | None,
-    names: Sequence[str],
-    columns: Sequence[str] | None,
-    as_text: bool,
-) -> Any:
+def _with_points(table: Any) -> Any:
+    """Texts that are numbers with a decimal comma, with a point: that is how numbers are written to a file."""
     import pyarrow as pa
-    from pyarrow import csv
+    import pyarrow.compute as pc
 
-    check_names(names)
-    if columns is not None:
-        _present(columns, names)
-    convert = csv.ConvertOptions(
-        null_values=_MISSING,
-        strings_can_be_null=not as_text,
-        decimal_point=decimal or ".",
-        include_columns=None if columns is None else list(columns),
-        column_types=dict.fromkeys(names, pa.string()) if as_text else None,
-    )
-    # The header was read above and is passed over: pyarrow would not cut blanks or name what has no name.
-    read = csv.ReadOptions(encoding=encoding, block_size=_BLOCK, column_names=list(names), skip_rows_after_names=1)
-    parse = csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
-    return csv.read_csv(stream, read_options=read, parse_options=parse, convert_options=convert)
+    def written(column: Any) -> Any:
+        fits = pc.or_(pc.match_substring_regex(column, _WITH_COMMA), pc.is_in(column, pa.array(_MISSING)))
+        return pc.replace_substring(column, ",", ".") if pc.all(fits).as_py() else column
+
+    return table.from_arrays([written(column) for column in table.columns], table.column_names)
 
 
 def check_names(names: Sequence[str]) -> None:
     """Refuse columns of the same name."""
-    repeated = [name for name in dict.fromkeys(names) if names.count(name) > 1] if len(set(names)) < len(names) else []
+    repeated = [name for name, times in Counter(names).items() if times > 1]
     if repeated:
         raise BadInput(f"duplicate column names: {', '.join(map(repr, repeated[:10]))}; rename or remove them")
-
-
-def _explain(problem: Exception) -> str:
-    text = str(problem)
-    if "straddles" in text:
-        return f"a field is longer than {_BLOCK // 2**20} MB, or a quote is never closed"
-    return _shorten(problem)
-
-
-def _shorten(problem: Exception | None) -> str:
-    """The beginning of a message; those of parsers may quote a whole row."""
-    text = re.sub(r"\s+", " ", str(problem)).strip()
-    return text if len(text) <= 160 else text[:157] + "..."

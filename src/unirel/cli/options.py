@@ -1,190 +1,279 @@
-"""How a command gets its flags: those of the library's options are made from their one declaration.
+"""The flags that commands share, in groups: a parameter of a command that is a group stands for all of its flags."""
 
-A command is a function. Parameters whose type is a dataclass stand for the flags that its fields are, ``**options`` for
-the flags of a group of the library's options, and every other parameter is a flag of its own.
-"""
-
+import dataclasses
+import difflib
 import inspect
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import MISSING, fields, is_dataclass
-from enum import Enum, StrEnum
-from functools import wraps
-from typing import Annotated, Any, Literal, NamedTuple, TypedDict, get_args, get_origin, get_type_hints
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from functools import partial, wraps
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from unirel.cli.messages import in_flags
-from unirel.cli.naming import find_kinds, find_names
-from unirel.options import ColumnNames, Kinds, Option, ReadingOptions, SelectorOptions, options_of
+from unirel.cli import BadInput
+from unirel.criteria import CRITERIA
+from unirel.estimation import ESTIMATORS
+
+if TYPE_CHECKING:
+    from unirel import BURSelector
 
 # Panels of the help: flags that most people use stand first, under no heading of their own.
 FIRST = None
 DATA, METHOD, OUTPUT = "More about the data", "More about the method", "More about the output"
-_ORDER = ("target", "n_features_to_select", "report", "save", "as_json")
-# Defaults that are not those of the library: a command has the machine for itself, and somebody waits for it.
-_DEFAULTS = {"n_jobs": -1}
+_ORDER = ("target", "n_features", "report", "save", "as_json")
+METRICS = ("auto", "chebyshev", "manhattan", "euclidean")
+BOOSTS = ("both", "reference", "selected", "ksg", "classifier", "none")
+CLASSIFIERS = ("logistic", "rf", "knn", "svm")
+# What the library calls its parameters in messages, and the flags that set them where these are called otherwise.
+_FLAGS = {
+    "n_features_to_select": "-k",
+    "mi_estimator": "--estimator",
+    "n_neighbors": "--neighbors",
+    "max_samples": "--unique-samples",
+    "random_state": "--seed",
+    "n_jobs": "--jobs",
+    "n_permutations": "--permutations",
+}
+_SAME = (
+    "criterion|beta|unique_relevance|metric|target_type|include|exclude|max_candidates|max_seconds|alpha|accuracy|"
+    "stability"
+)
+_PHRASES: tuple[tuple[str, Any], ...] = (
+    (
+        r"to use a column all the same, pass discrete_features=\{'(.*?)': True\}",
+        r"to use it all the same: --discrete '\1'",
+    ),
+    (r"to leave a column out, pass exclude=\['(.*?)'\]", r"to leave a column out: --drop '\1'"),
+    (r"say what it is with discrete_features=", "use it all the same with --discrete or --continuous"),
+    (r"; drop those rows from X and y", "; --drop-missing-target drops those rows"),
+    (
+        rf"\b({'|'.join(_FLAGS)}|{_SAME})=(?:['\"](\w+)['\"])?",
+        lambda found: f"{_FLAGS.get(found[1], '--' + found[1].replace('_', '-'))} {found[2] or ''}",
+    ),
+)
 
 
-def flag(panel: str | None, words: str, *names: str, metavar: str | None = None, **more: Any) -> Any:
-    """A flag of a command itself."""
-    return typer.Option(*names, metavar=metavar, help=words, rich_help_panel=panel, **more)
+class Stopped(Exception):
+    """Carries what the parser would handle in its own way: Ctrl-C, and a reader of the output who has seen enough."""
 
 
-class _NoOptions(TypedDict):
-    """The group of a command that takes none of the library's options."""
+def flag(
+    default: Any, names: str, words: str, *, panel: str | None = None, among: Collection[str] = (), **more: Any
+) -> Any:
+    """A field of a group that is a flag; `names` has blanks between them, `among` are the values that it can have."""
+    if among:
+        more |= {"metavar": "|".join(among), "callback": _checking(among), "autocompletion": lambda: list(among)}
+    option = typer.Option(*names.split(), help=words, rich_help_panel=panel, **more)
+    return dataclasses.field(default=default, metadata={"option": option})
 
 
-def takes(
-    group: type = _NoOptions, *, without: Collection[str] = (), **defaults: Any
-) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """Give a command its flags.
-
-    Parameters
-    ----------
-    group : type
-        Options of the library that the command gets by their names, as ``**options``; `read_options` makes of them what
-        the library takes, once the columns are known.
-    without : collection of str
-        Options of the group that the command does not have.
-    **defaults
-        Defaults that differ from those of the library.
-    """
-
-    def decorate(command: Callable[..., int]) -> Callable[..., int]:
-        hints = get_type_hints(command, include_extras=True)
-        parameters: list[inspect.Parameter] = []
-        for parameter in inspect.signature(command).parameters.values():
-            if parameter.kind is parameter.VAR_KEYWORD:
-                parameters += _flags_of(group, without, defaults)
-            elif is_dataclass(hints[parameter.name]):
-                parameters += _flags_of_fields(hints[parameter.name])
-            else:
-                parameters.append(_keyword(parameter.name, hints[parameter.name], parameter.default))
-
-        @wraps(command)
-        def run(**given: Any) -> int:
-            plain = {name: value.value if isinstance(value, Enum) else value for name, value in given.items()}
-            parts = {name: _build(hint, plain) for name, hint in hints.items() if is_dataclass(hint)}
-            return command(**parts, **plain)
-
-        run.__signature__ = inspect.Signature(sorted(parameters, key=_panel))  # type: ignore[attr-defined]
-        return run
-
-    return decorate
-
-
-def read_options(options: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    """What was given on the command line as the library takes it, for a table with these columns."""
-    hints, known = get_type_hints(SelectorOptions), options_of(SelectorOptions)
-    read = {
-        name: _form(name, known[name], hints[name]).read(value, names, known[name].flags[0])
-        for name, value in options.items()
-    }
-    if read.get("unique_relevance") == "none":
-        del read["unique_relevance"]
-        read["beta"] = 0.0
-    return read
-
-
-def _panel(parameter: inspect.Parameter) -> tuple[int, int]:
-    """Where a flag stands in the help."""
-    panel = parameter.annotation.__metadata__[0].rich_help_panel
-    place = _ORDER.index(parameter.name) if parameter.name in _ORDER else len(_ORDER)
-    return (FIRST, DATA, METHOD, OUTPUT).index(panel), place
-
-
-def _keyword(name: str, annotation: Any, default: Any) -> inspect.Parameter:
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
-
-
-def _flags_of_fields(group: Any) -> Iterator[inspect.Parameter]:
-    """One flag for each field of a dataclass, and for those of its parts."""
-    hints = get_type_hints(group, include_extras=True)
-    for field in fields(group):
-        if is_dataclass(hints[field.name]):
-            yield from _flags_of_fields(hints[field.name])
-        else:
-            default = inspect.Parameter.empty if field.default is MISSING else field.default
-            yield _keyword(field.name, hints[field.name], default)
-
-
-def _build(group: Any, given: dict[str, Any]) -> Any:
-    """An instance of a dataclass from the flags of its fields, which are taken out."""
-    hints = get_type_hints(group)
-    names = [field.name for field in fields(group)]
-    return group(**{n: _build(hints[n], given) if is_dataclass(hints[n]) else given.pop(n) for n in names})
-
-
-def _flags_of(group: type, without: Collection[str], defaults: Mapping[str, Any]) -> Iterator[inspect.Parameter]:
-    """One flag for each option of the library that is called something on the command line."""
-    hints = get_type_hints(group)
-    # What is declared last concerns the selection as a whole, and is asked for first.
-    for name, option in reversed(options_of(group).items()):
-        if option.flags and name not in without:
-            panel: str | None = DATA if name in options_of(ReadingOptions) else METHOD
-            panel = panel if name in options_of(SelectorOptions) else OUTPUT
-            panel = FIRST if name in _ORDER else panel
-            form, check = _form(name, option, hints[name]), None if option.choices else _checking(name, option)
-            own = flag(
-                panel,
-                _help(option.meaning),
-                *option.flags,
-                metavar=form.metavar,
-                callback=check,
-                case_sensitive=not option.choices,
-            )
-            default = {**_DEFAULTS, **defaults}.get(name, option.default)
-            shown = None if default is None or default == () else form.type(default) if form.type else default
-            yield _keyword(name, Annotated[form.annotation, own], shown)
-
-
-def _help(meaning: str) -> str:
-    """The meaning of an option in the words of the command line."""
-    for mark, words in (("``", ""), ("if None", "if not given")):
-        meaning = meaning.replace(mark, words)
-    return in_flags(meaning).replace('"', "")
-
-
-def _checking(name: str, option: Option) -> Callable[[Any], Any]:
-    """A callback that refuses what the library would refuse, before anything is read."""
-
-    def check(value: Any) -> Any:
-        try:
-            option.check(name, _number(value) if isinstance(value, str) else value)
-        except ValueError as error:
-            raise typer.BadParameter(str(error)) from None
-        return value
+def _checking(among: Collection[str]) -> Callable[[str | None], str | None]:
+    def check(value: str | None) -> str | None:
+        if value is not None and value.lower() not in among:
+            raise typer.BadParameter(f"{value!r} is not one of {', '.join(map(repr, among))}.")
+        return value and value.lower()
 
     return check
 
 
-class _Form(NamedTuple):
-    """How an option is written on the command line."""
-
-    annotation: Any  # what typer makes of the text
-    read: Callable[[Any, Sequence[str], str], Any]  # and what the library gets: from value, columns and flag
-    metavar: str | None = None
-    type: Callable[[Any], Any] | None = None  # makes a default of that type
+_data, _method, _output = (partial(flag, panel=panel) for panel in (DATA, METHOD, OUTPUT))
 
 
-def _form(name: str, option: Option, hint: Any) -> _Form:
-    """Decide from the type of an option, or from its choices, how it is written."""
-    if option.choices:
-        choices = StrEnum(name, {choice: choice for choice in option.choices})  # type: ignore[misc]
-        return _Form(choices if option.default is not None else choices | None, _as_it_is, None, choices)
-    if hint == ColumnNames:
-        return _Form(list[str] | None, find_names, "COL,...")
-    if hint == Kinds | None:
-        return _Form(list[str] | None, lambda *given: find_kinds(*given) or None, "COL=KIND,...")
-    literals = [text for part in get_args(hint) if get_origin(part) is Literal for text in get_args(part)]
-    if literals:
-        numbers = [sample for kind, sample in ((int, "20"), (float, "0.2")) if kind in get_args(hint)]
-        return _Form(str, lambda text, *_: _number(text), "|".join([*numbers, *literals]), str)
-    return _Form(hint, _as_it_is)
+@dataclass(frozen=True, kw_only=True)
+class File:
+    """Where a table is, and how a text file is written; None is found out."""
+
+    data: str = dataclasses.field(
+        metadata={
+            "option": typer.Argument(
+                metavar="DATA",
+                show_default=False,
+                help="A CSV, TSV, Parquet or Arrow file, compressed or not; - for standard input; a pattern in quotes "
+                "for Parquet or Arrow files that are read in parts; or the name of a dataset.",
+            )
+        }
+    )
+    delimiter: str | None = _data(None, "--delimiter", "Field separator; found if not given.", metavar="CHAR")
+    decimal: str | None = _data(None, "--decimal", "Decimal mark, . or , ; found if not given.", metavar="CHAR")
+    encoding: str = _data("utf-8", "--encoding", "Encoding of text.", metavar="NAME")
+    any_size: bool = _data(False, "--any-size", "Read a compressed file however large it becomes.")
+
+    def __post_init__(self) -> None:
+        if self.delimiter is not None and len(self.separator) != 1:
+            raise BadInput(f"--delimiter {self.delimiter!r} must be one character, or \\t for a tab")
+        if self.decimal not in (None, ".", ","):
+            raise BadInput(f"--decimal {self.decimal!r} must be . or ,")
+        try:
+            b"a".decode(self.encoding, "replace")  # some of what codecs know, such as base64, is no text
+        except (LookupError, UnicodeError):
+            raise BadInput(
+                f"--encoding {self.encoding!r} is not known as an encoding of text; try utf-8, cp1252 or utf-16"
+            ) from None
+
+    @property
+    def separator(self) -> str:
+        """The delimiter, a tab if it is spelt out; empty if it is not given."""
+        return (self.delimiter or "").replace("\\t", "\t")
 
 
-def _as_it_is(value: Any, *_: Any) -> Any:
-    return value
+@dataclass(frozen=True, kw_only=True)
+class Data(File):
+    """A table, which column of it is to be explained, and what the others are."""
+
+    target: str | None = flag(
+        None, "--target -t", "The column to explain. Needed for files; datasets know theirs.", metavar="COL"
+    )
+    target_type: str = _data("auto", "--target-type", "What the target is.", among=("auto", "discrete", "continuous"))
+    drop: list[str] | None = _data(None, "--drop", "Columns to leave out altogether.", metavar="COL,...")
+    discrete: list[str] | None = _data(None, "--discrete", "Columns whose values are categories.", metavar="COL,...")
+    continuous: list[str] | None = _data(None, "--continuous", "Columns whose values are numbers.", metavar="COL,...")
+    drop_missing_target: bool = _data(False, "--drop-missing-target", "Leave out rows without a target.")
+    scheduler: str | None = _data(
+        None, "--scheduler", "A running Dask cluster that reads the files of a pattern.", metavar="tcp://HOST:PORT"
+    )
+
+    def discrete_features(self, names: Sequence[str]) -> Any:
+        """Which columns were said to be discrete or not; the others are decided from the data."""
+        given = {"--discrete": self.discrete, "--continuous": self.continuous}
+        known = {one: flag == "--discrete" for flag in given for one in find_names(given[flag], names, flag)}
+        return known or "auto"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Estimation:
+    """How information is estimated."""
+
+    estimator: str = _method(
+        "auto",
+        "--estimator",
+        "How information is estimated; auto is binned for a selection and knn for a measure.",
+        among=("auto", *ESTIMATORS),
+    )
+    neighbors: int | None = _method(None, "--neighbors", "Neighbours of a row, for knn; 3 if not given.", min=1)
+    metric: str | None = _method(None, "--metric", "Distance in several columns, for knn.", among=METRICS)
+    jobs: int = _method(-1, "--jobs -j", "Threads, -1 for one for each core.")
+
+    def __post_init__(self) -> None:
+        if self.jobs == 0:
+            raise BadInput("--jobs 0 means no worker at all; pass 1 for one, or -1 for one for each core")
+
+    def mi_estimator(self, automatic: str) -> Any:
+        """The estimator of information, or its name; `automatic` is what "auto" stands for."""
+        asked: dict[str, Any] = {"n_neighbors": self.neighbors, "metric": self.metric}
+        given = {name: value for name, value in asked.items() if value is not None}
+        if not given:
+            return self.estimator
+        if "knn" not in (self.estimator, self.estimator == "auto" and automatic):
+            raise BadInput("--neighbors and --metric go with --estimator knn")
+        from unirel import KNN
+
+        return KNN(**given)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Boosting(Estimation):
+    """How unique relevance is estimated and weighed."""
+
+    beta: float = _method(0.5, "--beta", "Weight of unique relevance; with 0 it is not computed.", min=0.0, max=1.0)
+    unique_relevance: str = _method(
+        "both",
+        "--unique-relevance -u",
+        "Given what a feature must be relevant: reference features, the selected ones, both, all others (ksg); or by "
+        "the loss of a classifier without it.",
+        among=BOOSTS,
+    )
+    unique_samples: int | None = _method(
+        None, "--unique-samples", "Rows that it is estimated from; 2000 if not given.", min=10
+    )
+    classifier: str | None = _method(
+        None, "--classifier", "What to train for --unique-relevance classifier.", among=CLASSIFIERS
+    )
+    max_candidates: str = _method(
+        "auto",
+        "--max-candidates",
+        "Search among that many of the most relevant columns only; auto is 300 where there are more than ten columns "
+        "for each row, otherwise 5000.",
+        metavar="N|auto|all",
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.classifier is not None and self.unique_relevance != "classifier":
+            raise BadInput("--classifier goes with --unique-relevance classifier")
+        if self.unique_samples is not None and self.unique_relevance not in ("both", "reference", "selected"):
+            raise BadInput("--unique-samples goes with --unique-relevance both, reference or selected")
+
+    def boost(self) -> Any:
+        """What is boosted: a name, or an object with parameters of its own."""
+        from unirel import Boost, ClassifierLoss
+
+        if self.classifier is not None:
+            return ClassifierLoss(self.classifier)
+        if self.unique_samples is not None:
+            return Boost(self.unique_relevance, self.unique_samples)  # type: ignore[arg-type]
+        return "both" if self.unique_relevance == "none" else self.unique_relevance
+
+
+@dataclass(frozen=True, kw_only=True)
+class Searching(Boosting):
+    """How features are searched, however many."""
+
+    criterion: str = _method("cmim", "--criterion -c", "What to score candidates by.", among=CRITERIA)
+    include: list[str] | None = _method(None, "--include", "Features that are selected first.", metavar="COL,...")
+    exclude: list[str] | None = _method(None, "--exclude", "Features that are never selected.", metavar="COL,...")
+    seed: int = _method(0, "--seed", "Seed of permutations and of samples of rows.", min=0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selecting(Searching):
+    """How a selection is made: all of the selector's parameters."""
+
+    n_features: str = flag(
+        "10",
+        "--n-features -k",
+        "How many features, which share of them, all in order, or as many as are seen to add something.",
+        metavar="20|0.2|auto|all",
+    )
+    alpha: float = _method(
+        0.05, "--alpha", "With -k auto: chance to select anything where nothing is relevant.", min=0.0, max=1.0
+    )
+    max_seconds: float | None = _method(
+        None, "--max-seconds", "Time budget; what is selected by then is printed, marked incomplete.", min=0.0
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Printing:
+    """How a result is printed, and whether anything is said beside it."""
+
+    as_json: bool = flag(False, "--json", "Print JSON for programs.")
+    as_csv: bool = _output(False, "--csv", "Print the table as CSV.")
+    quiet: bool = _output(False, "--quiet -q", "No messages and no progress.")
+
+    def __post_init__(self) -> None:
+        if self.as_json and self.as_csv:
+            raise BadInput("--json and --csv are two ways to print; choose one")
+
+
+def make_selector(options: Boosting, names: Sequence[str], **parameters: Any) -> "BURSelector":
+    """The selector that the flags describe, for a table with these columns; `parameters` are others of it."""
+    from unirel import BURSelector
+
+    given: dict[str, Any] = {
+        "beta": 0.0 if options.unique_relevance == "none" else options.beta,
+        "unique_relevance": options.boost(),
+        "mi_estimator": options.mi_estimator("binned"),
+        "max_candidates": None if options.max_candidates == "all" else _number(options.max_candidates),
+        "n_jobs": options.jobs,
+    }
+    if isinstance(options, Searching):
+        given |= {name: find_names(getattr(options, name), names, f"--{name}") for name in ("include", "exclude")}
+        given |= {"criterion": options.criterion, "random_state": options.seed}
+    if isinstance(options, Selecting):
+        given |= {"n_features_to_select": _number(options.n_features)}
+        given |= {"alpha": options.alpha, "max_seconds": options.max_seconds}
+    return BURSelector(**{**given, **parameters})
 
 
 def _number(text: str) -> int | float | str:
@@ -195,3 +284,84 @@ def _number(text: str) -> int | float | str:
         except ValueError:
             pass
     return text
+
+
+def find_names(values: Sequence[str] | None, names: Sequence[str], flag: str) -> list[str]:
+    """Names of columns that are there, each once, of those that were given with a flag."""
+    known = dict.fromkeys(names)
+    for name in (found := split_names(values, known)):
+        if name not in known:
+            raise BadInput(f"{flag}: there is no column {name!r}; {suggest(name, names)}")
+    return found
+
+
+def split_names(values: Sequence[str] | None, known: Collection[str] = ()) -> list[str]:
+    """Names given one by one or with commas between them, each once; a known name may have commas itself."""
+    found: list[str] = []
+    for value in values or ():
+        found += [value] if value in known else [part.strip() for part in value.split(",") if part.strip()]
+    return list(dict.fromkeys(found))
+
+
+def suggest(name: str, names: Sequence[str]) -> str:
+    """What a name that is not there may have been meant to be."""
+    close = difflib.get_close_matches(name, names) or [other for other in names if other.lower() == name.lower()]
+    return f"did you mean {' or '.join(map(repr, close))}?" if close else f"the columns are {listed(names, 10)}"
+
+
+def listed(names: Sequence[str], most: int = 5) -> str:
+    """Names in quotes, and how many more there are."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(map(repr, names[:most])) + more
+
+
+def in_flags(text: str) -> str:
+    """A text with flags where the library names its parameters."""
+    for pattern, words in _PHRASES:
+        text = re.sub(pattern, words, text)
+    return text.strip()
+
+
+def with_flags(*examples: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Make a function that typer understands: each parameter that is a group becomes the flags of its fields."""
+
+    def decorate(command: Callable[..., int]) -> Callable[..., int]:
+        hints = get_type_hints(command, include_extras=True)
+        groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
+        parameters: list[inspect.Parameter] = []
+        for parameter in inspect.signature(command).parameters.values():
+            name, group = parameter.name, groups.get(parameter.name)
+            parameters += _flags_of(group) if group else [_keyword(name, hints[name], parameter.default)]
+
+        @wraps(command)
+        def run(**given: Any) -> int:
+            for name, group in groups.items():
+                given[name] = group(**{one.name: given.pop(one.name) for one in fields(group)})
+            try:
+                return command(**given)
+            except (KeyboardInterrupt, BrokenPipeError) as error:
+                raise Stopped from error
+
+        run.__signature__ = inspect.Signature(sorted(parameters, key=_place))  # type: ignore[attr-defined]
+        run.examples = "\n\n".join(("Examples:", *examples))  # type: ignore[attr-defined]
+        return run
+
+    return decorate
+
+
+def _flags_of(group: Any) -> Iterator[inspect.Parameter]:
+    hints = get_type_hints(group)
+    for one in fields(group):
+        default = inspect.Parameter.empty if one.default is dataclasses.MISSING else one.default
+        yield _keyword(one.name, Annotated[hints[one.name], one.metadata["option"]], default)
+
+
+def _keyword(name: str, annotation: Any, default: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _place(parameter: inspect.Parameter) -> tuple[int, int]:
+    """Where a flag stands in the help."""
+    about = getattr(parameter.annotation, "__metadata__", [None])[0]
+    panel = getattr(about, "rich_help_panel", FIRST)
+    return (FIRST, DATA, METHOD, OUTPUT).index(panel), (*_ORDER, parameter.name).index(parameter.name)

@@ -1,43 +1,109 @@
-"""Results as they are printed: a table and words for people, JSON or CSV for programs."""
+"""What commands print and write: tables and words for people, JSON and CSV for programs, one-line messages, files."""
 
+import csv
 import io
+import json
+import re
+import shutil
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Annotated, Any
+import textwrap
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
-from unirel.cli.documents import to_json
-from unirel.cli.exits import BadInput
-from unirel.cli.formulas import CellWriter
-from unirel.cli.interrupts import interrupts
-from unirel.cli.messages import Messages, printable
-from unirel.cli.options import FIRST, OUTPUT, flag
+from unirel._runtime import COMPILING
+from unirel._version import __version__
+from unirel.cli import BadInput, Failed
+from unirel.cli.options import Printing, in_flags
+from unirel.data.atomic import atomic_path
+from unirel.errors import UnirelWarning
 
-Quiet = Annotated[bool, flag(OUTPUT, "No messages and no progress.", "--quiet", "-q")]
-EscapeFormulas = Annotated[
-    bool,
-    flag(OUTPUT, "In CSV, write ' before names and texts that a spreadsheet would run.", "--escape-formulas"),
-]
+_VERSION = 1  # of the JSON documents
+_LONGEST = 600
+# A stretch without blanks that is longer is cut, so that what is said behind it can be read.
+_LONG_WORD = re.compile(r"(\S{100})\S{151,}(\S{40})")
+FULL, ELLIPSIS = "\N{FULL BLOCK}", "\N{HORIZONTAL ELLIPSIS}"
+# For outputs that have no such characters.
+_PLAIN = str.maketrans({FULL: "#", ELLIPSIS: "~", "\N{BOX DRAWINGS LIGHT HORIZONTAL}": "-", "±": "+/-", "²": "2"})
 
 
-@dataclass(frozen=True)
-class Printing:
-    """How a result is printed, and whether anything is said beside it."""
+class Messages:
+    """Where messages go: standard error, unless they are to be left out.
 
-    as_json: Annotated[bool, flag(FIRST, "Print JSON for programs.", "--json")] = False
-    as_csv: Annotated[bool, flag(OUTPUT, "Print the table as CSV.", "--csv")] = False
-    escape_formulas: EscapeFormulas = False
-    quiet: Quiet = False
+    Parameters
+    ----------
+    quiet : bool
+        Leave out everything but errors.
+    """
 
-    def __post_init__(self) -> None:
-        if self.as_json and self.as_csv:
-            raise BadInput("--json and --csv are two ways to print; choose one")
+    def __init__(self, quiet: bool = False) -> None:
+        self._quiet = quiet
+        self.notes: list[str] = []
+        if not quiet:
+            COMPILING.announce()
 
-    @cached_property
-    def messages(self) -> Messages:
-        """Where messages of the command go."""
-        return Messages(self.quiet)
+    def note(self, text: str) -> None:
+        """Say what the reader of the result should know, and keep it for the report."""
+        line = one_line(text)
+        self.notes.append(line)
+        self.tell(line)
+
+    def tell(self, text: str) -> None:
+        """Say something that does not concern the result."""
+        if not self._quiet:
+            say(text)
+
+    @contextmanager
+    def catching_warnings(self) -> Iterator[None]:
+        """Turn warnings of the library into notes, said when the work is done; those of others are about code."""
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("ignore")
+            warnings.simplefilter("always", UnirelWarning)
+            try:
+                yield
+            finally:
+                for text in dict.fromkeys(str(warning.message) for warning in caught):
+                    self.note(text)
+
+
+def say(text: str) -> None:
+    """Print a message as one line of standard error."""
+    print(f"unirel: {one_line(text)}", file=sys.stderr, flush=True)
+
+
+def one_line(text: str) -> str:
+    """A message as one printable line, in the words of the command line."""
+    text = _LONG_WORD.sub(r"\1...\2", re.sub(r"\s+", " ", text))
+    line = in_flags(printable(text.strip()))
+    return line if len(line) <= _LONGEST else line[: _LONGEST - 3] + "..."
+
+
+def printable(text: str) -> str:
+    """A text without characters that could steer a terminal or turn the direction of reading."""
+    return "".join(char if char.isprintable() else f"\\x{ord(char):02x}" for char in text)
+
+
+class Output:
+    """Prints the result of a command in the way that was asked for.
+
+    Parameters
+    ----------
+    printing : Printing
+        The way.
+    """
+
+    def __init__(self, printing: Printing) -> None:
+        if sys.stdout is None:
+            raise Failed("standard output is closed, so there is no place for the result")
+        self.printing = printing
+        self.messages = Messages(printing.quiet)
+
+    @property
+    def verbose(self) -> bool:
+        """Whether progress is shown."""
+        return not self.printing.quiet
 
     def show(
         self,
@@ -45,30 +111,27 @@ class Printing:
         content: Mapping[str, Any],
         columns: Sequence[str],
         rows: Sequence[Sequence[Any]],
-        words: str | Sequence[str],
+        words: Sequence[str],
         headers: Sequence[str] = (),
         shown: Sequence[Sequence[Any]] | None = None,
         then: str = "",
     ) -> None:
-        """Print a document of a kind as JSON, or rows as CSV, or for people rows and words.
+        """Print a document as JSON, or rows as CSV, or for people rows and paragraphs.
 
-        People may see other headers, and other rows: those that are `shown`. Words are a paragraph or several; `then`
-        is a command to go on with, which stays on one line.
+        People may see other headers, and other rows: those that are `shown`. `then` is a command to go on with.
         """
-        interrupts.stop_if_pending()
-        if self.as_json:
-            print(to_json(kind, content), end="")
-        elif self.as_csv:
-            writer = CellWriter(sys.stdout, escape=self.escape_formulas)
-            writer.write_row(columns)
-            writer.write_rows(rows)
-            writer.tell(self.messages)
+        if self.printing.as_json:
+            _write(to_json(kind, content, plain=not _has_all_characters()))
+        elif self.printing.as_csv:
+            _write(_to_csv([columns, *rows]))
         else:
             print_table(headers or columns, rows if shown is None else shown)
-            for paragraph in filter(None, [words] if isinstance(words, str) else words):
-                print_paragraph(paragraph)
+            width = min(shutil.get_terminal_size().columns, 100) if sys.stdout.isatty() else 100
+            for paragraph in filter(None, words):
+                filled = textwrap.fill(printable(paragraph), width, break_on_hyphens=False, break_long_words=False)
+                _write(f"\n{filled}\n")
             if then:
-                print(f"\nNext: {printable(then)}")
+                _write(f"\nNext: {printable(then)}\n")
 
 
 def print_table(headers: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
@@ -85,19 +148,17 @@ def print_table(headers: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
         grid.add_column(header, justify="right" if numeric else "left", overflow="fold", no_wrap=not terminal)
     for row in rows:
         grid.add_row(*(Text(_cell(value)) for value in row))
-    if terminal:
+    if terminal and _has_all_characters():
         Console().print(grid)
         return
     # No terminal, no width to keep to: rows stay on one line for grep and less.
     text = io.StringIO()
     Console(file=text, width=10_000, color_system=None, force_terminal=False).print(grid)
-    print("\n".join(line.rstrip() for line in text.getvalue().splitlines()))
+    _write("".join(f"{line.rstrip()}\n" for line in text.getvalue().splitlines()))
 
 
 def width_of_output() -> int:
     """Columns that a table may take: those of the terminal, or of a usual one."""
-    import shutil
-
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else 80
 
 
@@ -107,27 +168,90 @@ def shorten(name: str, longest: int) -> str:
     if len(name) <= longest:
         return name
     end = longest // 3
-    return f"{name[: longest - end - 1]}\N{HORIZONTAL ELLIPSIS}{name[len(name) - end :]}"
+    return f"{name[: longest - end - 1]}{ELLIPSIS}{name[len(name) - end :]}"
 
 
 def bar(value: float | None, largest: float, width: int = 10) -> str:
     """A bar of text, one mark at least for anything above 0."""
     if value is None or value <= 0 or largest <= 0:
         return ""
-    return "\N{FULL BLOCK}" * max(1, round(width * min(1.0, value / largest)))
+    return FULL * max(1, round(width * min(1.0, value / largest)))
 
 
 def _cell(value: Any) -> str:
-    """A value as text, safe for a terminal."""
     if value is None:
         return ""
     return f"{value:.4f}" if isinstance(value, float) else printable(str(value))
 
 
-def print_paragraph(text: str) -> None:
-    """Print running text, wrapped on a terminal and elsewhere at a width that reads well."""
-    import shutil
-    import textwrap
+def _to_csv(rows: Sequence[Sequence[Any]]) -> str:
+    """Rows as CSV; on a terminal without characters that could steer it."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    for row in rows:
+        writer.writerow([printable(cell) if isinstance(cell, str) and sys.stdout.isatty() else cell for cell in row])
+    return text.getvalue()
 
-    width = min(shutil.get_terminal_size().columns, 100) if sys.stdout.isatty() else 100
-    print("\n" + textwrap.fill(printable(text), width, break_on_hyphens=False, break_long_words=False))
+
+def _has_all_characters() -> bool:
+    return (sys.stdout.encoding or "utf-8").lower().startswith("utf")
+
+
+def _write(text: str) -> None:
+    """Write to standard output; what it has no characters for becomes plain or, failing that, a code."""
+    if not _has_all_characters():
+        text = text.translate(_PLAIN)
+        text = text.encode(sys.stdout.encoding, "backslashreplace").decode(sys.stdout.encoding)
+    sys.stdout.write(text)
+
+
+def to_json(kind: str, content: Mapping[str, Any], plain: bool = False) -> str:
+    """A document of a kind for people and programs; the same every time."""
+    head = {"schema": f"unirel/{kind}", "version": _VERSION, "unirel": __version__}
+    return json.dumps({**head, **content}, indent=2, ensure_ascii=plain, allow_nan=False) + "\n"
+
+
+def read_selected_names(path: str) -> list[str]:
+    """Names of the columns of a saved selection, first selected first."""
+    try:
+        content = json.loads(Path(path).read_bytes())
+    except OSError as error:
+        raise BadInput(f"'{path}' cannot be read: {error.strerror}") from None
+    except (ValueError, RecursionError):
+        raise BadInput(f"'{path}' is no selection: it is not JSON; write one with `unirel select --save`") from None
+    if not isinstance(content, dict) or content.get("schema") != "unirel/selection":
+        raise BadInput(f"'{path}' is no selection; write one with `unirel select --save`")
+    if content.get("version") != _VERSION:
+        raise BadInput(f"'{path}' has version {content.get('version')!r}, this program reads {_VERSION}; update unirel")
+    features = content.get("features")
+    rows = features if isinstance(features, list) else []
+    names = [row.get("name") if isinstance(row, dict) else None for row in rows]
+    if not names or not all(isinstance(name, str) for name in names):
+        raise BadInput(f"'{path}' holds no selected features")
+    return [str(name) for name in names]
+
+
+def check_path(path: Path, sources: Sequence[str] = (), force: bool = False) -> None:
+    """Refuse early what cannot be written to, and to write over what is read, unless that is forced."""
+    if path.is_dir():
+        raise BadInput(f"'{path}' is a folder; name a file")
+    if not path.parent.is_dir():
+        raise BadInput(f"there is no folder '{path.parent}' to write '{path.name}' to")
+    if not force and path.is_file() and any(Path(one).exists() and path.samefile(one) for one in sources):
+        raise BadInput(f"'{path}' is the file that is read; name another one, or replace it with --force")
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A path to write to that replaces `path` once all has gone well, with errors for whoever named the file."""
+    try:
+        with atomic_path(path) as temporary:
+            yield temporary
+    except OSError as error:
+        raise Failed(f"'{path}' cannot be written: {error.strerror or error}") from None
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file in full or not at all."""
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8", newline="\n")

@@ -25,7 +25,8 @@ from unirel.data.levels import (
     narrowest,
     reason_of,
 )
-from unirel.data.readers import LARGEST_EXACT, Numbers, Positions, Raw, Source, as_slice, refuse_rounding
+from unirel.data.readers import Numbers, Positions, Source, as_slice
+from unirel.data.values import LARGEST_EXACT, Raw, refuse_rounding
 
 # Columns are taken from the input this many values at a time, or more if the table is large, ...
 _SECTION = 2**19
@@ -108,7 +109,9 @@ class Columns(Sequence[Column]):
         reason = self.facts.reasons[index] or reason_of(
             int(self.facts.n_values[index]), self.n_samples - n_missing, FEATURE
         )
-        return Column(self.names[index], kind, reason, int(self.n_levels[index]), n_missing)
+        # Asked while columns are still being encoded, so nothing about the others is kept.
+        n_levels = int(self.facts.n_values[index]) + (n_missing > 0) if kind == KINDS[DISCRETE] else 0
+        return Column(self.names[index], kind, reason, n_levels, n_missing)
 
     def __eq__(self, other: object) -> bool:
         return tuple(self) == tuple(other) if isinstance(other, Columns | tuple) else NotImplemented

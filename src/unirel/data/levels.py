@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unirel.data.columns import CONTINUOUS, DISCRETE, IGNORED
-from unirel.data.readers import Positions, Raw
+from unirel.data.readers import Positions
+from unirel.data.values import Raw
 from unirel.estimation.kernels.reading import FLOAT, HIGHEST, LOWEST, MOST_SLOTS, SIGNED, UNSIGNED, code_levels
 
 Codes = NDArray[np.integer[Any]]

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import numbers
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, date, time, timedelta
-from decimal import Decimal
-from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-Family = Literal["number", "boolean", "text", "category"]
+from unirel.data.values import Raw, read_column
+
 Positions = NDArray[np.intp]
 
-# Whole numbers beyond this are not all told apart by floats.
-LARGEST_EXACT = 2**53
 # What frames call the types that columns without missing values share with arrays.
 _PLAIN: dict[type, np.dtype[Any]] = {nw.Boolean: np.dtype(bool)} | {
     getattr(nw, name): np.dtype(name.lower())
@@ -85,39 +81,7 @@ class Source:
         column = self.others.get(position)
         if column is None:
             column = next(block for block in self.blocks if block.holds(position)).column(position)
-        return _read(self.label(position), column)
-
-
-@dataclass(frozen=True)
-class Raw:
-    """Values of one column as they were read, with a mask of the missing ones."""
-
-    family: Family
-    values: NDArray[Any]
-    missing: NDArray[np.bool_]
-    since: str = ""  # of dates, times and durations: what their numbers are
-
-    @cached_property
-    def n_missing(self) -> int:
-        """Number of missing values."""
-        return int(np.count_nonzero(self.missing))
-
-    @cached_property
-    def present(self) -> NDArray[Any]:
-        """Values that are not missing."""
-        return self.values[~self.missing] if self.n_missing else self.values
-
-    def as_numbers(self, label: str) -> Raw:
-        """The same as numbers; texts if all of them are written as numbers."""
-        if self.values.dtype.kind in "biuf":
-            return self
-        values = np.full(self.values.size, np.nan)
-        try:
-            values[~self.missing] = self.present.astype(np.float64)
-        except (TypeError, ValueError):
-            about = f"{label} is to be continuous, but holds what is no number"
-            raise ValueError(f"{about}; make it discrete, or convert it") from None
-        return _parse(label, values)
+        return read_column(self.label(position), column)
 
 
 def open_all(X: Any, conditional_on: Any, y: Any, feature_names: Sequence[str] | None = None) -> list[Source]:
@@ -303,169 +267,6 @@ def _as_table(data: Any, parameter: str) -> NDArray[Any]:
         about = f"{parameter} has {array.ndim} dimensions (shape={array.shape}, type {type(data).__name__})"
         raise ValueError(f"{about}; pass a table of rows and columns")
     return array.reshape(-1, 1) if array.ndim == 1 else array
-
-
-def _read(label: str, column: nw.Series[Any] | NDArray[Any]) -> Raw:
-    if not isinstance(column, nw.Series):
-        return _parse(label, column)
-    dtype = column.dtype
-    if isinstance(dtype, nw.Categorical | nw.Enum):
-        # The mask comes from the series: the values of a dictionary array do not show what is missing.
-        return Raw("category", column.to_numpy(), column.is_null().to_numpy())
-    if isinstance(dtype, nw.String) and not (missing := column.is_null().to_numpy()).all():
-        # What each value is need not be asked one by one.
-        return Raw("text", column.to_numpy().astype(object, copy=False), missing)
-    if dtype.is_temporal():
-        values = column.to_numpy()
-        return _read_times(values) if values.dtype.kind in "Mm" else _parse_objects(label, values.astype(object))
-    if dtype.is_nested() or isinstance(dtype, nw.Binary):
-        raise _no_nesting(label, str(dtype))
-    if str(getattr(column.to_native(), "dtype", "")).startswith("Sparse"):
-        raise TypeError(f"{label} is sparse; convert it first, such as X[name].sparse.to_dense() or X.toarray()")
-    plain = column.cast(nw.Float64()) if isinstance(dtype, nw.Decimal | nw.Int128 | nw.UInt128) else column
-    try:
-        values = plain.to_numpy()
-    except NotImplementedError:  # as for the unions of Arrow
-        raise _no_nesting(label, str(getattr(column.to_native(), "type", dtype))) from None
-    if dtype.is_integer() and values.dtype.kind == "f":
-        values = values.astype(np.float64)  # Small integers with missing values arrive as float32.
-        refuse_rounding(label, column.drop_nulls().to_list, values[~np.isnan(values)])
-    return _parse(label, values)
-
-
-def _parse(label: str, values: NDArray[Any]) -> Raw:
-    """Find the family of an array by its dtype."""
-    code = values.dtype.kind
-    if code == "f":
-        unusable = ~np.isfinite(values)
-        missing = np.isnan(values) if unusable.any() else unusable
-        if missing is not unusable and (missing != unusable).any():
-            raise no_infinity(label)
-        return Raw("number", values, missing)
-    if code in "biuU":
-        families: dict[str, Family] = {"b": "boolean", "U": "text"}
-        return Raw(families.get(code, "number"), values, np.zeros(values.size, dtype=bool))
-    if code in "OT":
-        return _parse_objects(label, values.astype(object))
-    if code == "c":
-        raise ValueError(f"Complex data not supported: {label} holds complex numbers; pass their parts as two columns")
-    if code in "Mm":
-        return _read_times(values)
-    raise _no_nesting(label, str(values.dtype))
-
-
-def _read_times(values: NDArray[Any]) -> Raw:
-    """Dates as days since the first of them, durations as seconds."""
-    missing = np.isnat(values)
-    numbers = np.full(values.size, np.nan)
-    if values.dtype.kind == "m":
-        numbers[~missing] = values[~missing] / np.timedelta64(1, "s")
-        return Raw("number", numbers, missing, "seconds")
-    if missing.all():
-        return Raw("number", numbers, missing)
-    first = values[~missing].min()
-    # Of years and months numpy knows no length in days.
-    present = values[~missing].astype(np.result_type(values.dtype, "datetime64[D]"))
-    numbers[~missing] = (present - present.min()) / np.timedelta64(1, "D")
-    whole = first == first.astype("datetime64[D]")
-    return Raw("number", numbers, missing, f"days since {np.datetime_as_string(first, unit='D' if whole else 's')}")
-
-
-def _parse_objects(label: str, values: NDArray[Any]) -> Raw:
-    """Find the family of an array of python objects by the types of those that are not missing."""
-    missing = np.fromiter(map(_is_missing, values), dtype=bool, count=values.size)
-    present = values[~missing]
-    types = set(map(type, present))
-    if all(issubclass(kind, str) for kind in types) and types:
-        return Raw("text", values, missing)
-    if all(issubclass(kind, bool | np.bool_) for kind in types) and types:
-        return Raw("boolean", np.where(missing, False, values).astype(bool), missing)
-    if types and all(issubclass(kind, date | time | timedelta | np.datetime64 | np.timedelta64) for kind in types):
-        return _parse_times(label, values, missing)
-    if not all(issubclass(kind, numbers.Real | Decimal | np.bool_) for kind in types):
-        raise _no_objects(label, types)
-    try:
-        # Through a list numpy finds the narrowest type again, so that whole numbers stay whole.
-        numeric = np.array(present.tolist())
-        if missing.any() or numeric.dtype.kind not in "iuf":
-            numeric = np.full(values.size, np.nan)
-            numeric[~missing] = present.astype(np.float64)
-            refuse_rounding(label, present.tolist, numeric[~missing])
-    except OverflowError:
-        raise ValueError(f"{label} overflows: it holds a number beyond the range of floats; rescale it") from None
-    return _parse(label, numeric)
-
-
-def _parse_times(label: str, values: NDArray[Any], missing: NDArray[np.bool_]) -> Raw:
-    """Read objects that are all dates, all times of the day or all durations."""
-    present = values[~missing].tolist()
-    try:
-        if all(isinstance(value, time) for value in present):
-            seconds = [3600 * one.hour + 60 * one.minute + one.second + one.microsecond / 1e6 for one in present]
-            numbers_of = np.full(values.size, np.nan)
-            numbers_of[~missing] = seconds
-            return Raw("number", numbers_of, missing, "seconds of the day")
-        are_dates = {isinstance(value, date | np.datetime64) for value in present}
-        if len(are_dates) > 1 or any(isinstance(value, time) for value in present):
-            raise _no_dates(label)
-        found = np.array([_without_zone(value) for value in present])
-        kind = "M" if are_dates == {True} else "m"
-        times = np.full(values.size, np.datetime64("NaT") if kind == "M" else np.timedelta64("NaT"), f"{kind}8[us]")
-        times[~missing] = found.astype(f"{kind}8[us]")
-    except (TypeError, ValueError):
-        raise _no_dates(label) from None
-    return _read_times(times)
-
-
-def _without_zone(value: Any) -> Any:
-    """A date with a zone as the same moment in the zone of Greenwich."""
-    return value.astimezone(UTC).replace(tzinfo=None) if getattr(value, "tzinfo", None) is not None else value
-
-
-def _is_missing(value: Any) -> bool:
-    # The missing marks of pandas refuse to be compared, so the names of their types must do.
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
-        return True
-    if isinstance(value, np.datetime64 | np.timedelta64):
-        return bool(np.isnat(value))
-    if isinstance(value, Decimal):  # A signalling NaN refuses to be compared.
-        return value.is_nan()
-    return isinstance(value, float | np.floating) and bool(value != value)
-
-
-def refuse_rounding(label: str, give_whole: Callable[[], list[Any]], floats: NDArray[np.float64]) -> None:
-    """Refuse whole numbers so large that floats take different ones for the same: then ranks would be wrong."""
-    if len(floats) and np.abs(floats).max() > LARGEST_EXACT and len(np.unique(floats)) < len(set(give_whole())):
-        about = f"{label} holds whole numbers beyond 2**53 that are equal when rounded to floats"
-        raise ValueError(f"{about}; subtract a constant first, or convert it to texts")
-
-
-def _no_objects(label: str, types: set[type]) -> Exception:
-    """Error for objects that are neither all numbers nor all texts."""
-    listed = ", ".join(sorted(kind.__name__ for kind in types))
-    if any(issubclass(kind, complex | np.complexfloating) for kind in types):
-        return ValueError(f"Complex data not supported: {label} holds {listed}; pass their parts as two columns")
-    if all(issubclass(kind, str | numbers.Real | Decimal | np.bool_) for kind in types):
-        return TypeError(f"{label} mixes values of types {listed}; make all of them numbers or all of them texts")
-    remedy = "convert or drop the column"
-    return TypeError(
-        f"{label} holds values of types {listed}, but every argument must be a string or a number; {remedy}"
-    )
-
-
-def no_infinity(label: str) -> ValueError:
-    """Error for a column with an infinite value."""
-    return ValueError(f"{label} contains infinity (inf); replace it by a number or a missing value")
-
-
-def _no_dates(label: str) -> TypeError:
-    return TypeError(
-        f"{label} mixes dates, times and durations; convert it to a number, such as days since a start, or drop it"
-    )
-
-
-def _no_nesting(label: str, dtype: str) -> TypeError:
-    return TypeError(f"{label} is of type {dtype}; turn it into columns of numbers or texts, or drop it")
 
 
 def _duplicate_names(parameter: str, names: Sequence[Any]) -> str:

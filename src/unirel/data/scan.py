@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from unirel.data.columns import CONTINUOUS, DISCRETE, IGNORED, UNKNOWN, Kinds
 from unirel.data.levels import FEATURE, NARROW_LEVELS, TARGET, count_levels
 from unirel.data.parts import Part
-from unirel.data.readers import Positions, Raw, Source, no_infinity, open_source, refuse_rounding
+from unirel.data.readers import Positions, Source, open_source
 from unirel.data.table import have_other_indexes
+from unirel.data.values import Raw, no_infinity, refuse_rounding
 
 Values = NDArray[np.float64]
 

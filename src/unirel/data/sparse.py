@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from unirel.data.columns import CONTINUOUS, DISCRETE, IGNORED, UNKNOWN, Kinds
 from unirel.data.encoding import Facts
 from unirel.data.levels import FEATURE, NARROW_LEVELS, Codes, are_discrete, find_levels, narrowest
-from unirel.data.readers import LARGEST_EXACT, Positions, Source, as_slice, no_infinity, refuse_rounding
+from unirel.data.readers import Positions, Source, as_slice
+from unirel.data.values import LARGEST_EXACT, no_infinity, refuse_rounding
 
 # Columns whose levels are looked for together.
 _STEP = 2**16

@@ -134,13 +134,6 @@ class Table:
         asked = kinds_asked(discrete_features, sources[:-1])
         return cls._read(sources, asked, target_kind(target_type))
 
-    def like(self, X: Any, y: Any) -> Table:
-        """Read rows of what this table was read from; what a column is, is one decision for all of them."""
-        kinds = self.columns.facts.kinds
-        table = Table._read(open_all(X, None, y, self.names), [kinds[: self.n_features]], int(kinds[-1]))
-        table._numbered = self._numbered
-        return table.scaled(self._scale)
-
     def decided_types(self, X: Any) -> dict[str, Any]:
         """Parameters that read rows of `X`, of which this is the table, with the same kinds of columns."""
         types = {"discrete": True, "continuous": False, "ignored": None}
@@ -169,10 +162,11 @@ class Table:
                 dense.read(source, start, kinds)
             start += source.shape[1]
         names = tuple(name for source in sources for name in source.names)
-        columns = Columns(names, facts, n_samples)
-        _warn_of_times(columns, {first + column: words for column, words in dense.since.items()})
-        check_inputs(columns, n_features, np.concatenate(asked))
+        inputs = Columns(names, facts, n_samples)  # of which the target is not known yet
+        _warn_of_times(inputs, {first + column: words for column, words in dense.since.items()})
+        check_inputs(inputs, n_features, np.concatenate(asked))
         classes = dense.read_target(sources[-1], of_target)
+        columns = Columns(names, facts, n_samples)
         table = cls(columns, n_features, classes, dense, sparse, sources[0].numbered)
         table._refuse_overflow()
         return table

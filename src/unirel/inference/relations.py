@@ -1,160 +1,228 @@
-"""How selected features relate: what they have in common, what they tell together, and what stands around them."""
+"""How selected features relate: to each other, to the target together, and to the features that were not selected."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from scipy.cluster.hierarchy import fcluster, leaves_list, linkage
+from scipy.spatial.distance import squareform
+from scipy.stats import rankdata
 
 from unirel.data.sampling import sample_table
 from unirel.data.table import Table
 from unirel.errors import quietly
-from unirel.estimation.base import Information, entropy_of, make_information
+from unirel.estimation.base import Information, entropy_of
+from unirel.estimation.binned import Binned, few_bins
+from unirel.estimation.gaussian import Gaussian
 from unirel.estimation.knn import KNN
-from unirel.inference.findings import Analysis, Explanation, RepeatedGroup, Surroundings
-from unirel.results import Selection
+from unirel.inference.tests import permutation_test
+from unirel.results import RelevanceTest, Selection, plain
 
 Values = NDArray[np.float64]
 Columns = NDArray[np.intp]
 
-# Pairs of columns times rows, and squared rows times columns, up to which an answer takes seconds.
-_PAIR_WORK = 7e6
-# Of more rows a seeded sample is taken, by class.
-_MOST_ROWS = 5000
-_JOINT_WORK = 2e10
-# What stands around a selection is judged by fewer rows, and by the first of the selected and of the other features.
-_FEW_ROWS, _MOST_SELECTED, _MOST_OTHERS = 1000, 40, 30
-_MOST_EXPLAINED = 10
-# From here on two features are said to repeat each other.
-REPEATED = 0.9
+# What is said around an answer must not take longer than the answer: of more rows a seeded sample is taken, by class,
+# and the first of the selected and the most relevant of the other features are compared.
+_MOST_ROWS, _MOST_SELECTED, _MOST_OTHERS, _MOST_EXPLAINED = 2000, 40, 30, 10
+# Squared rows times columns, summed over the sizes of a curve, up to which it takes seconds.
+_JOINT_WORK = 5e9
+# From here on two features are said to be redundant with each other: rank correlation, or normalised information.
+REDUNDANT = 0.9
 # Rows that a level, or a pair of levels, needs for what is counted to be no accident.
 _ROWS_PER_LEVEL = 5
+# Enough where a tenth of the features is relevant; where fewer are, there are more.
+_PERMUTATIONS = 200
+
+
+@dataclass(frozen=True, eq=False)
+class RedundantGroup:
+    """Selected features every two of which are nearly the same, and others like them that were not selected."""
+
+    members: tuple[int, ...]  # positions in the order of selection, first selected first
+    best: int  # the most relevant of them
+    least: float  # the similarity of the two members that are least similar
+    measure: str  # what similarity is: "rank correlation" of numbers, "normalised MI" otherwise
+    others: tuple[tuple[str, float], ...]  # features that were not selected, and how similar one member is at most
+    # Information of all selected features about the target, and of those without the members that are not the best;
+    # NaN where that was not estimated.
+    together: float = np.nan
+    without: float = np.nan
+
+
+@dataclass(frozen=True, eq=False)
+class Analysis:
+    """How the first features of a selection relate to each other, to other features and to the target.
+
+    Notes
+    -----
+    Information of two features is counted in bins, corrected for chance, and normalised by the larger of their
+    entropies, so that 1 means that each determines the other. For two continuous features I is mapped to
+    ``sqrt(1 - exp(-2 I))`` before, which is the absolute correlation of Gaussian columns [1]_.
+
+    Joint information about class labels is that of nearest neighbours, about a continuous target that of the Gaussian
+    estimator.
+
+    References
+    ----------
+    .. [1] E. H. Linfoot (1957). An informational measure of correlation. Information and Control 1(1).
+    """
+
+    names: tuple[str, ...] = ()  #: The selected features, first selected first.
+    #: Normalised mutual information of every two of the first features, from 0 to 1.
+    shared: Values = field(default_factory=lambda: np.zeros((0, 0)))
+    #: I(first n features; target) for n = 1, 2, ...; NaN where it was not estimated, because it would take long.
+    joint_information: Values = field(default_factory=lambda: np.zeros(0))
+    entropy: float | None = None  #: Entropy of the target, which bounds information about it; None for numbers.
+    groups: tuple[RedundantGroup, ...] = ()  #: Features that are nearly the same, largest group first.
+    #: For features that were not selected but compared: the position in the order of selection of the most similar
+    #: selected one, how similar it is, and by which measure.
+    partners: Mapping[int, tuple[int, float, str]] = field(default_factory=dict)
+    #: Share of the target's entropy that a feature determines; for numbers of the variance of its normal scores.
+    explained: Mapping[int, float] = field(default_factory=dict)
+    numbered: tuple[int, ...] = ()  #: Selected features whose values are whole numbers, all different.
+
+    @property
+    def curve(self) -> Values:
+        """I(first n features; target) as far as all smaller numbers of features are known too."""
+        return self.joint_information[np.logical_and.accumulate(np.isfinite(self.joint_information))]
+
+    def most_similar(self, position: int, most: int = 3) -> list[tuple[str, float]]:
+        """The selected features that share most with the one at a position of the selection, and how much."""
+        if position >= len(self.shared):
+            return []
+        others = [other for other in np.argsort(-self.shared[position], kind="stable").tolist() if other != position]
+        return [(self.names[other], float(self.shared[position, other])) for other in others[:most]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain lists, numbers and strings, fit for JSON: NaN is None."""
+        found: dict[str, Any] = plain(
+            {name: getattr(self, name) for name in ("names", "shared", "joint_information", "entropy")}
+        )
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """Information of one feature about the target, alone and given others, and which of them it could replace."""
+
+    name: str
+    relevance: float
+    rank: int  # among all features by relevance, from 1 on
+    step: int | None  # in which it was selected, from 1 on
+    names: tuple[str, ...]  # the other selected features, first selected first
+    shared: Values  # normalised information with each of them
+    together: Values  # information of it and each of them about the target
+    alone: float  # information of the others about the target
+    with_all: float  # and with it
+    instead: Values  # and with it instead of each of them
+    entropy: float | None  # of the target; None for a continuous one
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain lists, numbers and strings, fit for JSON."""
+        columns = {"name": self.names, "shared": self.shared, "together": self.together, "instead": self.instead}
+        rows = zip(*(plain(values) for values in columns.values()), strict=True)
+        numbers = ("name", "relevance", "rank", "step", "alone", "with_all", "entropy")
+        return {
+            **{key: getattr(self, key) for key in numbers},
+            "beside": [{"step": n, **dict(zip(columns, row, strict=True))} for n, row in enumerate(rows, start=1)],
+        }
 
 
 def analyse(
-    table: Table, order: Sequence[int] | Columns, mi_estimator: str | Information, *, curve: bool = True
+    table: Table, selection: Selection, *, curve: bool = True, sample_weight: ArrayLike | None = None
 ) -> Analysis:
     """Compare the selected features of a table, as many of the first as can be done in seconds.
 
-    Of a large table some thousand rows are compared.
-
-    Parameters
-    ----------
-    table : Table
-        What they were selected from.
-    order : sequence of int
-        Positions of the selected features, first selected first.
-    mi_estimator : str or Information
-        How information is estimated.
-    curve : bool
-        Find what the first n tell together for every n; otherwise for all of them only.
+    For a `curve` the joint information of the first n is estimated for every n, otherwise of all of them only.
     """
-    columns = np.asarray(order, np.intp)
-    names = tuple(table.names[column] for column in columns)
-    if len(columns) == 0:  # nobody wants to wait for more, and rows may be elsewhere
-        nothing, discrete = np.zeros(0), table.discrete[table.target]
-        return Analysis((), np.zeros((0, 0)), nothing, nothing, entropy_of(table.class_sizes) if discrete else None)
-    if table.n_samples > _MOST_ROWS or table.is_sparse or table.is_parted:
-        # What is said around an answer must not take longer than the answer.
-        table = sample_table(table, columns, _MOST_ROWS, np.random.default_rng(0))
-        columns = np.arange(len(columns))
-    information = make_information(table, mi_estimator)
-    entropy = information.entropy(table.target) if table.discrete[table.target] else None
-    return Analysis(names, _shared(information, columns), *_about_target(table, columns, mi_estimator, curve), entropy)
+    entropy = entropy_of(table.class_sizes) if table.discrete[table.target] else None
+    if len(selection) == 0:
+        return Analysis(entropy=entropy)
+    others = _most_relevant_others(table, selection)
+    few = _take(table, np.concatenate([selection.order, others]), sample_weight)
+    selected, judged = np.arange(len(selection)), np.arange(len(selection), len(selection) + len(others))
+    compared = selected[:_MOST_SELECTED]
+    counts = _counts(few)
+    columns = np.concatenate([compared, judged])
+    shared = np.array([shared_with(counts, columns, int(column)) for column in compared]).T
+    similar = _similarity(few, columns, shared)
+    rows = zip(judged.tolist(), similar[len(compared) :], strict=True)
+    places = [_most_similar(few, compared, column, row) for column, row in rows]
+    partners = dict(zip(others.tolist(), places, strict=True))
+    joint = _Joint(few, selected)
+    groups = [
+        _describe(members, similar, few, selection, partners, joint if len(compared) == len(selected) else None)
+        for members in _groups(similar[: len(compared)], {place for place, value, _ in places if value >= REDUNDANT})
+    ]
+    features = np.concatenate([selection.order, others]).tolist()
+    explained = dict(zip(features, _explained(few, np.arange(len(features))).tolist(), strict=True))
+    numbered = tuple(feature for feature in selection.order.tolist() if _numbers_rows(table, feature))
+    between = np.maximum(shared[: len(compared)], shared[: len(compared)].T)
+    np.fill_diagonal(between, 1.0)
+    names = tuple(selection.selected_names)
+    return Analysis(names, between, joint.nested(curve), entropy, tuple(groups), partners, explained, numbered)
 
 
-def _shared(information: Information, columns: Columns) -> Values:
-    """Normalised information of all pairs of the first columns."""
-    pairs = _PAIR_WORK / information.table.n_samples
-    columns = columns[: max(10, int((2 * pairs) ** 0.5))]
-    shared = np.eye(len(columns))
-    for n_before, column in enumerate(columns[1:].tolist(), start=1):
-        values = shared_with(information, columns[:n_before], column)
-        shared[n_before, :n_before] = shared[:n_before, n_before] = values
-    return shared
+def explain(table: Table, selection: Selection, feature: int, *, sample_weight: ArrayLike | None = None) -> Explanation:
+    """Information of one feature, given the first ten selected ones, and which of them it could replace."""
+    order = selection.order.tolist()
+    others = np.array([other for other in order if other != feature][:_MOST_EXPLAINED], np.intp)
+    few = _take(table, np.append(others, feature), sample_weight)
+    places, own = np.arange(len(others)), len(others)
+    joint = _Joint(few, np.arange(own + 1))
+    return Explanation(
+        name=table.names[feature],
+        relevance=joint([own]),
+        rank=1 + int((np.nan_to_num(selection.relevance, nan=-1.0) > selection.relevance[feature]).sum()),
+        step=order.index(feature) + 1 if feature in order else None,
+        names=tuple(table.names[other] for other in others),
+        shared=shared_with(_counts(few), places, own),
+        together=np.array([joint([place, own]) for place in places.tolist()]),
+        alone=joint(places),
+        with_all=joint([*places, own]),
+        instead=np.array([joint([*np.delete(places, place), own]) for place in places.tolist()]),
+        entropy=entropy_of(table.class_sizes) if table.discrete[table.target] else None,
+    )
 
 
 def shared_with(information: Information, columns: Columns, column: int) -> Values:
-    """Normalised information of some columns and another one."""
-    values = np.maximum(0.0, information.pairwise(columns, column))
-    most = np.minimum(information.ceilings(columns), information.ceilings([column]))
-    return normalise(values, most - information.by_chance(columns, column))
+    """Normalised information of some columns and another one: 1 where each determines the other."""
+    chance = information.by_chance(columns, column)
+    most = np.maximum(information.ceilings(columns), information.ceilings([column])) - chance
+    values = np.clip(information.pairwise(columns, column), 0.0, most)
+    table = information.table
+    smooth = table.continuous[columns] & table.continuous[column]
+    values, most = (np.where(smooth, -np.expm1(-2 * one), one) for one in (values, most))
+    share = np.divide(values, most, out=np.zeros(len(values)), where=most > 0)
+    return np.where(smooth, np.sqrt(share), share)
 
 
-def normalise(information: Values, ceiling: Values) -> Values:
-    """Map nats to 0..1; the ceiling is the largest value possible, infinity for two continuous columns."""
-    most = -np.expm1(-2 * ceiling)
-    return np.sqrt(np.divide(-np.expm1(-2 * information), most, out=np.zeros_like(most), where=most > 0)).clip(0, 1)
+def _counts(few: Table) -> Binned:
+    """Counts of pairs of columns, in bins that leave rows for every cell."""
+    return Binned(n_bins=min(8, max(3, math.isqrt(few.n_samples // 8)))).on(few)
 
 
-def _about_target(
-    table: Table, columns: Columns, mi_estimator: str | Information, curve: bool
-) -> tuple[Values, Values]:
-    """What the first columns tell together, and what is lost without each of all, as far as it is cheap.
-
-    By neighbours in one metric, whatever the estimator: counted, a few discrete columns tell every row apart and seem
-    to tell everything.
-    """
-    joint, lost = np.full(len(columns), np.nan), np.full(len(columns), np.nan)
-    information = _neighbors(mi_estimator).on(table).in_metric_of(columns)
-    target, sizes = [table.target], np.arange(1, len(columns) + 1)
-    pairs = float(table.n_samples) ** 2
-    wanted = np.cumsum(sizes) * pairs <= _JOINT_WORK if curve else np.zeros(len(sizes), bool)
-    wanted[-1:] = sizes[-1:] * pairs <= _JOINT_WORK
-    for size in sizes[wanted]:
-        block = columns[:size]
-        joint[size - 1] = information.bounded(information.mutual_information(block, target), block, target)
-    if len(columns) > 1 and wanted[-1]:
-        before, changes, _ = information.without_each(columns)
-        whole, *rests = information.bounded_joint(np.concatenate([[before], before + changes]))
-        lost = whole - np.array(rests)
-    return joint, lost
+def order_by_similarity(shared: Values) -> list[int]:
+    """An order in which features that share much stand side by side, from what every two of them share."""
+    if len(shared) < 3:
+        return list(range(len(shared)))
+    leaves: list[int] = leaves_list(
+        linkage(_distances(shared), "average", optimal_ordering=len(shared) <= 200)
+    ).tolist()
+    return leaves
 
 
-def surround(table: Table, selection: Selection, analysis: Analysis, mi_estimator: str | Information) -> Surroundings:
-    """Find features that repeat each other, and features that tell so much that somebody should ask why."""
-    chosen = selection.order[: min(_MOST_SELECTED, len(analysis.shared))]
-    if len(chosen) == 0:
-        return Surroundings()
-    others = _most_relevant_others(table, selection)
-    between = analysis.shared[: len(chosen), : len(chosen)].copy()
-    with _neighbours(table, np.concatenate([chosen, others]), mi_estimator) as information:
-        return _surround(table, selection, between, information, others)
+def _distances(similar: Values) -> Values:
+    return np.asarray(squareform(np.clip(1 - (similar + similar.T) / 2, 0, 1), checks=False))
 
 
-def _neighbors(mi_estimator: str | Information) -> KNN:
-    return mi_estimator if isinstance(mi_estimator, KNN) else KNN()
-
-
-@contextmanager
-def _neighbours(table: Table, columns: Columns, mi_estimator: str | Information) -> Iterator[KNN]:
-    """An estimator of some columns of a table, from few of its rows: what is said around an answer must be quick."""
-    few = sample_table(table, columns, _FEW_ROWS, np.random.default_rng(0))
-    with quietly():  # about small classes, which whoever selected has heard of
-        yield _neighbors(mi_estimator).on(few)
-
-
-def _surround(table: Table, selection: Selection, between: Values, information: KNN, others: Columns) -> Surroundings:
-    """What stands around the first selected features, whose columns are the first of the estimator's table."""
-    n_rows = information.table.n_samples
-    chosen = selection.order[: len(between)]
-    places = np.arange(len(chosen))
-    beside = np.array([shared_with(information, places, len(chosen) + other) for other in range(len(others))])
-    beside = beside.reshape(len(others), len(chosen))
-    between[~_can_be_judged(table, chosen[:, None], chosen, n_rows)] = 0.0
-    beside[~_can_be_judged(table, others[:, None], chosen, n_rows)] = 0.0
-    partners = {
-        int(other): (int(np.argmax(shared)), float(shared.max())) for other, shared in zip(others, beside, strict=True)
-    }
-    named = {table.names[other]: partner for other, partner in partners.items()}
-    groups = [
-        _describe(information, members, between, selection, named, len(chosen) == len(selection))
-        for members in _repeated(between, {place for place, shared in named.values() if shared >= REPEATED})
-    ]
-    columns = np.concatenate([chosen, others])
-    told = dict(zip(columns.tolist(), _told(information, np.arange(len(columns))).tolist(), strict=True))
-    numbered = tuple(int(feature) for feature in chosen if _numbers_rows(table, int(feature)))
-    return Surroundings(tuple(groups), partners, told, numbered)
+def _take(table: Table, columns: Columns, sample_weight: ArrayLike | None) -> Table:
+    """Some columns of a few rows of a table, each row as often as its weight says."""
+    weights = None if sample_weight is None else np.asarray(sample_weight, np.float64)
+    return sample_table(table, columns, _MOST_ROWS, np.random.default_rng(0), weights)
 
 
 def _most_relevant_others(table: Table, selection: Selection) -> Columns:
@@ -163,60 +231,117 @@ def _most_relevant_others(table: Table, selection: Selection) -> Columns:
     return others[np.argsort(-relevance, kind="stable")[:_MOST_OTHERS]]
 
 
-def _can_be_judged(table: Table, first: Columns, second: Columns, n_rows: int) -> NDArray[np.bool_]:
-    """Whether there are rows enough to say of two columns that they are alike: levels that are rare seem to be."""
-    levels = np.maximum(1, table.n_levels)
-    both = table.discrete[first] & table.discrete[second]
-    n_cells = np.where(both, levels[first] * levels[second], np.maximum(levels[first], levels[second]))
-    return np.asarray(n_cells * _ROWS_PER_LEVEL <= n_rows)
+class _Joint:
+    """I(block; target) of blocks of columns, by kernels that a search has compiled, or in closed form.
+
+    By neighbours in one metric for class labels: counted, a few discrete columns identify every row and seem to
+    determine the target.
+    """
+
+    def __init__(self, table: Table, columns: Columns) -> None:
+        self._table, self._columns, self._target = table, columns, [table.target]
+        self._information: Information | None = None
+        if not table.discrete[table.target]:
+            self._information = Gaussian().on(table)
+        elif table.class_sizes.max() > 1:
+            with quietly():  # about small classes, which the selection has warned of
+                self._information = KNN().on(table).in_metric_of(columns)
+
+    def __call__(self, block: Sequence[int] | Columns) -> float:
+        information = self._information
+        if information is None or len(block) == 0:
+            return np.nan if len(block) else 0.0
+        if isinstance(information, Gaussian):
+            return max(0.0, information.mutual_information(block, self._target))
+        value = information.with_each(block, np.asarray(block, np.intp)[:1]).before
+        return information.bounded(value, block, self._target)
+
+    def nested(self, curve: bool) -> Values:
+        """Of the first columns for every number of them, or of all only; NaN where it would take long."""
+        sizes = np.arange(1, len(self._columns) + 1)
+        pairs = float(self._table.n_samples) ** 2
+        wanted = np.cumsum(sizes) * pairs <= _JOINT_WORK if curve else np.zeros(len(sizes), bool)
+        wanted[-1] = sizes[-1] * pairs <= _JOINT_WORK
+        return np.array([self(self._columns[:size]) if wanted[size - 1] else np.nan for size in sizes.tolist()])
 
 
-def _repeated(shared: Values, accompanied: set[int]) -> list[list[int]]:
-    """Places of features every two of which share nearly everything, and of single ones that others repeat."""
-    from scipy.cluster.hierarchy import fcluster, linkage
-    from scipy.spatial.distance import squareform
+def _similarity(few: Table, columns: Columns, shared: Values) -> Values:
+    """How similar each column is to each of the first: rank correlation of numbers, normalised information otherwise.
 
-    if len(shared) < 2:
+    0 where there are too few rows to say so: levels that are rare seem to be alike.
+    """
+    first = columns[: shared.shape[1]]
+    levels = np.maximum(1, few.n_levels)
+    both = few.discrete[columns][:, None] & few.discrete[first]
+    pairs = levels[columns][:, None], levels[first]
+    n_cells = np.where(both, pairs[0] * pairs[1], np.maximum(*pairs))
+    similar = np.where(n_cells * _ROWS_PER_LEVEL <= few.n_samples, shared, 0.0)
+    smooth = few.continuous[columns]
+    if smooth.any():
+        ranks = rankdata(few.continuous_block(columns[smooth]), axis=1, nan_policy="omit")
+        ranks -= np.nanmean(ranks, axis=1, keepdims=True)
+        ranks = np.nan_to_num(ranks)
+        lengths = np.sqrt(np.square(ranks).sum(axis=1))
+        ranks /= np.where(lengths > 0, lengths, 1.0)[:, None]
+        n_first = int(smooth[: len(first)].sum())
+        similar[np.ix_(smooth, smooth[: len(first)])] = np.abs(ranks @ ranks[:n_first].T)
+    return similar
+
+
+def _measure(few: Table, columns: Sequence[int]) -> str:
+    return "rank correlation" if few.continuous[list(columns)].all() else "normalised MI"
+
+
+def _most_similar(few: Table, compared: Columns, column: int, similar: Values) -> tuple[int, float, str]:
+    place = int(np.argmax(similar))
+    return place, float(similar[place]), _measure(few, [column, int(compared[place])])
+
+
+def _groups(similar: Values, accompanied: set[int]) -> list[list[int]]:
+    """Positions of features every two of which are redundant, and of single ones that others are redundant with."""
+    if len(similar) < 2:
         return [[place] for place in sorted(accompanied)]
-    distances = squareform(np.clip(1 - (shared + shared.T) / 2, 0, 1), checks=False)
-    labels = fcluster(linkage(distances, "complete"), 1 - REPEATED, "distance")
+    labels = fcluster(linkage(_distances(similar), "complete"), 1 - REDUNDANT, "distance")
     groups = [np.flatnonzero(labels == label).tolist() for label in dict.fromkeys(labels.tolist())]
     kept = [group for group in groups if len(group) > 1 or group[0] in accompanied]
     return sorted(kept, key=lambda group: (-len(group), group[0]))
 
 
 def _describe(
-    information: KNN,
     members: list[int],
-    shared: Values,
+    similar: Values,
+    few: Table,
     selection: Selection,
-    partners: dict[str, tuple[int, float]],
-    whole: bool,
-) -> RepeatedGroup:
-    """What is known about a group; `whole` if all selected features are at hand to tell what is lost without it."""
+    partners: Mapping[int, tuple[int, float, str]],
+    joint: _Joint | None,
+) -> RedundantGroup:
+    """What is known about a group; `joint` only if all selected features were compared."""
     relevance = np.nan_to_num(selection.relevance[selection.order[members]], nan=-1.0)
     best = members[int(np.argmax(relevance))]
-    least = float(min((shared[a, b] for a in members for b in members if a != b), default=1.0))
-    others = [(name, value) for name, (place, value) in partners.items() if place in members and value >= REPEATED]
-    together = left = np.nan
-    n_rows = float(information.table.n_samples)
-    if whole and len(members) > 1 and n_rows**2 * len(shared) <= _JOINT_WORK:
-        columns = np.arange(len(shared))
-        kept = np.setdiff1d(columns, [place for place in members if place != best])
-        space, target = information.in_metric_of(columns), [information.table.target]
-        together, left = (space.mutual_information(block, target) for block in (columns, kept))
-    return RepeatedGroup(tuple(members), best, least, tuple(sorted(others, key=lambda one: -one[1])), together, left)
+    least = float(min((similar[a, b] for a in members for b in members if a != b), default=1.0))
+    others = [
+        (selection.names[other], value)
+        for other, (place, value, _) in partners.items()
+        if place in members and value >= REDUNDANT
+    ]
+    others.sort(key=lambda one: -one[1])
+    group = (tuple(members), best, least, _measure(few, members), tuple(others))
+    if joint is None or len(members) == 1:
+        return RedundantGroup(*group)
+    columns = np.arange(len(selection))
+    kept = np.setdiff1d(columns, [place for place in members if place != best])
+    return RedundantGroup(*group, joint(columns), joint(kept))
 
 
-def _told(information: KNN, columns: Columns) -> Values:
-    """Which share of all there is to know about the target each column tells by itself."""
-    table = information.table
-    values = information.bounded_pairs(information.relevance(columns), columns, table.target)
-    if not table.discrete[table.target]:
-        return np.asarray(-np.expm1(-2 * values))
-    # A level for every few rows tells everything about them, and nothing about others.
-    rare = table.discrete[columns] & (table.n_levels[columns] * _ROWS_PER_LEVEL > table.n_samples)
-    most = information.entropy(table.target) - information.by_chance(columns, table.target)
+def _explained(few: Table, columns: Columns) -> Values:
+    """Share of the target's entropy, or of the variance of its normal scores, that each column has information on."""
+    if not few.discrete[few.target]:
+        return np.asarray(-np.expm1(-2 * np.maximum(0.0, Gaussian().on(few).relevance(columns))))
+    counts = Binned(strategy="mdl").on(few)  # whose edges stand between the classes, however rare these are
+    most = counts.entropy(few.target) - counts.by_chance(columns, few.target)
+    # A level for every few rows determines the target in these rows, and says nothing of others.
+    rare = few.discrete[columns] & (few.n_levels[columns] * _ROWS_PER_LEVEL > few.n_samples)
+    values = counts.bounded_pairs(counts.relevance(columns), columns, few.target)
     return np.divide(values, most, out=np.zeros(len(values)), where=~rare & (most > 0))
 
 
@@ -229,29 +354,25 @@ def _numbers_rows(table: Table, feature: int) -> bool:
     return bool((values == np.round(values)).all()) and len(np.unique(values)) == table.n_samples
 
 
-def explain(table: Table, selection: Selection, feature: int, mi_estimator: str | Information) -> Explanation:
-    """What one feature tells, what it adds to the first ten selected ones, and which of them it could replace."""
-    order = selection.order.tolist()
-    beside = np.array([other for other in order if other != feature][:_MOST_EXPLAINED], np.intp)
-    with _neighbours(table, np.append(beside, feature), mi_estimator) as small:
-        places, own = np.arange(len(beside)), len(beside)
-        information = small.in_metric_of(np.arange(own + 1))
-        target = [small.table.target]
+def find_significant(
+    table: Table, sample_weight: ArrayLike | None, n_jobs: int | None, alpha: float
+) -> RelevanceTest | None:
+    """Test of every feature by itself, by counts, whatever estimator the search has; None for tables in parts.
 
-        def told(block: Columns) -> float:
-            return information.bounded(information.mutual_information(block, target), block, target)
+    Counts in bins are quick, and detect weak relations better than a few nearest neighbours do.
+    """
+    if table.is_parted or table.n_samples < 2:
+        return None
+    information = Binned(n_bins=few_bins(table.n_samples)).on(table, sample_weight, n_jobs)
 
-        swapped = [np.append(np.delete(places, place), own) for place in places]
-        return Explanation(
-            name=table.names[feature],
-            relevance=told(np.array([own])),
-            rank=1 + int((np.nan_to_num(selection.relevance, nan=-1.0) > selection.relevance[feature]).sum()),
-            step=order.index(feature) + 1 if feature in order else None,
-            names=tuple(table.names[other] for other in beside),
-            shared=shared_with(small, places, own) if own else np.zeros(0),
-            together=np.array([told(np.array([place, own])) for place in places]),
-            alone=told(places) if own else 0.0,
-            with_all=told(np.arange(own + 1)),
-            instead=np.array([told(block) for block in swapped]),
-            entropy=small.entropy(small.table.target) if small.table.discrete[small.table.target] else None,
-        )
+    def test(n_permutations: int) -> RelevanceTest:
+        with quietly():  # few permutations are seen below
+            return permutation_test(information, n_permutations=n_permutations)
+
+    found = test(_PERMUTATIONS)
+    # Features that no permutation has reached go on until they can be significant among all that are tested.
+    never = (found.n_permutations == _PERMUTATIONS) & (found.p_value * (_PERMUTATIONS + 1) < 1.5)
+    if not never.any() or found.adjusted[never].min() <= alpha:
+        return found
+    needed = math.ceil(np.isfinite(found.p_value).sum() / (alpha * never.sum()))
+    return test(needed) if needed > _PERMUTATIONS else found

@@ -1,13 +1,10 @@
 """Figures of results. A Display computes nothing: it draws a result, and keeps the axes it drew on."""
 
-from unirel.plotting.accuracy import AccuracyDisplay
-from unirel.plotting.beta_path import BetaPathDisplay
-from unirel.plotting.heatmap import HeatmapDisplay
-from unirel.plotting.redundancy import RedundancyDisplay
-from unirel.plotting.relevance import RelevanceDisplay
-from unirel.plotting.selection import SelectionDisplay
-from unirel.plotting.significance import SignificanceDisplay
-from unirel.plotting.stability import StabilityDisplay
+from unirel.plotting.certainty import SignificanceDisplay, StabilityDisplay
+from unirel.plotting.curves import AccuracyDisplay, RedundancyDisplay
+from unirel.plotting.relations import HeatmapDisplay, RelevanceDisplay
+from unirel.plotting.selection import BetaPathDisplay, SelectionDisplay
+from unirel.plotting.table import make_html as make_html
 
 __all__ = [
     "AccuracyDisplay",

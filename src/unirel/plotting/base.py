@@ -4,15 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 # Colours of Okabe and Ito, which people who see few colours tell apart, and greys for what stands back.
-BLUE, ORANGE, GREEN, PINK, SKY, RED, BLACK = COLORS = (
-    "#0072B2",
-    "#E69F00",
-    "#009E73",
-    "#CC79A7",
-    "#56B4E9",
-    "#D55E00",
-    "#000000",
-)
+COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000")
+BLUE, ORANGE, RED = COLORS[0], COLORS[1], COLORS[5]
 QUIET, FAINT = "0.62", "0.85"
 # Widths in inches: the text of a page, and the most a figure may take of its height.
 WIDTH, TALLEST = 7.0, 9.5
@@ -36,8 +29,8 @@ class Display:
     ax_: Any
     figure_: Any
 
-    def _start(self, ax: Any, width: float, height: float) -> Any:
-        """The axes to draw on, those of a new figure of this size in inches if None, in the style of the house."""
+    def _start(self, ax: Any, height: float, width: float = WIDTH) -> Any:
+        """The axes to draw on, those of a new figure of this size in inches if None, in one style."""
         if ax is None:
             from matplotlib import pyplot
 
@@ -50,24 +43,28 @@ class Display:
         ax.yaxis.label.set_size(NORMAL)
         return ax
 
-    def _head(self, text: str, **where: Any) -> None:
-        """The title."""
+    def _title(self, text: str, **where: Any) -> None:
         self.ax_.set_title(text, fontsize=TITLE, **where)
 
-    def _explain(self, **where: Any) -> None:
+    def _legend(self, **where: Any) -> None:
         """A legend, where there is room unless it is said where."""
         self.ax_.legend(frameon=False, fontsize=SMALL, **where)
 
+    def _legend_above(self) -> None:
+        self._legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, borderaxespad=0.2)
+
 
 def shorten(name: str, longest: int = 28) -> str:
-    """A name that fits beside an axis: its beginning and its end, which often tells it from others.
+    """A name that fits: its beginning and its end, which often tells it from others."""
+    if len(name) <= longest:
+        return name
+    end = longest // 3
+    return f"{name[: longest - end - 1]}\N{HORIZONTAL ELLIPSIS}{name[len(name) - end :]}"
 
-    Signs that matplotlib would read as formulas are kept as they are.
-    """
-    if len(name) > longest:
-        end = longest // 3
-        name = f"{name[: longest - end - 1]}\N{HORIZONTAL ELLIPSIS}{name[len(name) - end :]}"
-    return name.replace("$", r"\$")
+
+def label(name: str, longest: int = 28) -> str:
+    """A short name with signs kept as they are that matplotlib would read as formulas."""
+    return shorten(name, longest).replace("$", r"\$")
 
 
 def thinned(names: Sequence[str], most: int) -> list[str]:

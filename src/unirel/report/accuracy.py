@@ -1,19 +1,19 @@
 """How well the first features predict the target, with features selected anew in every fold."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn import config_context
+from sklearn.base import clone
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from unirel._runtime import Progress, Stages, call_apart, check_time
+from unirel._runtime import Progress, call_apart, check_time
+from unirel.data.columns import take_rows
 from unirel.data.table import Table
-from unirel.estimation.base import Columns, Values
-from unirel.inference.findings import Accuracy
-from unirel.options import SelectionOptions, check_choice
+from unirel.errors import check_choice
 from unirel.predictors import (
     MODELS,
     design_matrix,
@@ -25,31 +25,84 @@ from unirel.predictors import (
     standardise,
     words_of,
 )
-from unirel.results import Selection
-from unirel.search.folds import score_prefixes, select_rows
+from unirel.report.text import plural
+from unirel.results import Selection, plain
 
+Values = NDArray[np.float64]
 _FOLDS = 5
 # More points than this make no better curve, and every one costs a fit in every fold.
 _MOST_SIZES = 30
 
 
-def check_accuracy(accuracy: str, table: Table, unique_relevance: Any = "reference") -> None:
+@dataclass(frozen=True, eq=False)
+class Accuracy:
+    """Scores on held-out rows, which were used neither for the selection nor for training."""
+
+    method: str  #: What predicts, in words.
+    #: "accuracy", the share of rows that are predicted correctly, or "R2", the share of the variance that is explained.
+    measure: str
+    sizes: tuple[int, ...]  #: Numbers of features.
+    scores: Values  #: Of shape (n_folds, n_sizes); NaN where fewer features could be selected in a fold.
+    all_features: Values  #: Scores with all features, one for each fold.
+    n_features: int  #: How many these are.
+    chance: float  #: Score of always predicting the most frequent class or the mean.
+    fewer_folds: str = ""  #: Why there are fewer folds than usual; empty if there are not.
+
+    @property
+    def n_folds(self) -> int:
+        """Number of folds."""
+        return len(self.scores)
+
+    @property
+    def means(self) -> Values:
+        """Mean over the folds for each number of features."""
+        return np.asarray(self.scores.mean(axis=0))
+
+    @property
+    def deviations(self) -> Values:
+        """Standard deviation over the folds for each number of features."""
+        return np.asarray(self.scores.std(axis=0))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain lists, numbers and strings, fit for JSON; sizes that some fold did not reach are left out."""
+        rows = zip(self.sizes, self.means.tolist(), self.deviations.tolist(), strict=True)
+        found: dict[str, Any] = plain(
+            {
+                **{name: getattr(self, name) for name in ("method", "measure", "n_folds", "fewer_folds")},
+                "curve": [{"n": n, "mean": mean, "deviation": spread} for n, mean, spread in rows if mean == mean],
+                "n_features": self.n_features,
+                "all_mean": self.all_features.mean(),
+                "all_deviation": self.all_features.std(),
+                "chance": self.chance,
+                "words": accuracy_in_words(self),
+            }
+        )
+        return found
+
+
+def check_accuracy(accuracy: str, table: Table, selector: Any) -> None:
     """Refuse early what cannot be measured."""
     check_choice("accuracy", accuracy, MODELS)
-    if not isinstance(unique_relevance, str):
-        raise ValueError(
-            f"accuracy={accuracy!r} selects features anew in every fold, which values of unique_relevance found on all "
-            "rows do not allow; name a method, such as unique_relevance='reference'"
-        )
-    if table.classes is not None:
-        repeated = int((table.class_sizes > 1).sum())
-        if repeated < 2:
-            raise ValueError(
-                f"accuracy={accuracy!r} needs two classes with at least two rows each, but the target has {repeated}; "
-                "merge rare classes, or choose another target"
-            )
-    elif table.n_samples < 4:
+    check_repeatable(f"accuracy={accuracy!r}", table, selector)
+    if table.classes is None and table.n_samples < 4:
         raise ValueError(f"accuracy={accuracy!r} needs at least 4 rows, but there are {table.n_samples}")
+    repeated = 2 if table.classes is None else int((table.class_sizes > 1).sum())
+    if repeated < 2:
+        raise ValueError(
+            f"accuracy={accuracy!r} needs two classes with at least two rows each, but the target has {repeated}; "
+            "merge rare classes, or choose another target"
+        )
+
+
+def check_repeatable(asked: str, table: Table, selector: Any) -> None:
+    """Refuse what cannot be selected again from some of the rows."""
+    if table.is_parted:
+        raise ValueError(f"{asked} needs all rows in memory; measure it on a sample of them")
+    if hasattr(selector.unique_relevance, "__len__") and not isinstance(selector.unique_relevance, str):
+        raise ValueError(
+            f"{asked} selects features anew from some of the rows, which values of unique_relevance found on all rows "
+            "do not allow; name a method, such as unique_relevance='reference'"
+        )
 
 
 def measure_accuracy(
@@ -58,66 +111,42 @@ def measure_accuracy(
     y: Any,
     table: Table,
     selection: Selection,
-    options: SelectionOptions,
+    selector: Any,
     progress: Progress | None = None,
 ) -> Accuracy | None:
-    """Cross-validate selecting features and predicting the target from the first n of them.
+    """Cross-validate selecting features and predicting the target from the first n of them; None if there are none.
 
-    In each fold features are selected once, from the training rows; what predicts is then trained on the same rows with
-    the first feature, the first two, and so on, and scored on the rest.
-
-    Parameters
-    ----------
-    accuracy : {"logistic", "rf", "knn", "svm"}
-        What predicts. For a continuous target it is the regressor of that kind.
-    X, y : array or frame, array or series
-        What the table was read from.
-    table : Table
-        All rows, for the kinds of the columns.
-    selection : Selection
-        Whose criterion, weight and number of features to use.
-    options : SelectionOptions
-        How it was found; with a criterion of your own, ``options["criterion"]`` has it.
-    progress : callable, optional
-        Called as ``progress(done, total)``.
-
-    Returns
-    -------
-    Accuracy or None
-        None if nothing was selected.
+    In each fold a clone of the selector selects as many features as `selection` has, from the training rows; the model
+    is then trained on the same rows with the first feature, the first two, and so on, and scored on the held-out rows.
     """
-    check_accuracy(accuracy, table, options["unique_relevance"])
+    check_accuracy(accuracy, table, selector)
     if len(selection) == 0:
         return None
-    sizes = _choose_sizes(len(selection))
-    n_folds, fewer_folds = _count_folds(table)
+    step = -(-len(selection) // _MOST_SIZES)
+    sizes = sorted({1, *range(len(selection), 0, -step)})
     discrete = table.classes is not None
-    target = table.codes(table.target) if discrete else table.values[table.target]
+    target = table.codes(table.target) if discrete else table.continuous_block([table.target])[0]
+    n_folds, fewer_folds = _count_folds(table)
     splits = split_classes(target, n_folds) if discrete else split_numbers(table.n_samples, n_folds)
-    steps = Stages(progress, n_folds * (len(selection) + len(sizes) + 1))
-    changed: SelectionOptions = {"n_features_to_select": len(selection), "max_seconds": None, "progress": steps.step}
-    rows = X if hasattr(X, "shape") else np.array(X, dtype=object)
-    given: SelectionOptions = {**options, **changed}
-    trial = _Measurement(accuracy, table, target, *design_matrix(table), sizes, selection, given, steps)
-    # On small tables, threads that scikit-learn starts by itself wait for each other more than they work.
-    with threadpool_limits(1 if options["n_jobs"] in (None, 1) else None):
-        scores = np.array([trial.score(rows, y, train, test) for train, test in splits])
-    return Accuracy(
-        words_of(accuracy, discrete),
-        "accuracy" if discrete else "R2",
-        tuple(sizes),
-        scores[:, :-1],
-        scores[:, -1],
-        len(table.features),
-        float(np.bincount(target).max() / table.n_samples) if discrete else 0.0,
-        fewer_folds,
-    )
-
-
-def _choose_sizes(most: int) -> list[int]:
-    """Numbers of features to score, in equal steps down from the largest, and 1."""
-    step = -(-most // _MOST_SIZES)
-    return sorted({1, *range(most, 0, -step)})
+    matrix, columns_of = design_matrix(table)
+    chosen = clone(selector).set_params(n_features_to_select=len(selection), max_seconds=None, verbose=False)
+    scores = np.full((n_folds, len(sizes) + 1), np.nan)
+    for fold, (train, test) in enumerate(splits):
+        weights = None if selection.sample_weight is None else selection.sample_weight[train]
+        order = clone(chosen).fit(take_rows(X, train), take_rows(y, train), weights).order_
+        check_time()  # which would have cut the selection short
+        inputs = standardise(matrix, train)
+        blocks = [order[:size] if size <= len(order) else None for size in sizes]
+        for place, features in enumerate([*blocks, table.features]):
+            if features is not None:
+                columns = np.concatenate([columns_of[feature] for feature in np.sort(features)])
+                model = _make_model(accuracy, discrete, len(train), len(columns))
+                scores[fold, place] = call_apart(_score, model, inputs[:, columns], target, train, test)
+            if progress is not None:
+                progress(fold * scores.shape[1] + place + 1, scores.size)
+    chance = float(table.class_sizes.max() / table.n_samples) if discrete else 0.0
+    found = tuple(sizes), scores[:, :-1], scores[:, -1], len(table.features), chance, fewer_folds
+    return Accuracy(words_of(accuracy, discrete), "accuracy" if discrete else "R2", *found)
 
 
 def _count_folds(table: Table) -> tuple[int, str]:
@@ -130,46 +159,46 @@ def _count_folds(table: Table) -> tuple[int, str]:
     return min(_FOLDS, size), f"class '{label}' has only {size} rows" if size < _FOLDS else ""
 
 
-@dataclass(frozen=True, eq=False)
-class _Measurement:
-    """What is tried in every fold."""
+def _make_model(accuracy: str, discrete: bool, n_rows: int, n_columns: int) -> Any:
+    if n_columns == 0:  # constant features
+        return DummyClassifier() if discrete else DummyRegressor()
+    return limit_neighbors(make_model(accuracy, discrete), n_rows)
 
-    method: str
-    table: Table
-    target: Any
-    matrix: Values
-    columns_of: list[Columns]
-    sizes: list[int]
-    selection: Selection
-    options: SelectionOptions
-    steps: Stages
 
-    def score(self, X: Any, y: Any, train: Columns, test: Columns) -> Values:
-        """Scores with each number of features, and with all."""
-        end = self.steps.done + len(self.selection) + len(self.sizes) + 1
-        given: Mapping[str, Any] = self.options
-        criterion = given.get("criterion", self.selection.criterion)
-        (selection,) = select_rows(X, y, train, self.table, criterion, [self.selection.beta], self.options)
-        check_time()  # which would have cut the selection short
-        self.steps.finish(len(self.selection))
-        inputs = standardise(self.matrix, train)
+def _score(model: Any, inputs: Values, target: NDArray[Any], train: NDArray[np.intp], test: NDArray[np.intp]) -> float:
+    # What is made here needs no checks, which on small tables take longer than the fit; and threads that scikit-learn
+    # starts by itself wait for each other more than they work.
+    with config_context(assume_finite=True, skip_parameter_validation=True), threadpool_limits(1):
+        return float(model.fit(inputs[train], target[train]).score(inputs[test], target[test]))
 
-        def score(features: Columns) -> float:
-            columns = np.concatenate([self.columns_of[feature] for feature in features])
-            known, unknown = inputs[np.ix_(train, columns)], inputs[np.ix_(test, columns)]
-            found = call_apart(self._score, known, unknown, train, test)
-            self.steps.finish(1)
-            return found
 
-        scores = np.append(score_prefixes([selection.order], self.sizes, score), score(self.table.features))
-        self.steps.finish(end - self.steps.done)  # sizes that this fold has not reached
-        return scores
+def accuracy_in_words(accuracy: Accuracy) -> list[str]:
+    """Two paragraphs: how it was measured, and what came out."""
+    classes = accuracy.measure == "accuracy"
+    what = (
+        "Share of held-out rows predicted correctly"
+        if classes
+        else "Share of the variance of held-out rows explained (R²)"
+    )
+    folds = f"{'stratified ' if classes else ''}cross-validation in {accuracy.n_folds} folds"
+    fewer = f" (no more, because {accuracy.fewer_folds})" if accuracy.fewer_folds else ""
+    how = (
+        f"{what} by {accuracy.method}, {folds}{fewer}. In every fold features are selected anew from the training rows "
+        "only, so those of a fold may differ from the ones listed. Line: mean over the folds; band: one standard "
+        "deviation to either side."
+    )
+    every = f"all {accuracy.n_features:,} features" if accuracy.n_features > 1 else "the only feature"
+    found = [f"{_mean_score(accuracy, accuracy.all_features)} with {every}"]
+    reached = [(n, fold) for n, fold in zip(accuracy.sizes, accuracy.scores.T, strict=True) if not np.isnan(fold).any()]
+    if reached:
+        n_most, scores = reached[-1]
+        found.insert(0, f"{_mean_score(accuracy, scores)} with {n_most:,} feature{plural(n_most)}")
+    chance = f"; always predicting the most frequent class: {100 * accuracy.chance:.1f} %" if classes else ""
+    careful = "The highest point of a curve is a little optimistic, because it is the best of several."
+    return [how, f"Mean and standard deviation: {', '.join(found)}{chance}. {careful}"]
 
-    def _score(self, known: Values, unknown: Values, train: Columns, test: Columns) -> float:
-        discrete = self.table.classes is not None
-        estimator = limit_neighbors(make_model(self.method, discrete), len(train))
-        if known.shape[1] == 0:  # constant features
-            estimator = DummyClassifier() if discrete else DummyRegressor()
-        # What is made here needs no checks, which on small tables take longer than the fit.
-        with config_context(assume_finite=True, skip_parameter_validation=True):
-            return float(estimator.fit(known, self.target[train]).score(unknown, self.target[test]))
+
+def _mean_score(accuracy: Accuracy, folds: Values) -> str:
+    if accuracy.measure == "accuracy":
+        return f"{100 * folds.mean():.1f} ± {100 * folds.std():.1f} %"
+    return f"{folds.mean():.2f} ± {folds.std():.2f}"

@@ -1,42 +1,41 @@
-"""The report of a selection."""
+"""The report of a selection: everything about it is gathered here, once, for table, JSON and page."""
 
-import math
 import os
+import platform
+import re
 import time
-import warnings
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cached_property
+from html import escape
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Self, Unpack
+from typing import Any, Self
 
-from unirel._runtime import READING_SECONDS, OutOfTime, end_of, until
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import clone
+
+from unirel._runtime import READING_SECONDS, Progress, ProgressBar, end_of, until
 from unirel.data.atomic import write_text
+from unirel.data.readers import collected
 from unirel.data.table import Table
-from unirel.errors import UnirelWarning
-from unirel.inference.findings import Accuracy, Analysis, Surroundings
-from unirel.inference.relations import analyse, surround
-from unirel.notebook import join, paragraph
-from unirel.options import (
-    EstimationOptions,
-    ReadingOptions,
-    SelectionOptions,
-    SelectorOptions,
-    check_whole_number,
-    complete,
-    documented,
-    part_of,
-)
-from unirel.report.certainty import Certainty, check_stability, find_significant, measure_stability
-from unirel.report.origin import Origin
+from unirel.errors import check_whole_number, quietly, warn
+from unirel.inference.relations import Analysis, analyse, find_significant
+from unirel.report import Origin, text
 from unirel.report.render import render
-from unirel.report.summarize import summarize
-from unirel.report.words import selection_in_words
-from unirel.results import Selection, SelectionPath, Stability
+from unirel.results import RelevanceTest, Selection, SelectionPath, Stability, plain
 from unirel.search.greedy import select
+from unirel.search.settings import SearchSettings
+from unirel.selectors import BURSelector
 
 # Up to this many rows a page compares with weights of unique relevance in steps of a tenth, beyond in quarters.
 _FEW_ROWS = 1000
+# Names that are listed where others like them were left out.
+_MOST_NAMED = 12
+_LIBRARIES = ("unirel", "numpy", "scipy", "numba", "scikit-learn")
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,25 +45,6 @@ class Report:
     The page holds its own scripts and works offline. It has no time stamp and no random names: the same input gives the
     same bytes. All texts from the data are escaped.
 
-    Parameters
-    ----------
-    table : Table
-        What was selected from.
-    path : SelectionPath
-        The selection that was asked for, first, and those for other weights of unique relevance.
-    analysis : Analysis
-        How the selected features relate to each other.
-    origin : Origin
-        Where the table comes from.
-    accuracy : Accuracy, optional
-        How well the first features predict the target.
-    interrupted : bool
-        Whether the selections were stopped by hand, so that some are missing and nothing was compared.
-    surroundings : Surroundings
-        Features that repeat each other, and features that tell too much.
-    certainty : Certainty
-        Which features are significant by themselves, and how often parts of the rows select them.
-
     See Also
     --------
     Report.from_data : Select features and report on it in one call.
@@ -72,33 +52,37 @@ class Report:
     Examples
     --------
     >>> from sklearn.datasets import load_iris
+    >>> from unirel import BURSelector
     >>> from unirel.report import Report
-    >>> report = Report.from_data(*load_iris(return_X_y=True), n_features_to_select=2)
+    >>> report = Report.from_data(*load_iris(return_X_y=True), selector=BURSelector(n_features_to_select=2))
     >>> report.to_dict()["features"][0]["name"]
     'x3'
     """
 
-    table: Table
-    path: SelectionPath
-    analysis: Analysis
-    origin: Origin
-    accuracy: Accuracy | None = None
+    table: Table  #: What was selected from.
+    path: SelectionPath  #: The selection that was asked for, first, and those for other weights of unique relevance.
+    analysis: Analysis  #: How the selected features relate to each other and to the target.
+    origin: Origin  #: Where the table comes from.
+    title: str | None = None  #: Heading of the page.
+    accuracy: Any = None  #: How well the first features predict the target, an `Accuracy`.
+    test: RelevanceTest | None = None  #: Which of all features are significant by themselves.
+    stability: Stability | None = None  #: How often features are selected from halves of the rows.
+    #: Whether the selections were stopped by hand, so that some are missing and nothing was compared.
     interrupted: bool = False
-    surroundings: Surroundings = field(default_factory=Surroundings)
-    certainty: Certainty = field(default_factory=Certainty)
 
     @classmethod
-    @documented(SelectorOptions)
     def from_data(
         cls,
         X: Any,
         y: Any,
         *,
+        selector: BURSelector | None = None,
+        sample_weight: ArrayLike | None = None,
         feature_names: Sequence[str] | None = None,
+        title: str | None = None,
         origin: Origin | None = None,
         accuracy: str | None = None,
         stability: int | None = None,
-        **options: Unpack[SelectorOptions],
     ) -> Self:
         """Select features of a table and report on it.
 
@@ -106,101 +90,132 @@ class Report:
         ----------
         X, y : array or frame, array or series
             The features and the target, as in `BURSelector.fit`.
+        selector : BURSelector, optional
+            How to select; ``BURSelector()`` if not given.
+        sample_weight : array of shape (n_samples,), optional
+            How many rows each row stands for.
         feature_names : list of str, optional
-            Names of the columns of an array.
+            Names of the columns of an array; the selector may name columns by them.
+        title : str, optional
+            Heading of the page.
         origin : Origin, optional
             Names for the data and the target.
         accuracy : {"knn", "rf", "svm", "logistic"}, optional
             Cross-validate this classifier with the first feature, the first two, and so on, selected anew from the
             training rows of each fold. For a continuous target it is the regressor of that kind, and R2 is shown.
         stability : int, optional
-            Select again from this many random halves of the rows, and show how often each feature comes out.
-        {options}
+            Select again from this many random halves of the rows, and show how often each feature is selected.
 
         Returns
         -------
         Report
             With `beta` above 0 it compares the selection with those for other weights.
         """
-        chosen = complete(SelectorOptions, options, "Report.from_data")
-        ends = end_of(chosen["max_seconds"])
+        selector, X = BURSelector() if selector is None else selector, _rows_of(X)
+        ends = end_of(selector.max_seconds)
         with until(ends + READING_SECONDS):
-            table = Table.from_data(X, y, **part_of(ReadingOptions, chosen))
-        if feature_names is not None:
-            table = _rename(table, feature_names)
-            # In a fold the columns of an array have no names.
-            chosen["include"], chosen["exclude"] = (table.positions(chosen[name]) for name in ("include", "exclude"))
-        if accuracy is not None:
-            from unirel.report.accuracy import check_accuracy, measure_accuracy  # scikit-learn is slow to import
-
-            check_accuracy(accuracy, table, chosen["unique_relevance"])
-        if stability is not None:
-            check_whole_number("stability", stability, 2)
-            check_stability(stability, table, chosen["unique_relevance"])
+            selector, table = _read(selector, X, y, feature_names)
+        cls.check(table, selector, accuracy, stability, sample_weight)
         with until(ends):
-            report = cls.from_table(table, chosen, origin or Origin())
-            if report.interrupted:
+            report = cls.from_table(table, selector, origin or Origin(), sample_weight=sample_weight, title=title)
+            if report.interrupted or not report.selection.complete:
                 return report
             measured = "stability"
             try:
-                if stability is not None and report.selection.complete:
-                    report = report.with_stability(measure_stability(stability, X, y, chosen))
+                if stability is not None:
+                    report = report.with_stability(stability, X, y, selector)
                 measured = "accuracy"
                 if accuracy is not None:
-                    found = measure_accuracy(accuracy, X, y, table, report.selection, chosen)
-                    report = replace(report, accuracy=found)
-            except OutOfTime:
-                budget = f"max_seconds={chosen['max_seconds']:g}"
-                warnings.warn(f"{budget} was used up before the {measured} was measured", UnirelWarning, stacklevel=2)
+                    report = report.with_accuracy(accuracy, X, y, selector)
+            except TimeoutError:
+                budget = f"max_seconds={selector.max_seconds:g}"
+                warn(f"{budget} was used up before the {measured} was measured")
         return report
 
-    def with_stability(self, stability: Stability) -> Self:
-        """The same report, which also says how often features are selected from parts of the rows."""
-        return replace(self, certainty=replace(self.certainty, stability=stability))
+    @classmethod
+    def from_selection(cls, selection: Selection, X: Any, y: Any, **more: Any) -> Self:
+        """Select again with the settings and the weights of a selection; `more` is as in `from_data`."""
+        selector = more.pop("selector", None)
+        if selector is None:
+            selector = BURSelector(**selection.settings)
+            try:
+                selector.settings()
+            except ValueError as error:
+                raise ValueError(f"pass selector=, which cannot be made again from its settings: {error}") from None
+        return cls.from_data(X, y, selector=selector, **{"sample_weight": selection.sample_weight, **more})
 
     @classmethod
     def from_table(
-        cls, table: Table, options: SelectorOptions, origin: Origin, *, along: bool = True, test: bool | None = None
+        cls,
+        table: Table,
+        selector: BURSelector,
+        origin: Origin,
+        *,
+        sample_weight: ArrayLike | None = None,
+        title: str | None = None,
+        page: bool = True,
+        test: bool | None = None,
     ) -> Self:
         """Select features of a table that has been read, and compare those that are selected.
 
-        Parameters
-        ----------
-        table : Table
-            What to select from.
-        options : SelectorOptions
-            How, all of them.
-        origin : Origin
-            Where the table comes from.
-        along : bool
-            Also select with other weights of unique relevance and follow what the features tell together, for a page.
-        test : bool, optional
-            Test which features tell anything by themselves; for a page, if not given.
-
-        Returns
-        -------
-        Report
+        For a `page` they are also selected with other weights of unique relevance, joint information is estimated for
+        every number of features, and every feature is tested by itself, unless `test` says otherwise.
         """
-        beta = options["beta"]
+        n_steps = 10 if table.n_samples <= _FEW_ROWS else 4
+        others = [step / n_steps for step in range(n_steps + 1)] if page and selector.beta > 0 else []
         # The weight that was asked for comes first, so it gets the time.
-        betas = [beta, *(other for other in _other_weights(table) if along and beta > 0 and other != beta)]
-        ends = end_of(options["max_seconds"])
-        path = select(table, [options["criterion"]], betas, part_of(SelectionOptions, options))
+        betas = [selector.beta, *(beta for beta in others if beta != selector.beta)]
+        ends = end_of(selector.max_seconds)
+        settings = selector.settings()
+        path = select(table, [settings.criterion], betas, settings, sample_weight)
         interrupted = len(path) < len(betas) or path.selections[-1].interrupted
-        order = path.selections[0].order[: 0 if interrupted else None]  # nobody wants to wait for more
-        estimation = part_of(EstimationOptions, options)
-        try:
-            with until(max(ends, time.monotonic() + READING_SECONDS)):
-                analysis = analyse(table, order, estimation, curve=along)
-                around = surround(table, path.selections[0], analysis, estimation)
-        except OutOfTime:
-            with until(math.inf):  # a moment, without which what was found would be lost
-                analysis, around = analyse(table, order[:0], estimation, curve=along), Surroundings()
-        certainty = Certainty()
-        if (along if test is None else test) and not interrupted:
-            with suppress(OutOfTime), until(max(ends, time.monotonic() + READING_SECONDS)):
-                certainty = Certainty(find_significant(table, options))
-        return cls(table, path, analysis, origin, interrupted=interrupted, surroundings=around, certainty=certainty)
+        analysis, tested = Analysis(), None
+        if not interrupted:
+            with suppress(TimeoutError), until(max(ends, time.monotonic() + READING_SECONDS)):
+                analysis = analyse(table, path.selections[0], curve=page, sample_weight=sample_weight)
+                if page if test is None else test:
+                    tested = find_significant(table, sample_weight, selector.n_jobs, text.ALPHA)
+        return cls(table, path, analysis, origin, title, test=tested, interrupted=interrupted)
+
+    @staticmethod
+    def check(
+        table: Table, selector: BURSelector, accuracy: str | None, stability: int | None, sample_weight: Any = None
+    ) -> None:
+        """Refuse early what cannot be measured."""
+        if accuracy is not None:
+            from unirel.report.accuracy import check_accuracy  # scikit-learn's models are slow to import
+
+            check_accuracy(accuracy, table, selector)
+        if stability is not None:
+            from unirel.report.accuracy import check_repeatable
+
+            check_whole_number("stability", stability, 2)
+            check_repeatable(f"stability={stability}", table, selector)
+            if sample_weight is not None:
+                raise ValueError(f"stability={stability} cannot be measured with sample_weight; leave one of them out")
+
+    def with_accuracy(
+        self, accuracy: str, X: Any, y: Any, selector: BURSelector, progress: Progress | None = None
+    ) -> Self:
+        """The same report, which also says how well the first features predict; raises `TimeoutError` at its end."""
+        from unirel.report.accuracy import measure_accuracy
+
+        shown = ProgressBar("measuring accuracy") if selector.verbose and progress is None else progress
+        pinned = _pinned(selector, self.table, X)
+        with quietly():  # about what has been said of all rows
+            found = measure_accuracy(accuracy, X, y, self.table, self.selection, pinned, shown)
+        return replace(self, accuracy=found)
+
+    def with_stability(self, n_subsamples: int, X: Any, y: Any, selector: BURSelector) -> Self:
+        """The same report, which also says how often features are selected from random halves of the rows."""
+        from unirel.inference.stability import selection_stability
+
+        pinned = _pinned(selector, self.table, X).set_params(verbose=False, max_seconds=None)
+        with quietly():
+            found = selection_stability(
+                X, y, selector=pinned, n_subsamples=n_subsamples, n_jobs=selector.n_jobs, verbose=selector.verbose
+            )
+        return replace(self, stability=found)
 
     @property
     def selection(self) -> Selection:
@@ -210,69 +225,220 @@ class Report:
     @property
     def words(self) -> str:
         """The answer in a paragraph."""
-        return selection_in_words(self.selection, self.table, self.analysis, self.origin.target)
+        return text.selection_in_words(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything the page says, as plain lists, numbers and strings."""
-        summary = summarize(
-            self.table, self.path, self.analysis, self.surroundings, self.origin, self.accuracy, self.certainty
-        )
-        return {**summary, "words": self.words}
+        return self._answer
 
-    def to_html(self, scripts: str | os.PathLike[str] | None = None) -> str:
-        """The page.
+    def rows(self) -> list[dict[str, Any]]:
+        """One row per selected feature."""
+        rows: list[dict[str, Any]] = self._answer["features"]
+        return rows[: len(self.selection)]
 
-        Parameters
-        ----------
-        scripts : path, optional
-            Folder to keep the scripts of the charts in, which take seconds to put together, for the next page; beside
-            the source of the library if it is not given. The page holds its own copy either way.
+    def paragraphs(self) -> list[str]:
+        """The answer in words for a terminal: the selection, redundant features, warnings, and how sure it is."""
+        answer = self._answer
+        careful = f"Careful: {' '.join(answer['warnings'])}" if answer["warnings"] and self.selection.complete else ""
+        groups = [" ".join(group["words"]) for group in answer["groups"] if len(group["members"]) > 1]
+        return [one for one in (answer["words"], *groups[:3], careful, *answer["certainty"]) if one]
 
-        Returns
-        -------
-        str
-        """
-        return render(self.to_dict(), None if scripts is None else Path(scripts))
+    def document(self) -> dict[str, Any]:
+        """The selection with what was found about it, as it is written to a file."""
+        answer, known = self._answer, self.analysis.joint_information
+        listed = ("target", "rows", "rows_without_target", "features", "target_kind", "classes", "dropped", "ignored")
+        about = {name: answer["data"][name] for name in listed}
+        about["classes"] = about["classes"] and [one["label"] for one in about["classes"]]
+        looked = {"significant": self.test, "frequency": self.stability}
+        more = ("kind", "partner", "shared", *(name for name, found in looked.items() if found is not None))
+        selection = self.selection.to_dict()
+        for feature, row in zip(selection["features"], self.rows(), strict=True):
+            feature.update({name: row[name] for name in more})
+        together = plain(known[-1]) if len(known) and len(known) == len(self.selection) else None
+        found = {"joint_information": together, "words": answer["words"], "notes": list(self.origin.notes)}
+        stability = {} if self.stability is None else {"stability": self.stability.to_dict()}
+        return {"data": {"source": self.origin.source, **about}, **selection, **found, **stability}
+
+    def to_html(self) -> str:
+        """The page."""
+        return render(self)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the page to a file, in full or not at all, and return its path."""
+        target = Path(path)
+        write_text(target, self.to_html())
+        return target
 
     def _repr_html_(self) -> str:
         """The answer and the table of the selected features, as a notebook shows it; `save` writes the whole page."""
-        said = [paragraph(self.to_dict()["headline"]), self.selection._repr_html_()]
-        return join([*said, paragraph("report.save('page.html') writes the whole page.")])
+        said = escape(f"{self._answer['headline']} report.save('page.html') writes the whole page.")
+        return f"<div><p>{said}</p>{self.selection._repr_html_()}</div>"
 
-    def save(self, path: str | os.PathLike[str], scripts: str | os.PathLike[str] | None = None) -> Path:
-        """Write the page to a file, in full or not at all.
+    @cached_property
+    def _answer(self) -> dict[str, Any]:
+        """Plain lists, numbers and strings."""
+        selection, enough = self.selection, text.find_enough(self)
+        rows = self._rows()
+        certainty = (text.stability_in_words(self), text.exchangeable_in_words(self), text.significance_in_words(self))
+        settings = {name: str(value) for name, value in selection.settings.items() if value not in (None, [], {})}
+        return {
+            "title": self.title or f"Features for {text.quoted(self.origin.target)}",
+            "headline": text.headline(self, enough),
+            "enough": None if enough is None or enough.rises else enough.n,
+            "words": self.words,
+            "warnings": text.warnings_of(self),
+            "groups": self._groups(),
+            "left_out": _left_out(rows),
+            "certainty": [said for said in certainty if said],
+            "source": self.origin.source,
+            "target": self.origin.target,
+            "complete": selection.complete,
+            "reason": selection.reason,
+            "data": self._data(),
+            "features": rows,
+            "n_selected": len(selection),
+            "beta": selection.beta,
+            "entropy": self.analysis.entropy,
+            "accuracy": None if self.accuracy is None else self.accuracy.to_dict(),
+            "notes": list(self.origin.notes),
+            "settings": settings,
+            "versions": {"Python": platform.python_version(), **{name: version(name) for name in _LIBRARIES}},
+            "snippet": _snippet(selection, self.origin),
+        }
 
-        Parameters
-        ----------
-        path : path
-            Where to.
-        scripts : path, optional
-            As in `to_html`.
+    def _rows(self) -> list[dict[str, Any]]:
+        """One row per feature: the selected ones in order, then the others, most relevant first."""
+        selection, test, stability = self.selection, self.test, self.stability
+        chosen: list[int] = selection.order.tolist()
+        relevance = np.nan_to_num(selection.relevance, nan=-1.0)
+        rest = sorted(set(self.table.features.tolist()).difference(chosen), key=lambda one: (-relevance[one], one))
+        unique = np.full(len(relevance), np.nan) if selection.unique_relevance is None else selection.unique_relevance
+        why = [*text.why_selected(self), *(text.why_left_out(feature, self) for feature in rest)]
+        rows = []
+        for place, (feature, reason) in enumerate(zip([*chosen, *rest], why, strict=True)):
+            column, selected = self.table.columns[feature], place < len(chosen)
+            similar = self.analysis.most_similar(place) if selected else []
+            adjusted = np.nan if test is None else test.adjusted[feature]
+            rows.append(
+                {
+                    "step": place + 1 if selected else None,
+                    "name": column.name,
+                    "relevance": plain(selection.relevance[feature]),
+                    "unique_relevance": plain(unique[feature]),
+                    "significant": None if np.isnan(adjusted) else "yes" if adjusted <= text.ALPHA else "no",
+                    "frequency": None if stability is None else float(stability.frequency[feature]),
+                    "why": reason.words,
+                    "partner": similar[0][0] if similar else None,
+                    "shared": similar[0][1] if similar else None,
+                    "kind": column.kind,
+                    "missing": column.n_missing,
+                    "score": plain(selection.scores[place]) if selected else None,
+                    "partners": "; ".join(f"{name} ({shared:.2f})" for name, shared in similar),
+                    "heading": reason.heading,
+                    "unsure": text.unsure_of(feature, self) if selected else [],
+                }
+            )
+        return rows
 
-        Returns
-        -------
-        Path
-            The same.
-        """
-        target = Path(path)
-        write_text(target, self.to_html(scripts))
-        return target
+    def _groups(self) -> list[dict[str, Any]]:
+        """Features that are redundant with each other, the most relevant of each group marked."""
+        names = self.selection.selected_names
+        return [
+            {
+                "members": [
+                    {"step": place + 1, "name": names[place], "best": place == group.best} for place in group.members
+                ],
+                "others": [name for name, _ in group.others],
+                "words": text.group_in_words(group, self.selection),
+            }
+            for group in self.analysis.groups
+        ]
+
+    def _data(self) -> dict[str, Any]:
+        """What is to be known about the rows and columns."""
+        table, origin = self.table, self.origin
+        features = table.columns[: table.n_features]
+        used = [column for column in features if column.kind != "ignored"]
+        missing = sorted((column for column in used if column.n_missing), key=lambda column: -column.n_missing)
+        ignored = [*origin.ignored, *((column.name, column.reason) for column in features if column.kind == "ignored")]
+        labels = None if table.classes is None else zip(table.classes.tolist(), table.class_sizes.tolist(), strict=True)
+        return {
+            "target": origin.target,
+            "rows": table.n_samples,
+            "rows_without_target": origin.n_without_target,
+            "features": len(table.features),
+            "target_kind": table.columns[table.target].kind,
+            "target_reason": table.columns[table.target].reason,
+            "classes": None if labels is None else [{"label": str(label), "rows": n} for label, n in labels],
+            "dropped": list(origin.dropped),
+            "ignored": [{"name": name, "reason": reason} for name, reason in ignored],
+            "kinds": dict(sorted(Counter(column.kind for column in used).items())),
+            "missing": [{"name": column.name, "rows": column.n_missing} for column in missing],
+        }
 
 
-def _other_weights(table: Table) -> list[float]:
-    """Weights to compare with: every one takes as long as the answer, and more rows make that longer."""
-    n_steps = 10 if table.n_samples <= _FEW_ROWS else 4
-    return [step / n_steps for step in range(n_steps + 1)]
+def _left_out(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Features that were not selected, by reason."""
+    found: dict[str, list[str]] = {}
+    for row in rows:
+        if row["step"] is None:
+            found.setdefault(row["heading"], []).append(row["name"])
+    groups = sorted(found.items(), key=lambda item: -len(item[1]))
+    return [{"heading": heading, "names": names[:_MOST_NAMED], "n": len(names)} for heading, names in groups]
 
 
-def _rename(table: Table, feature_names: Sequence[str]) -> Table:
-    """The table with other names of its features, each another one."""
-    names = [str(name) for name in feature_names]
+# What is known of the parameters of a selector
+
+
+def _rows_of(X: Any) -> Any:
+    """Rows that can be taken apart: numpy would turn a list that mixes numbers and texts into texts."""
+    return np.array(X, dtype=object) if isinstance(X, list | tuple) else collected(X)
+
+
+def _read(selector: BURSelector, X: Any, y: Any, feature_names: Sequence[str] | None) -> tuple[BURSelector, Table]:
+    """The table, with other names of its features if wanted, and a selector that knows columns by their positions."""
+    names = None if feature_names is None else [str(name) for name in feature_names]
+    if names is not None:
+        repeated = [name for name, n in Counter(names).items() if n > 1]
+        if repeated:
+            raise ValueError(f"feature_names has {repeated[0]!r} more than once; rename one of them")
+        place = {name: position for position, name in enumerate(names)}
+
+        def placed(columns: Any) -> Any:
+            if isinstance(columns, Mapping):
+                return {place.get(column, column): value for column, value in columns.items()}
+            return [place.get(one, one) for one in columns] if isinstance(columns, list | tuple) else columns
+
+        named = ("include", "exclude", "discrete_features")
+        selector = clone(selector).set_params(**{name: placed(getattr(selector, name)) for name in named})
+    settings = selector.settings()
+    table = Table.from_data(X, y, discrete_features=settings.discrete_features, target_type=settings.target_type)
+    if names is None:
+        return selector, table
     if len(names) != table.n_features:
         raise ValueError(
             f"feature_names has {len(names)} names, but X has {table.n_features} columns; name each of them"
         )
-    if len(set(names)) < len(names):
-        repeated = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"feature_names has {repeated!r} more than once; rename one of them")
-    return table.renamed(names)
+    return selector, table.renamed(names)
+
+
+def _pinned(selector: BURSelector, table: Table, X: Any) -> BURSelector:
+    """The selector for some rows of a table: what a column is, is one decision for all of them."""
+    positions = {name: table.positions(getattr(selector, name)) for name in ("include", "exclude")}
+    pinned: BURSelector = clone(selector).set_params(**table.decided_types(X), **positions)
+    return pinned
+
+
+def _snippet(selection: Selection, origin: Origin) -> str:
+    """A program that selects the same features."""
+    defaults, arguments, imported = SearchSettings().to_dict(), [], ["BURSelector"]
+    for name, value in selection.settings.items():
+        if name not in defaults or value == defaults[name]:
+            continue
+        is_object = isinstance(value, str) and value.endswith(")")
+        imported += re.findall(r"^\w+", value) if is_object else []
+        missing = value == "given values"
+        arguments.append(f"    {name}={'...' if missing else value if is_object else repr(value)},")
+    weighted = ", sample_weight" if selection.sample_weight is not None else ""
+    lines = [f"from unirel import {', '.join(imported)}", *origin.reading, "", "selector = BURSelector("]
+    return "\n".join([*lines, *arguments, f").fit(X, y{weighted})", "print(selector.selection_.selected_names)"]) + "\n"

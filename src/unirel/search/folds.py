@@ -37,7 +37,7 @@ def select_rows(
     """
     positions = {name: table.positions(getattr(settings, name)) for name in ("include", "exclude")}
     with quietly():
-        part = table.like(take_rows(X, rows), take_rows(y, rows))
+        part = Table.from_data(take_rows(X, rows), take_rows(y, rows), **table.decided_types(X))
         path = select(part, [settings.criterion], betas, replace(settings, **positions))  # type: ignore[arg-type]
     stop_if_interrupted(path)
     return path

@@ -129,7 +129,8 @@ class Searches:
             plain = self._plain.get(criterion) if beta > 0 else None
             if selection.ending is Ending.OUT_OF_TIME and plain is not None and len(plain) > len(selection):
                 selection = self._without_boost(plain, selection.ending)
-            selections.append(replace(selection, beta=beta, settings=settings | {"beta": beta}))
+            known = {"beta": beta, "settings": settings | {"beta": beta}, "sample_weight": self._sample_weight}
+            selections.append(replace(selection, **known))
             self.interrupted |= selection.interrupted
             if self.interrupted:
                 break
