@@ -8,7 +8,7 @@ import pytest
 
 import unirel.search.greedy
 from unirel import BURSelector, ClassifierLoss, UnirelWarning, selection_path
-from unirel._runtime import OutOfTime, call_apart, check_time, end_of, map_tasks, until
+from unirel._runtime import Deadline, OutOfTime, call_apart, check_time, map_tasks
 from unirel.results import Ending
 from unirel.search.boost import Sample
 
@@ -38,22 +38,22 @@ def test_the_clock_is_looked_at_before_every_task(n_jobs):
         done.append(task)
         time.sleep(0.05)
 
-    with pytest.raises(OutOfTime), until(end_of(0.2)):
+    with pytest.raises(OutOfTime), Deadline.after(0.2).applied():
         map_tasks(work, range(1000), n_jobs)
     assert 1 <= len(done) < 20
 
 
 def test_an_inner_budget_ends_no_later_than_the_one_around_it():
-    with until(end_of(1)):
-        assert end_of(100) <= time.monotonic() + 1
-        assert end_of(0.1) <= time.monotonic() + 0.1
-    assert end_of(None) == float("inf")
+    with Deadline.after(1).applied():
+        assert Deadline.after(100).ends <= time.monotonic() + 1
+        assert Deadline.after(0.1).ends <= time.monotonic() + 0.1
+    assert Deadline.after(None).ends == float("inf")
 
 
 def test_what_looks_at_no_clock_is_given_up():
     released = threading.Event()
     begun = time.monotonic()
-    with pytest.raises(OutOfTime), until(end_of(0.2)):
+    with pytest.raises(OutOfTime), Deadline.after(0.2).applied():
         call_apart(released.wait, 30)
     assert time.monotonic() - begun < 10
     released.set()
@@ -68,7 +68,7 @@ def test_work_that_was_given_up_ends_at_its_next_task():
         except OutOfTime:
             ended.set()
 
-    with pytest.raises(OutOfTime), until(end_of(0.2)):
+    with pytest.raises(OutOfTime), Deadline.after(0.2).applied():
         call_apart(work)
     assert ended.wait(10)
 

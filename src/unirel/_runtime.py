@@ -1,19 +1,16 @@
-"""Long work: the one place that starts threads and keeps time; progress is a callable `progress(done, total)`."""
+"""Threads, progress and time budgets of long work; progress is a callable `progress(done, total)`."""
 
-import builtins
 import math
 import sys
 import time
-from bisect import bisect
-from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
 from numbers import Integral
-from queue import SimpleQueue
 from threading import Thread
-from typing import Any, TextIO, TypeVar, cast
+from typing import Any, TypeVar
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -26,73 +23,82 @@ class OutOfTime(TimeoutError):
     """The time budget was used up within a piece of work."""
 
 
-@dataclass
-class _Limit:
+@dataclass(frozen=True)
+class Deadline:
     """When work has to end, in seconds of the monotonic clock."""
 
-    ends: float
+    ends: float = math.inf
+
+    @classmethod
+    def after(cls, max_seconds: float | None) -> "Deadline":
+        """The end of a budget that begins now, or of one around it if that is earlier."""
+        ends = math.inf if max_seconds is None else time.monotonic() + max_seconds
+        return cls(min(ends, _deadline.get().ends))
+
+    def at_least(self, seconds: float) -> "Deadline":
+        """The same, or that many seconds from now if that is later."""
+        return Deadline(max(self.ends, time.monotonic() + seconds))
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether there is an end at all."""
+        return self.ends < math.inf
+
+    @property
+    def has_passed(self) -> bool:
+        """Whether the time is used up."""
+        return self.is_finite and time.monotonic() > self.ends
+
+    def check(self) -> None:
+        """End the work if its time is used up."""
+        if self.has_passed:
+            raise OutOfTime(
+                "the time budget was used up before there was anything to return; give more with max_seconds="
+            )
+
+    @contextmanager
+    def applied(self, grace: float = 0.0) -> Iterator[None]:
+        """Let the work inside end then, or that many seconds later: `check_time` and `map_tasks` raise `OutOfTime`."""
+        token = _deadline.set(Deadline(self.ends + grace))
+        try:
+            yield
+        finally:
+            _deadline.reset(token)
 
 
-_NO_LIMIT = _Limit(math.inf)
-_limit: ContextVar[_Limit] = ContextVar("limit")
+NO_DEADLINE = Deadline()
+_deadline: ContextVar[Deadline] = ContextVar("deadline", default=NO_DEADLINE)
 # Whether this is a thread of `map_tasks`, which starts no others: there are as many as were asked for.
 _is_worker: ContextVar[bool] = ContextVar("is_worker", default=False)
 
 
-def end_of(max_seconds: float | None) -> float:
-    """The moment when a budget that begins now is used up, or one around it if that is earlier."""
-    ends = math.inf if max_seconds is None else time.monotonic() + max_seconds
-    return min(ends, _limit.get(_NO_LIMIT).ends)
-
-
-@contextmanager
-def until(ends: float) -> Iterator[None]:
-    """Let the work inside end at that moment: from then on `check_time` and `map_tasks` raise `OutOfTime`."""
-    token = _limit.set(_Limit(ends))
-    try:
-        yield
-    finally:
-        _limit.reset(token)
-
-
 def check_time() -> None:
     """End the work if its time is used up."""
-    _check(_limit.get(_NO_LIMIT))
-
-
-def _check(limit: _Limit) -> None:
-    if limit.ends < math.inf and time.monotonic() > limit.ends:
-        raise OutOfTime("the time budget was used up before there was anything to return; give more with max_seconds=")
+    _deadline.get().check()
 
 
 def call_apart(function: Callable[..., Result], *arguments: Any) -> Result:
     """Call a function in a thread of its own, so that Ctrl-C and the end of the time are noticed whatever it does.
 
-    Compiled code of others looks at neither for minutes. What it would have returned is then lost: the thread ends with
-    the program or, if it comes to work of ours, there.
+    Models of others look at neither for minutes. What it would have returned is then lost: the thread ends with the
+    program.
     """
     check_time()
-    results: list[Result] = []
-    errors: list[BaseException] = []
-    inside = _Limit(math.inf)  # whoever waits keeps the time
+    results: list[Result | BaseException] = []
 
     def run() -> None:
-        _limit.set(inside)
         try:
             results.append(function(*arguments))
         except BaseException as error:
-            errors.append(error)
+            results.append(error)
 
     thread = Thread(target=copy_context().run, args=(run,), daemon=True)
     thread.start()
-    try:
-        while thread.is_alive():
-            thread.join(0.1)
-            check_time()
-    finally:
-        inside.ends = -math.inf
-    if errors:
-        raise errors[0]
+    while thread.is_alive():
+        thread.join(0.1)
+        check_time()
+    if isinstance(results[0], BaseException):
+        raise results[0]
     return results[0]
 
 
@@ -110,57 +116,32 @@ def map_tasks(
     Threads, not processes: kernels release the GIL and share the table. `n_jobs` is read as in scikit-learn: None is
     one thread unless a joblib context says otherwise, -1 one for each core. The clock is looked at before each task.
     """
-    from joblib import effective_n_jobs  # slow to import, and not needed to name an option
+    from joblib import effective_n_jobs  # slow to import, and not needed to name a parameter
 
     check_jobs(n_jobs)
-    limit = _limit.get(_NO_LIMIT)  # that of the caller, which other threads do not know
+    deadline = _deadline.get()  # that of the caller, which other threads do not know
 
     def in_time(task: Task) -> Result:
-        _check(limit)
+        deadline.check()
         return function(task)
 
     n_threads = 1 if _is_worker.get() else min(effective_n_jobs(n_jobs), len(tasks))
     if n_threads < 2:
         return _collect(map(in_time, tasks), len(tasks), progress)
-    with closing(_in_threads(in_time, tasks, n_threads)) as results:
-        return _collect(results, len(tasks), progress)
 
-
-def _in_threads(function: Callable[[Task], Result], tasks: Sequence[Task], n_threads: int) -> Generator[Result]:
-    """Results in the order of the tasks, from threads that nobody has to wait for: they end with the program.
-
-    Pools of joblib take 13 ms to start and to stop, these threads half a millisecond, many times in a search.
-    """
-    waiting, finished = deque(enumerate(tasks)), SimpleQueue[tuple[int, Result | None, BaseException | None]]()
-
-    def work() -> None:
+    def as_worker(task: Task) -> Result:
         _is_worker.set(True)
-        while True:
-            try:
-                place, task = waiting.popleft()
-            except IndexError:
-                return
-            try:
-                finished.put((place, function(task), None))
-            except BaseException as error:
-                finished.put((place, None, error))
+        return in_time(task)
 
-    for _ in range(n_threads):
-        Thread(target=copy_context().run, args=(work,), daemon=True).start()
-    results: dict[int, Result] = {}
+    pool = ThreadPoolExecutor(n_threads)
     try:
-        for place in range(len(tasks)):
-            while place not in results:
-                done, result, error = finished.get()
-                if error is not None:
-                    raise error
-                results[done] = cast(Result, result)
-            yield results.pop(place)
+        futures = [pool.submit(copy_context().run, as_worker, task) for task in tasks]
+        return _collect((future.result() for future in futures), len(tasks), progress)
     finally:
-        waiting.clear()
+        pool.shutdown(wait=False, cancel_futures=True)  # after Ctrl-C nobody waits for what has begun
 
 
-def check_jobs(n_jobs: int | None) -> None:
+def check_jobs(n_jobs: Any) -> None:
     """Refuse to work with nobody, and what is no number of workers."""
     if n_jobs is not None and (not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool)):
         raise ValueError(f"n_jobs={n_jobs!r} must be None or a whole number, such as -1 for one for each core")
@@ -178,98 +159,31 @@ def _collect(results: Iterable[Result], total: int, progress: Progress | None) -
 
 
 class ProgressBar:
-    """Progress with the time that is left: a bar on a terminal or in a notebook, now and then a line in a log.
+    """Progress with the time that is left, on standard error: a bar on a terminal, in a log a line now and then."""
 
-    Parameters
-    ----------
-    title : str
-        What is being done.
-    stream : file, optional
-        Where to draw, standard error by default.
-    hint : str
-        What makes it faster, said once if it takes long.
-    """
-
-    _WIDTH = 24
-    _LOG_SECONDS = 10.0  # between two lines of a log
-    _FIRST_SECONDS = 2.0  # until the first of them, if more than those ten are to come
-
-    def __init__(self, title: str, stream: TextIO | None = None, hint: str = "") -> None:
+    def __init__(self, title: str) -> None:
         self._title = title
-        self._hint = hint
-        self._stream = stream or sys.stderr
-        self._start = self._drawn = time.monotonic()
-        self._clock = Clock()
-        self._line = ""
-        self._ended = False
+        self._bar: Any = None
 
     def __call__(self, done: int, total: int) -> None:
-        """Draw the bar, at most ten times a second, or write a line to a log, at most every ten seconds."""
-        now = time.monotonic()
-        self._clock.mark(done, now)
-        live = self._stream.isatty() or hasattr(builtins, "get_ipython")  # the stream of a notebook is no terminal
-        ending = done >= total and (live or bool(self._line))
-        due = now - self._drawn >= (0.1 if live else self._LOG_SECONDS)
-        took = now - self._start
-        may_be_long = not (live or self._line) and took >= self._FIRST_SECONDS
-        if self._ended or not (ending or due or may_be_long):
-            return
-        left = took if done >= total else self._clock.left(total)
-        is_long = done < total and left is not None and left > self._LOG_SECONDS
-        if not (ending or due or is_long):
-            return
-        if is_long and self._hint:
-            self._stream.write(("\r" if live else "") + self._hint.ljust(len(self._line)) + "\n")
-            self._hint = ""
-        self._drawn = now
-        self._ended = done >= total
-        words = "" if left is None else f", {_duration(left)}" + ("" if self._ended else " left")
-        filled = self._WIDTH * done // max(total, 1)
-        bar = f" [{'#' * filled}{'.' * (self._WIDTH - filled)}]" if live else ""
-        line = f"{self._title}{bar} {done}/{total}{words}"
-        # A shorter line must cover a longer one.
-        start, end = ("\r", "\n" if self._ended else "") if live else ("", "\n")
-        self._stream.write(start + (line.ljust(len(self._line)) if live else line) + end)
-        self._stream.flush()
-        self._line = line
+        """Draw how much is done; what takes less than a second leaves no trace."""
+        if self._bar is None:
+            from tqdm import tqdm  # type: ignore[import-untyped]
+
+            seconds = 0.1 if sys.stderr.isatty() else 10.0
+            self._bar = tqdm(desc=self._title, total=total, mininterval=seconds, maxinterval=seconds, delay=2, ncols=79)
+        self._bar.total = total
+        self._bar.update(max(0, done - self._bar.n))
+        if done >= total:
+            self._bar.close()
 
 
-class Clock:
-    """Estimates how long the rest of some work takes, from the later half of what is done and how it compares."""
-
-    # Steps that must be done, and the share of all, before there is anything to say.
-    _FEWEST, _LEAST = 4, 0.05
-
-    def __init__(self) -> None:
-        self._marks: list[tuple[int, float]] = []
-
-    def mark(self, done: int, now: float) -> None:
-        """Note when how much was done."""
-        if not self._marks or done > self._marks[-1][0]:
-            self._marks.append((done, now))
-
-    def left(self, total: int) -> float | None:
-        """Seconds until all is done; None before there is evidence."""
-        if not self._marks or self._marks[-1][0] < max(self._FEWEST, self._LEAST * total) or len(self._marks) < 3:
-            return None
-        (first, begin), (done, now) = self._marks[0], self._marks[-1]
-        middle, between = self._marks[min(bisect(self._marks, ((first + done) / 2,)), len(self._marks) - 2)]
-        early, late = (between - begin) / (middle - first), (now - between) / (done - middle)
-        # Steps may get dearer as features are selected, up to in proportion to their number; they may get cheaper, but
-        # nobody should count on that.
-        growth = 0.0
-        if 0 < early < late:
-            growth = min(1.0, math.log(late / early) / math.log((middle + done) / (first + middle)))
-        typical = (middle + done) / 2  # the step that took `late`
-        rest: float = late / typical**growth * (total ** (growth + 1) - done ** (growth + 1)) / (growth + 1)
-        return rest
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60} min"
+def progress_of(verbose: bool, title: str) -> Progress | None:
+    """A progress bar, if somebody wants to see one."""
+    if not verbose:
+        return None
+    COMPILING.announce()
+    return ProgressBar(title)
 
 
 @dataclass
@@ -292,49 +206,23 @@ class Stages:
 
 
 class Compiling:
-    """Says that kernels are being compiled, to whoever would look at nothing meanwhile.
+    """Says once that kernels are being compiled, to whoever would look at nothing meanwhile.
 
     Compiled kernels are kept on disk, so this is heard once per installation. Nobody is told before `announce`.
     """
 
-    _SECONDS = 3.0  # between two lines
-
     def __init__(self) -> None:
-        self._heard = False
-        self._depth = self._count = 0
-        self._start = self._told = 0.0
+        self._wanted = False
 
     def announce(self) -> None:
-        """From now on say it on standard error."""
-        self._heard = True
+        """Say it on standard error when the next kernel is compiled."""
+        self._wanted = True
 
     def begin(self) -> None:
-        """A kernel is being compiled, maybe on behalf of another one."""
-        if self._depth == 0 and self._count == 0:
-            self._start = self._told = time.monotonic()
-            self._tell("compiling, once per installation; this takes some seconds")
-        self._depth += 1
-
-    def end(self) -> None:
-        """A kernel has been compiled."""
-        self._depth -= 1
-        self._count += 1
-        now = time.monotonic()
-        if now - self._told >= self._SECONDS:
-            self._told = now
-            self._tell(f"compiling, once per installation: {self._count} kernels in {now - self._start:.0f} s")
-
-    def _tell(self, text: str) -> None:
-        if self._heard:
-            print(f"unirel: {text}", file=sys.stderr, flush=True)
+        """A kernel is being compiled."""
+        if self._wanted:
+            print("unirel: compiling, once per installation; this takes some seconds", file=sys.stderr, flush=True)
+            self._wanted = False
 
 
 COMPILING = Compiling()
-
-
-def progress_of(verbose: bool, title: str, hint: str = "") -> Progress | None:
-    """A progress bar, if somebody wants to see one."""
-    if not verbose:
-        return None
-    COMPILING.announce()
-    return ProgressBar(title, hint=hint)

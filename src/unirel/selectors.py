@@ -13,7 +13,7 @@ from sklearn.utils import Bunch, column_or_1d, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.parallel import Parallel, delayed
 
-from unirel._runtime import READING_SECONDS, end_of, progress_of, until
+from unirel._runtime import READING_SECONDS, Deadline, progress_of
 from unirel.criteria import Criterion
 from unirel.data.columns import DiscreteFeatures, TargetType
 from unirel.data.opening import taken_names
@@ -203,10 +203,10 @@ class BURSelector(BaseSelector):
             else:
                 X = self._check_table(collected(X), reset=True)
             settings = self.settings()
-            ends = end_of(settings.max_seconds)
-            with until(ends + READING_SECONDS):
+            deadline = Deadline.after(settings.max_seconds)
+            with deadline.applied(READING_SECONDS):
                 table, sample_weight = self._read(X, y, settings, sample_weight)
-            with until(ends):
+            with deadline.applied():
                 (selection,) = select(table, [settings.criterion], [settings.beta], settings, sample_weight)
             check_selection(selection, self.n_features_to_select)
         self._keep(table, selection)

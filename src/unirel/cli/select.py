@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unirel._runtime import end_of, until
+from unirel._runtime import Deadline
 from unirel.cli import BadInput, Exit
 from unirel.cli.files import SUFFIXES, Input, check_names, open_data, read_table
 from unirel.cli.options import (
@@ -155,11 +155,14 @@ def _make_report(given: Input, selector: "BURSelector", messages: Messages, page
     """Select, and look at what was asked for beside that, as far as time allows."""
     from unirel.report import Report
 
-    ends, asked = end_of(selector.max_seconds), {"stability": writing.stability, "accuracy": writing.accuracy}
+    deadline, asked = (
+        Deadline.after(selector.max_seconds),
+        {"stability": writing.stability, "accuracy": writing.accuracy},
+    )
     with messages.catching_warnings():
         table = given.read()
         Report.check(table, selector, writing.accuracy, writing.stability)
-        with until(ends):
+        with deadline.applied():
             found = Report.from_table(table, selector, given.origin, page=page, test=page or bool(writing.stability))
             for name, value in asked.items():
                 if value is None or found.interrupted:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from unirel._runtime import READING_SECONDS, OutOfTime, Progress, end_of, progress_of, until
+from unirel._runtime import READING_SECONDS, Deadline, OutOfTime, Progress, progress_of
 from unirel.data.table import Table
 from unirel.errors import check_whole_number, warn
 from unirel.estimation.base import Columns, Information, Values
@@ -109,8 +109,8 @@ def redundancy_analysis(
     (array([3]), array([0]), array([1, 2]))
     """
     settings = settings_of(selector) if selector is not None else _PUBLISHED
-    ends = end_of(settings.max_seconds)
-    with until(ends + READING_SECONDS):
+    deadline = Deadline.after(settings.max_seconds)
+    with deadline.applied(READING_SECONDS):
         table = Table.from_data(X, y, discrete_features=settings.discrete_features, target_type=settings.target_type)
     limit = _read_max_exact(max_exact, table)
     tolerance = _read_tolerance(tolerance)
@@ -120,7 +120,7 @@ def redundancy_analysis(
     complete_order = True
     if order is None:
         wanted = replace(settings, n_features_to_select=_n_features(table, max_features))
-        with until(ends):
+        with deadline.applied():
             (selection,) = select(table, [settings.criterion], [settings.beta], wanted)
         if selection.interrupted and len(selection) == 0:
             raise KeyboardInterrupt("interrupted before the first feature was selected")
@@ -130,9 +130,8 @@ def redundancy_analysis(
         described |= selection.settings
     else:
         columns = _read_order(table, order)
-    hint = "faster with fewer rows, fewer features or a larger tolerance"
     # Something must be said of a selection that has used up the time.
-    with until(ends + READING_SECONDS):
+    with deadline.applied(READING_SECONDS):
         return find_redundancy(
             information,
             columns,
@@ -140,7 +139,7 @@ def redundancy_analysis(
             max_exact=limit,
             complete=complete_order,
             settings=described,
-            progress=progress_of(settings.verbose, "searching subsets", hint),
+            progress=progress_of(settings.verbose, "searching subsets"),
         )
 
 

@@ -3,7 +3,6 @@
 import os
 import platform
 import re
-import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -18,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from unirel._runtime import READING_SECONDS, Progress, ProgressBar, end_of, until
+from unirel._runtime import READING_SECONDS, Deadline, Progress, ProgressBar
 from unirel.data.atomic import write_text
 from unirel.data.readers import collected
 from unirel.data.table import Table
@@ -112,11 +111,11 @@ class Report:
             With `beta` above 0 it compares the selection with those for other weights.
         """
         selector, X = BURSelector() if selector is None else selector, _rows_of(X)
-        ends = end_of(selector.max_seconds)
-        with until(ends + READING_SECONDS):
+        deadline = Deadline.after(selector.max_seconds)
+        with deadline.applied(READING_SECONDS):
             selector, table = _read(selector, X, y, feature_names)
         cls.check(table, selector, accuracy, stability, sample_weight)
-        with until(ends):
+        with deadline.applied():
             report = cls.from_table(table, selector, origin or Origin(), sample_weight=sample_weight, title=title)
             if report.interrupted or not report.selection.complete:
                 return report
@@ -165,13 +164,13 @@ class Report:
         others = [step / n_steps for step in range(n_steps + 1)] if page and selector.beta > 0 else []
         # The weight that was asked for comes first, so it gets the time.
         betas = [selector.beta, *(beta for beta in others if beta != selector.beta)]
-        ends = end_of(selector.max_seconds)
+        deadline = Deadline.after(selector.max_seconds)
         settings = selector.settings()
         path = select(table, [settings.criterion], betas, settings, sample_weight)
         interrupted = len(path) < len(betas) or path.selections[-1].interrupted
         analysis, tested = Analysis(), None
         if not interrupted:
-            with suppress(TimeoutError), until(max(ends, time.monotonic() + READING_SECONDS)):
+            with suppress(TimeoutError), deadline.at_least(READING_SECONDS).applied():
                 analysis = analyse(table, path.selections[0], curve=page, sample_weight=sample_weight)
                 if page if test is None else test:
                     tested = find_significant(table, sample_weight, selector.n_jobs, text.ALPHA)

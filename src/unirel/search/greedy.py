@@ -1,7 +1,5 @@
 """The one greedy loop: every criterion, plain or boosted by unique relevance, and all searches on one table."""
 
-import math
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
@@ -11,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
-from unirel._runtime import OutOfTime, Progress, Stages, end_of, progress_of, until
+from unirel._runtime import NO_DEADLINE, Deadline, OutOfTime, Progress, Stages, progress_of
 from unirel.criteria import Criterion, make_criterion
 from unirel.data.table import Table
 from unirel.errors import check_beta, warn
@@ -65,12 +63,7 @@ class Limits:
     exclude: Sequence[int] = ()
     max_candidates: int | None = None  # search among the most relevant
     evidence: Evidence | None = None  # select only what is seen to add something, and stop where nothing is
-    ends: float = math.inf  # when the time is used up
-
-    @property
-    def out_of_time(self) -> bool:
-        """Whether the time is used up."""
-        return self.ends < math.inf and time.monotonic() > self.ends
+    deadline: Deadline = NO_DEADLINE
 
 
 class Searches:
@@ -103,7 +96,7 @@ class Searches:
             _columns(table, settings.include, "include"),
             _columns(table, settings.exclude, "exclude"),
             _max_candidates(table, settings.max_candidates, 0 if auto else n_features),
-            ends=end_of(settings.max_seconds),
+            deadline=Deadline.after(settings.max_seconds),
         )
         _check_columns(table, self._limits)
         self._table = table
@@ -156,7 +149,7 @@ class Searches:
         needs_run = needs_reference(self._kind)
         # With a time budget there must be something to return when it is used up; the estimates are used again.
         is_given = not isinstance(self._kind, BaseEstimator)
-        wanted = 0 if is_given or self._limits.ends == math.inf else self._limits.n_features
+        wanted = 0 if is_given or not self._limits.deadline.is_finite else self._limits.n_features
         n_features = REFERENCE_SIZE if needs_run else wanted
         limits = replace(self._limits, n_features=n_features, include=(), evidence=None)
         reference = search(self._memo, criterion, limits)
@@ -164,7 +157,7 @@ class Searches:
             return self._without_boost(reference, reference.ending)
         self._plain[criterion] = reference
         try:
-            with until(self._limits.ends):
+            with self._limits.deadline.applied():
                 members = reference.order.tolist() if needs_run else None
                 columns = self.columns()
                 boost = find_blend(self._table, self._kind, members, columns, self._settings, self._sample_weight)
@@ -262,7 +255,7 @@ def search(
     table = memo.information.table
     steps: list[_Step] = []
     try:
-        with until(limits.ends):
+        with limits.deadline.applied():
             ending = _search(memo, criterion, limits, beta, boost, progress, steps)
     except OutOfTime:
         ending = Ending.OUT_OF_TIME
@@ -311,7 +304,7 @@ def _search(
     n_wanted = min(limits.n_features, len(candidates) + len(include))
     is_free = np.ones(len(table.columns), bool)
     while len(steps) < n_wanted:
-        if limits.out_of_time:
+        if limits.deadline.has_passed:
             raise OutOfTime
         selected = np.array([step.feature for step in steps], np.intp)
         pool, allowed = candidates[is_free[candidates]], None
@@ -360,7 +353,7 @@ def _best(
                 known = _among(boost.without_stepwise(plain, pool, selected, beta), allowed)
                 cause = Cause.UNKNOWN if behind.any() else _cause(boost, known, place)
             return _Step(int(pool[place]), float(values[place]), cause)
-        if limits.out_of_time:
+        if limits.deadline.has_passed:
             raise OutOfTime
         promising = promising[np.argsort(-values[promising], kind="stable")[:_BATCH]]
         scores.update(pool[promising], selected)

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from numpy.typing import ArrayLike
 
-from unirel._runtime import READING_SECONDS, end_of, until
+from unirel._runtime import READING_SECONDS, Deadline
 from unirel.criteria import Criterion
 from unirel.data.opening import open_table
 from unirel.results import SelectionPath
@@ -62,11 +62,11 @@ def selection_path(
     array([2, 3])
     """
     settings = settings_of(selector)
-    ends = end_of(settings.max_seconds)
-    with until(ends + READING_SECONDS):
+    deadline = Deadline.after(settings.max_seconds)
+    with deadline.applied(READING_SECONDS):
         table, sample_weight = open_table(X, y, settings.discrete_features, settings.target_type, sample_weight)
     one = isinstance(criteria, str | Criterion)
     named = [cast(str | Criterion, criteria)] if one else list(cast(Sequence[str | Criterion], criteria))
     weights = [float(betas)] if isinstance(betas, Real) else list(cast(Sequence[float], betas))
-    with until(ends):
+    with deadline.applied():
         return select(table, named, weights, settings, sample_weight)
