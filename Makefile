@@ -8,10 +8,10 @@ PYTEST_ARGS ?= -n auto
 BIN := .venv/bin
 STAMPS := .venv/stamps
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
-SOURCES := src tests benchmarks examples docs
+SOURCES := src paper tests benchmarks examples docs
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow check faults fuzz oldest versions one-version bench quality newcomer docs format clean distclean
+.PHONY: help demo test test-slow check faults fuzz oldest versions one-version bench quality paper newcomer docs format clean distclean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -78,6 +78,10 @@ bench: $(STAMPS)/package  ## time the library beside its peers and print a table
 quality: $(STAMPS)/quality  ## compare the accuracy that selectors lead to; hours, resumable, set UNIREL_DATA for the paper's datasets
 	@$(BIN)/python -m benchmarks.quality $(QUALITY_ARGS)
 
+PAPER_ARGS ?= all --preset small
+paper: $(STAMPS)/quality  ## compute the tables of the paper again; set UNIREL_DATA, PAPER_ARGS="accuracy_ksg --preset full --journal runs.jsonl"
+	@$(BIN)/python -m paper $(PAPER_ARGS)
+
 newcomer:  ## from a clone of the last commit to the first page in a browser, timed
 	@$(PYTHON) tests/newcomer.py
 
@@ -93,7 +97,7 @@ format: $(STAMPS)/lint  ## format the code and mend what the linter can
 clean:  ## delete builds and caches
 	@rm -rf docs/_build docs/auto_examples docs/generated build dist
 	@rm -rf .hypothesis .mypy_cache .pytest_cache .ruff_cache
-	@find src tests benchmarks examples docs -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
+	@find src paper tests benchmarks examples docs -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 
 distclean: clean  ## delete the virtual environment as well
 	@rm -rf .venv

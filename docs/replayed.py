@@ -1,16 +1,15 @@
 """What the pages about the paper say of committed results: sentences, tables and a picture made from their files."""
 
-import csv
 import re
 from pathlib import Path
 from typing import NamedTuple
 
-from unirel.experiments import accuracy_clf, accuracy_ksg
-from unirel.experiments.accuracy import CLASSIFIERS, DATASETS, TITLES
-from unirel.experiments.conclusions import beside, conclude
-from unirel.experiments.tables import to_csv
+from paper import accuracy_clf, accuracy_ksg
+from paper.accuracy import CLASSIFIERS, DATASETS, TITLES
+from paper.conclusions import beside, conclude
+from paper.tables import read_rows, to_csv
 
-RESULTS = Path(__file__).parent / "results"
+RESULTS = Path(__file__).parents[1] / "paper" / "results"
 
 
 class Committed(NamedTuple):
@@ -22,15 +21,14 @@ class Committed(NamedTuple):
 
 # By file name.
 COMMITTED = {
-    "accuracy_ksg": Committed(accuracy_ksg.REPLAY.presets["medium"].n_runs),
-    "accuracy_clf": Committed(accuracy_clf.REPLAY.presets["medium"].n_runs),
-    "full/accuracy_ksg": Committed(accuracy_ksg.REPLAY.presets["full"].n_runs, ("colon", "sonar", "leukemia")),
+    "accuracy_ksg": Committed(accuracy_ksg.TABLE.presets["medium"].n_runs),
+    "accuracy_clf": Committed(accuracy_clf.TABLE.presets["medium"].n_runs),
+    "full/accuracy_ksg": Committed(accuracy_ksg.TABLE.presets["full"].n_runs, ("colon", "sonar", "leukemia")),
 }
 
 
 def read(name):
-    with open(RESULTS / f"{name}.csv", encoding="utf-8") as stream:
-        return list(csv.DictReader(stream))
+    return read_rows(RESULTS / f"{name}.csv")
 
 
 def conclusions(name):
@@ -147,7 +145,7 @@ def hours():
 
 
 def hours_table():
-    """Where these hours went, and what a split takes since our own trees grow."""
+    """Where these hours went, and what a split took with the trees of our own that grew then."""
     groups = {}
     for row in read("hours"):
         name, preset, datasets = re.match(r"(\w+) --preset (\w+)(?: --datasets (\S+))?", row["command"]).groups()
@@ -167,7 +165,7 @@ def hours_table():
                 "datasets": datasets,
                 "times given": len(lines),
                 "hours": f"{hours:.2f}",
-                "minutes of a split, today": f"{seconds / n_splits / 60:.1f}" if today else "",
+                "minutes of a split": f"{seconds / n_splits / 60:.1f}" if today else "",
             }
         )
     return rows

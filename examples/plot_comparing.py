@@ -30,15 +30,15 @@ evaluation = compare(
         "MI ranking": SelectKBest(mutual_info_classif),
     },
     ["knn"],
-    n_runs=6,
-    max_features=12,
+    n_features=12,
+    n_splits=6,
 )
 summary = evaluation.summary()
-summary[["selector", "test_accuracy", "n_features", "stability"]].round(3)
+summary[["selector", "test_score", "n_features", "stability"]].round(3)
 
 # %%
 # Mean test accuracy for every number of features; the bands are standard errors over
-# the runs. Six features are informative, and a selector that sees copies has them at
+# the splits. Six features are informative, and a selector that sees copies has them at
 # six. A ranking needs about twice as many to have one of each, and then it has
 # the copies too, whose noise averages out: where twelve features cost nothing, the F
 # ranking is as good.
@@ -47,8 +47,8 @@ AccuracyDisplay.from_evaluation(evaluation).plot()
 plt.show()
 
 # %%
-# The differences run by run, on the same splits, with a confidence interval and a
-# test. Runs share rows, so read them as a description of this table.
+# The differences split by split, with a confidence interval that is corrected for the
+# rows that splits share, and a test.
 
 differences = evaluation.differences("the same without boost")
 differences[["selector", "mean", "low", "high", "p_value"]].round(3)

@@ -65,8 +65,8 @@ evaluation = compare(
     [("breast_cancer", X.to_numpy(), y.to_numpy())],
     selectors,
     ["knn"],
-    n_runs=5,
-    max_features=12,
+    n_features=12,
+    n_splits=5,
 )
 AccuracyDisplay.from_evaluation(evaluation).plot()
 plt.show()

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from unirel._version import __version__
 
 if TYPE_CHECKING:
-    from unirel import datasets as datasets
     from unirel import evaluation as evaluation
     from unirel import plotting as plotting
     from unirel import report as report
     from unirel.criteria import Criterion as Criterion
+    from unirel.data import datasets as datasets
     from unirel.errors import UnirelWarning as UnirelWarning
     from unirel.estimation.binned import Binned as Binned
     from unirel.estimation.gaussian import Gaussian as Gaussian
@@ -62,7 +62,7 @@ _HOME = {
     "ClassifierLoss": "unirel.predictors",
     "Criterion": "unirel.criteria",
     "UnirelWarning": "unirel.errors",
-    "datasets": "unirel",
+    "datasets": "unirel.data",
     "evaluation": "unirel",
     "plotting": "unirel",
     "report": "unirel",
@@ -75,7 +75,8 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'unirel' has no attribute {name!r}")
     home = _HOME[name]
-    value = import_module(f"unirel.{name}") if home == "unirel" else getattr(import_module(home), name)
+    is_module = name in ("datasets", "evaluation")
+    value = import_module(f"{home}.{name}") if is_module else getattr(import_module(home), name)
     globals()[name] = value
     return value
 

@@ -69,6 +69,7 @@ def compare(
             n_splits=splits,
             random_state=seed,
             n_jobs=options.jobs,
+            **given.kinds,
             verbose=output.verbose,
         )
     if not found.rows:

@@ -259,6 +259,33 @@ def _content(table: Table, column: int) -> bytes:
     return hashlib.sha256(block.dtype.str.encode() + np.ascontiguousarray(block).tobytes()).digest()
 
 
+def stability(selections: Sequence[Sequence[int]], n_features: int) -> float:
+    """How much selections from several splits agree, by the index of Nogueira, Sechidis and Brown (2018).
+
+    Parameters
+    ----------
+    selections : list of lists of int
+        Positions of the selected features, for each split.
+    n_features : int
+        How many features there are.
+
+    Returns
+    -------
+    float
+        1 if all select the same features, about 0 if they select at random, NaN with fewer than two selections or if
+        each has nothing or everything.
+
+    Examples
+    --------
+    >>> from unirel.evaluation import stability
+    >>> stability([[0, 1], [1, 0]], n_features=10)
+    1.0
+    """
+    check_whole_number("n_features", n_features, 1)
+    chosen = np.array([np.isin(np.arange(n_features), list(selection)) for selection in selections])
+    return nogueira_index(chosen)[0] if len(chosen) > 1 else float("nan")
+
+
 def nogueira_index(selected: NDArray[np.bool_]) -> tuple[float, float]:
     """The stability index of rows of a matrix that say which features are selected, and its standard error.
 

@@ -11,12 +11,20 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from unirel._runtime import Progress, call_apart, check_time
-from unirel.classifiers.losses import design_matrix, smallest_class, split_classes, split_numbers
-from unirel.classifiers.registry import make_estimator, standardise, words_of
 from unirel.data.columns import take_rows
 from unirel.data.table import Table
 from unirel.errors import check_choice
-from unirel.options import CLASSIFIER_NAMES
+from unirel.predictors import (
+    MODELS,
+    design_matrix,
+    limit_neighbors,
+    make_model,
+    smallest_class,
+    split_classes,
+    split_numbers,
+    standardise,
+    words_of,
+)
 from unirel.report.text import plural
 from unirel.results import Selection, plain
 
@@ -74,7 +82,7 @@ class Accuracy:
 
 def check_accuracy(accuracy: str, table: Table, selector: Any) -> None:
     """Refuse early what cannot be measured."""
-    check_choice("accuracy", accuracy, CLASSIFIER_NAMES)
+    check_choice("accuracy", accuracy, MODELS)
     check_repeatable(f"accuracy={accuracy!r}", table, selector)
     if table.classes is None and table.n_samples < 4:
         raise ValueError(f"accuracy={accuracy!r} needs at least 4 rows, but there are {table.n_samples}")
@@ -127,7 +135,7 @@ def measure_accuracy(
         weights = None if selection.sample_weight is None else selection.sample_weight[train]
         order = clone(chosen).fit(take_rows(X, train), take_rows(y, train), weights).order_
         check_time()  # which would have cut the selection short
-        inputs = standardise(matrix, train) if matrix.shape[1] else matrix  # all features may be constant
+        inputs = standardise(matrix, train)
         blocks = [order[:size] if size <= len(order) else None for size in sizes]
         for place, features in enumerate([*blocks, table.features]):
             if features is not None:
@@ -154,8 +162,7 @@ def _count_folds(table: Table) -> tuple[int, str]:
 def _make_model(accuracy: str, discrete: bool, n_rows: int, n_columns: int) -> Any:
     if n_columns == 0:  # constant features
         return DummyClassifier() if discrete else DummyRegressor()
-    model = make_estimator(accuracy, discrete)
-    return model.set_params(n_neighbors=min(model.n_neighbors, n_rows)) if accuracy == "knn" else model
+    return limit_neighbors(make_model(accuracy, discrete), n_rows)
 
 
 def _score(model: Any, inputs: Values, target: NDArray[Any], train: NDArray[np.intp], test: NDArray[np.intp]) -> float:

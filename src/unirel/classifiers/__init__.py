@@ -1,1 +1,0 @@
-"""Classifiers: those that the package knows by name, and what a classifier loses without a feature."""

@@ -1,0 +1,446 @@
+"""Selectors compared by the models that are trained on what they select."""
+
+import time
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from scipy import stats
+from sklearn.base import clone
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.impute import SimpleImputer
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import train_test_split
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from unirel._runtime import ProgressBar
+from unirel.criteria import CRITERIA, Criterion
+from unirel.data.columns import DiscreteFeatures, TargetType, take_rows
+from unirel.data.datasets import load
+from unirel.data.frames import make_frame
+from unirel.data.table import Table
+from unirel.errors import UnirelWarning, check_choice, check_whole_number
+from unirel.inference.paired import PairedDifference, paired_difference
+from unirel.inference.stability import stability
+from unirel.predictors import (
+    PEERS,
+    check_order,
+    code_matrix,
+    design_matrix,
+    limit_neighbors,
+    make_model,
+    make_peer,
+    order_of,
+    standardise,
+)
+from unirel.selectors import BURSelector, BURSelectorCV
+
+__all__ = ["Evaluation", "PairedDifference", "compare", "paired_difference", "stability"]
+
+Values = NDArray[np.float64]
+Positions = NDArray[np.intp]
+Row = dict[str, Any]
+_FEWEST = 5  # rows of a class that is divided among the parts of a split
+
+
+def compare(
+    datasets: Any,
+    selectors: Any,
+    models: Any = ("logistic", "knn", "rf"),
+    *,
+    n_features: int | Sequence[int] = 10,
+    n_splits: int = 10,
+    test_size: float = 0.2,
+    scoring: Any = None,
+    discrete_features: DiscreteFeatures = "auto",
+    target_type: TargetType = "auto",
+    random_state: int = 0,
+    n_jobs: int | None = None,
+    verbose: bool = False,
+) -> "Evaluation":
+    """Compare selectors by the scores of models on held-out rows, over random splits of datasets.
+
+    Parameters
+    ----------
+    datasets : name, (name, X, y), or list of them
+        Names that `unirel.datasets.load` knows, or tables of your own: arrays or frames with numbers, categories and
+        missing values; the target may be class labels or numbers.
+    selectors : list, or mapping from label to selector
+        A `BURSelector` or `BURSelectorCV`; the name of a criterion, which means that criterion without a boost; the
+        name of a peer: "kbest" (mutual information of each feature), "lasso" (weights of an L1 model), "forest"
+        (importances), "rfe" (recursive elimination by a linear model), "lightgbm" (if it is installed); an instance of
+        any other scikit-learn selector; or a function ``(X, y, n_features) -> positions, best first``.
+    models : list, or mapping from label to model
+        Of "logistic", "rf", "knn" and "svm", which for a target of numbers are regressors; or scikit-learn models, such
+        as a `GridSearchCV` to tune one.
+    n_features : int or sequence of int
+        Numbers of features to try; an int stands for all from 1 to it.
+    n_splits : int
+        Random splits of each dataset.
+    test_size : float
+        Share of the rows that is held out to test, and share that is held out to choose the number of features; the
+        others are selected from and trained on. Splits are stratified by class.
+    scoring : str or callable, optional
+        As in scikit-learn; accuracy or R2 by default.
+    discrete_features, target_type
+        Which columns are discrete, and whether the target is, as in `BURSelector`.
+    random_state : int
+        Seed. Split r is the same however many there are.
+    n_jobs : int, optional
+        Processes, as in scikit-learn. The result does not depend on them.
+    verbose : bool
+        Draw a progress bar on standard error.
+
+    Returns
+    -------
+    Evaluation
+        After Ctrl-C with what was finished, marked incomplete.
+
+    Notes
+    -----
+    A `BURSelector` gets the training rows as they are, and selects as many features as are compared unless it stops by
+    itself ("auto"). Other selectors get numbers: categories as codes, the mean in place of missing values. Models get
+    categories one-hot encoded and numbers standardised by the training rows. A selector that selects fewer features
+    than are asked for keeps its last score.
+
+    Examples
+    --------
+    >>> from unirel import BURSelector
+    >>> from unirel.evaluation import compare
+    >>> evaluation = compare("wine", {"default": BURSelector(), "lasso": "lasso"}, "knn", n_features=4, n_splits=2)
+    >>> len(evaluation.to_frame())
+    16
+    """
+    check_whole_number("n_splits", n_splits, 1)
+    check_whole_number("random_state", random_state, 0)
+    if not 0 < test_size < 0.5:
+        raise ValueError(f"test_size={test_size!r} must be above 0 and below 0.5: two such parts are held out")
+    chosen, trained = _labelled("selectors", selectors), _labelled("models", models)
+    # A tuple of three may be a table with its name, or three names.
+    is_table = isinstance(datasets, tuple) and len(datasets) == 3 and not isinstance(datasets[1], str | tuple)
+    listed = [datasets] if is_table or isinstance(datasets, str) else datasets
+    types = {"discrete_features": discrete_features, "target_type": target_type}
+    tables = [_read(dataset, n_features, types) for dataset in listed]
+    _check(chosen, trained, tables)
+    pieces = [(table, split, label) for table in tables for split in range(n_splits) for label in chosen]
+    tasks = (
+        delayed(_measure)(table, split, label, chosen[label], trained, scoring, test_size, random_state)
+        for table, split, label in pieces
+    )
+    progress = ProgressBar("comparing") if verbose else None
+    rows, warned, complete = list[Row](), set[tuple[str, str]](), True
+    try:
+        for done, (found, message) in enumerate(Parallel(n_jobs=n_jobs, return_as="generator")(tasks), start=1):
+            rows += found
+            about = (pieces[done - 1][0].name, pieces[done - 1][2])
+            if message and about not in warned:
+                warned.add(about)
+                warnings.warn(f"{', '.join(about)}: {message}", UnirelWarning, stacklevel=2)
+            if progress is not None:
+                progress(done, len(pieces))
+    except KeyboardInterrupt:
+        complete = False
+    settings = {"n_splits": n_splits, "test_size": test_size, "random_state": random_state}
+    return Evaluation(tuple(rows), {table.name: table.n_features for table in tables}, settings, complete)
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """What a comparison found."""
+
+    rows: tuple[Row, ...]  #: Scores for each dataset, split, selector, model and number of features.
+    n_features: Mapping[str, int]  #: How many features each dataset has.
+    settings: Mapping[str, Any]  #: Numbers that decide the splits.
+    complete: bool = True  #: False if the comparison was interrupted.
+
+    def to_frame(self) -> Any:
+        """One row for each dataset, split, selector, model and number of features."""
+        return _frame([{name: value for name, value in row.items() if name != "features"} for row in self.rows])
+
+    def outcomes(self) -> list[Row]:
+        """For each split the number of features that is best on the validation rows, the smallest of equals.
+
+        `test_score` is the score with that number, `area` the mean test score over all numbers.
+        """
+        groups: dict[tuple[Any, ...], list[Row]] = {}
+        for row in self.rows:
+            groups.setdefault(tuple(row[key] for key in ("dataset", "model", "selector", "split")), []).append(row)
+        found = []
+        for group in groups.values():
+            best = max(group, key=lambda row: (row["validation_score"], -row["n_features"]))
+            found.append({**best, "area": _mean(group, "test_score")})
+        return found
+
+    def summary(self) -> Any:
+        """One row for each dataset, model and selector, with means over the splits.
+
+        Test score and its standard deviation, number of features, area, stability of the selected features, and
+        seconds of selection.
+        """
+        return _frame(self._summary())
+
+    def differences(
+        self,
+        baseline: str | Mapping[str, str] | None = None,
+        *,
+        metric: str = "test_score",
+        confidence_level: float = 0.95,
+    ) -> Any:
+        """One row for each dataset, model and selector: how it differs from a baseline over the same splits.
+
+        The baseline is a selector, or a mapping from selectors to theirs; the first selector by default. `metric` is
+        "test_score", "area" or "n_features". The interval is corrected for rows that splits share, see
+        `paired_difference`.
+        """
+        return _frame(self._differences(baseline, metric, confidence_level))
+
+    def average_ranks(self) -> Any:
+        """One row for each model and selector: mean rank over datasets by mean test score; 1 is best."""
+        return _frame(self._ranks())
+
+    def to_dict(self, baseline: str | Mapping[str, str] | None = None) -> dict[str, Any]:
+        """Plain lists, numbers and strings, fit for JSON; differences are to that baseline."""
+        return {
+            "complete": self.complete,
+            "settings": dict(self.settings),
+            "summary": self._summary(),
+            "differences": self._differences(baseline),
+            "average_ranks": self._ranks(),
+            "outcomes": self.outcomes(),
+        }
+
+    def _summary(self) -> list[Row]:
+        rows = []
+        for (dataset, model, selector), splits in self._groups().items():
+            group = list(splits.values())
+            deviation = float(np.std([row["test_score"] for row in group], ddof=1)) if len(group) > 1 else None
+            agreement = stability([row["features"] for row in group], self.n_features[dataset])
+            rows.append(
+                {"dataset": dataset, "model": model, "selector": selector, "n_splits": len(group)}
+                | {"test_score": _mean(group, "test_score"), "test_score_std": deviation}
+                | {name: _mean(group, name) for name in ("n_features", "area")}
+                | {"stability": _known(agreement), "seconds": _mean(group, "seconds")}
+            )
+        return rows
+
+    def _differences(self, baseline: Any = None, metric: str = "test_score", level: float = 0.95) -> list[Row]:
+        check_choice("metric", metric, ("test_score", "area", "n_features"))
+        groups = self._groups()
+        labels = list(dict.fromkeys(selector for _, _, selector in groups))
+        baseline = labels[0] if baseline is None and labels else baseline
+        pairs = baseline if isinstance(baseline, Mapping) else dict.fromkeys(labels, baseline)
+        for other in pairs.values():
+            check_choice("baseline", other, labels)
+        overlap = self.settings["test_size"] / (1 - 2 * self.settings["test_size"])
+        rows = []
+        for (dataset, model, selector), group in groups.items():
+            other = pairs.get(selector, selector)
+            splits = sorted(set(group) & set(groups.get((dataset, model, other), {})))
+            if other == selector or not splits:
+                continue
+            both = (groups[dataset, model, one] for one in (selector, other))
+            values, base = ([side[split][metric] for split in splits] for side in both)
+            found = paired_difference(values, base, confidence_level=level, overlap=overlap)
+            row = {"dataset": dataset, "model": model, "selector": selector, "baseline": other}
+            rows.append({**row, **{name: _known(value) for name, value in found._asdict().items()}})
+        return rows
+
+    def _ranks(self) -> list[Row]:
+        means = {key: _mean(list(group.values()), "test_score") for key, group in self._groups().items()}
+        rows = []
+        for model in dict.fromkeys(model for _, model, _ in means):
+            labels = list(dict.fromkeys(label for _, other, label in means if other == model))
+            full = [data for data in self.n_features if all((data, model, label) in means for label in labels)]
+            if full:
+                scores = np.array([[means[data, model, label] for label in labels] for data in full])
+                ranks = stats.rankdata(-scores, axis=1).mean(axis=0).tolist()
+                row = {"model": model, "n_datasets": len(full)}
+                rows += [row | {"selector": s, "average_rank": rank} for s, rank in zip(labels, ranks, strict=True)]
+        return rows
+
+    def _groups(self) -> dict[tuple[str, str, str], dict[int, Row]]:
+        """Outcomes by dataset, model and selector, each in the order in which they were given, then by split."""
+        groups: dict[tuple[str, str, str], dict[int, Row]] = {}
+        for row in self.outcomes():
+            groups.setdefault((row["dataset"], row["model"], row["selector"]), {})[row["split"]] = row
+        names = [list(dict.fromkeys(part)) for part in zip(*groups, strict=True)]
+        order = sorted(groups, key=lambda key: [known.index(part) for known, part in zip(names, key, strict=True)])
+        return {key: groups[key] for key in order}
+
+
+@dataclass(frozen=True, eq=False)
+class _Dataset:
+    """A table as its owner has it, and as selectors and models of others need it."""
+
+    name: str
+    X: Any
+    y: Any  # class numbers, or numbers
+    discrete: bool
+    types: dict[str, Any]  # of columns and target, one decision for all splits
+    matrix: Values  # for models
+    columns_of: list[Positions]
+    codes: Values  # for selectors: one column for each feature, NaN where a value is missing
+    is_category: NDArray[np.bool_]
+    sizes: list[int]
+
+    @property
+    def n_features(self) -> int:
+        return len(self.columns_of)
+
+
+def _read(dataset: Any, n_features: int | Sequence[int], types: Mapping[str, Any]) -> _Dataset:
+    if isinstance(dataset, str):
+        bunch = load(dataset)
+        dataset = (dataset, bunch.data, bunch.target)
+    try:
+        name, X, y = dataset
+    except (TypeError, ValueError):
+        raise TypeError(f"a dataset must be a name or (name, X, y), but one is {type(dataset).__name__}") from None
+    table = Table.from_data(X, y, **types)
+    target, discrete = table.target, table.classes is not None
+    values = table.codes(target).astype(np.int64) if discrete else table.continuous_block([target])[0]
+    if discrete and len(np.unique(values)) < 2:
+        raise ValueError(f"dataset {name!r}: y has one class only; choose a target that varies")
+    asked = range(1, n_features + 1) if isinstance(n_features, int) else n_features
+    sizes = sorted({min(check_whole_number("n_features", size, 1), table.n_features) for size in asked})
+    if not sizes:
+        raise ValueError("n_features names no number of features to try")
+    is_category = table.discrete[: table.n_features]
+    known = (discrete, table.decided_types(X), *design_matrix(table), code_matrix(table), is_category, sizes)
+    return _Dataset(str(name), X, values, *known)
+
+
+def _labelled(parameter: str, given: Any) -> dict[str, Any]:
+    """What takes part by label; a name is its own label."""
+    if not isinstance(given, Mapping):
+        given = given if isinstance(given, list | tuple) else [given]
+        given = {one if isinstance(one, str) else type(one).__name__: one for one in given}
+    if not given:
+        raise ValueError(f"{parameter} is empty; pass at least one")
+    return {str(label): one for label, one in given.items()}
+
+
+def _check(selectors: Mapping[str, Any], models: Mapping[str, Any], tables: Sequence[_Dataset]) -> None:
+    names = [table.name for table in tables]
+    if not names or len(set(names)) < len(names):
+        raise ValueError(f"datasets must be at least one, each with a name of its own, but they are {names}")
+    for label, selector in selectors.items():
+        if isinstance(selector, str):
+            check_choice("selectors", selector, (*CRITERIA, *PEERS))
+        elif isinstance(selector, type) or not (callable(selector) or hasattr(selector, "fit")):
+            raise TypeError(f"selector {label!r} is {selector!r}; see compare for what a selector may be")
+    for model in models.values():
+        for table in tables:
+            make_model(model, table.discrete, "models")
+
+
+def _measure(
+    data: _Dataset,
+    split: int,
+    label: str,
+    selector: Any,
+    models: Mapping[str, Any],
+    scoring: Any,
+    test_size: float,
+    random_state: int,
+) -> tuple[list[Row], str]:
+    """Scores of one selector in one split, and what there is to warn of: warnings of other processes are lost."""
+    seed = int(np.random.SeedSequence([random_state, split]).generate_state(1)[0])
+    train, validation, test = _split(data, test_size, seed)
+    with warnings.catch_warnings(record=True) as caught, threadpool_limits(1), _seeded(seed):
+        warnings.simplefilter("always")
+        started = time.perf_counter()
+        order = _order(selector, data, train)
+        seconds = time.perf_counter() - started
+        inputs = standardise(data.matrix, train)
+        rows = []
+        for name, model in models.items():
+            scores: dict[int, tuple[float, float]] = {}
+            for size in data.sizes:
+                used = min(size, len(order))  # fewer if the selector has stopped
+                if used not in scores:
+                    columns = np.sort(np.concatenate([data.columns_of[feature] for feature in order[:used]]))
+                    fitted = _fit(model, data, inputs[np.ix_(train, columns)], data.y[train])
+                    score = check_scoring(fitted, scoring)
+                    scores[used] = tuple(  # type: ignore[assignment]
+                        float(score(fitted, inputs[np.ix_(part, columns)], data.y[part])) for part in (validation, test)
+                    )
+                row: Row = {"dataset": data.name, "split": split, "selector": label, "model": name, "n_features": size}
+                row |= dict(zip(("validation_score", "test_score"), scores[used], strict=True))
+                rows.append({**row, "seconds": seconds, "features": order[:used].tolist()})
+    return rows, str(caught[0].message) if caught else ""
+
+
+def _split(data: _Dataset, test_size: float, seed: int) -> tuple[Positions, Positions, Positions]:
+    strata = np.zeros(len(data.y), np.int64)
+    if data.discrete:
+        sizes = np.bincount(data.y)
+        # A class of few rows cannot be divided; as part of the largest class it falls anywhere.
+        strata = np.where(sizes[data.y] < _FEWEST, sizes.argmax(), data.y)
+    rows = np.arange(len(data.y))
+    train, rest = train_test_split(rows, test_size=2 * test_size, stratify=strata, random_state=seed)
+    validation, test = train_test_split(rest, test_size=0.5, stratify=strata[rest], random_state=seed)
+    return train, validation, test
+
+
+def _order(selector: Any, data: _Dataset, train: Positions) -> Positions:
+    """Features in the order in which the selector prefers them, found on the training rows."""
+    if isinstance(selector, Criterion) or (isinstance(selector, str) and selector in CRITERIA):
+        selector = BURSelector(selector, beta=0.0)
+    if isinstance(selector, str):
+        selector = make_peer(selector, data.discrete, data.is_category, data.sizes[-1])
+    y = data.y[train]
+    if isinstance(selector, BURSelector | BURSelectorCV):
+        fitted = _ours(clone(selector), data).fit(take_rows(data.X, train), y)
+        order = order_of(fitted, data.n_features)
+    else:
+        X = SimpleImputer(keep_empty_features=True).fit_transform(data.codes[train])
+        is_function = not hasattr(selector, "fit")
+        order = selector(X, y, data.sizes[-1]) if is_function else order_of(clone(selector).fit(X, y), X.shape[1])
+    return check_order(order, data.n_features)[: data.sizes[-1]]
+
+
+def _ours(selector: Any, data: _Dataset) -> Any:
+    """A selector of ours that knows the types of the columns, and selects as many features as are compared."""
+    if isinstance(selector, BURSelectorCV) and selector.selector is None:
+        selector.set_params(selector=BURSelector())
+    searcher = selector if isinstance(selector, BURSelector) else selector.selector
+    undecided = [name for name in data.types if isinstance(value := getattr(searcher, name), str) and value == "auto"]
+    searcher.set_params(**{name: data.types[name] for name in undecided})
+    if selector is searcher and isinstance(selector.n_features_to_select, int):
+        selector.set_params(n_features_to_select=data.sizes[-1])
+    return selector
+
+
+def _fit(model: Any, data: _Dataset, X: Values, y: Any) -> Any:
+    if X.shape[1] == 0:  # constant features
+        return (DummyClassifier() if data.discrete else DummyRegressor()).fit(X, y)
+    return limit_neighbors(make_model(model, data.discrete), len(y)).fit(X, y)
+
+
+@contextmanager
+def _seeded(seed: int) -> Iterator[None]:
+    """Seed numpy's global generator, which scikit-learn falls back on, and put it back afterwards."""
+    before = np.random.get_state()  # noqa: NPY002
+    np.random.seed(seed)  # noqa: NPY002
+    try:
+        yield
+    finally:
+        np.random.set_state(before)  # noqa: NPY002
+
+
+def _mean(rows: Sequence[Row], name: str) -> float:
+    return float(np.mean([row[name] for row in rows]))
+
+
+def _known(value: Any) -> Any:
+    return None if isinstance(value, float) and np.isnan(value) else value
+
+
+def _frame(rows: Sequence[Row]) -> Any:
+    return make_frame({name: [row[name] for row in rows] for name in rows[0]} if rows else {})
