@@ -147,10 +147,8 @@ def test_no_criterion_takes_copies_or_noise(criterion, estimator):
     selector = BURSelector(n_features_to_select="auto", mi_estimator=estimator, unique_relevance="reference")
     for selection in selection_path(X, y, criteria=criterion, betas=[0, 0.3], selector=selector):
         assert sorted(selection.order.tolist()) == [4, 7], (criterion, selection.beta)
-        assert (
-            selection.reason
-            == "no other feature adds detectable information about the target given the 2 selected features"
-        )
+        reason = "no other feature adds detectable information about the target given the 2 selected features"
+        assert selection.reason == reason
 
 
 def test_real_tables_give_a_few_features():
