@@ -16,7 +16,7 @@ from sklearn.datasets import load_breast_cancer
 
 from unirel import BURSelector
 from unirel.evaluation.protocol import compare
-from unirel.plotting.accuracy import AccuracyDisplay
+from unirel.plotting import AccuracyDisplay
 from unirel.plotting.beta_path import BetaPathDisplay
 from unirel.plotting.heatmap import HeatmapDisplay
 from unirel.plotting.relevance import RelevanceDisplay
