@@ -67,3 +67,11 @@ def check_beta(value: Any, parameter: str = "beta") -> float:
 def printable(text: str) -> str:
     """A text without characters that steer a terminal or turn the direction of reading."""
     return "".join(char if char.isprintable() else f"\\x{ord(char):02x}" for char in text)
+
+
+def shorten(name: str, longest: int) -> str:
+    """A name that fits: its beginning and its end, which often tells it from others."""
+    if len(name) <= longest:
+        return name
+    end = longest // 3
+    return f"{name[: longest - end - 1]}\N{HORIZONTAL ELLIPSIS}{name[len(name) - end :]}"

@@ -44,7 +44,7 @@ def test_the_command_line_reads_files_of_a_pattern(data, capsys):
 def test_words_say_that_unique_relevance_comes_from_a_sample(data, capsys):
     write(data, n_files=2)
     assert main(["select", str(data / "*.parquet"), "-t", "y", "-k", "2", "--unique-samples", "40"]) == 0
-    assert "a sample of 40 of the 100 rows" in " ".join(capsys.readouterr().out.split())
+    assert "from a sample of 40 rows" in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_what_was_selected_before_the_end_is_printed(data, capsys, monkeypatch, 
     def stop(*_, **__):
         raise error
 
-    monkeypatch.setattr("unirel.search.greedy.find_boost", stop)
+    monkeypatch.setattr("unirel.search.greedy.find_blend", stop)
     assert main(["select", f"{data}/*.parquet", "--target", "y", "-k", "2", "--json"]) == code
     out, err = capsys.readouterr()
     assert json.loads(out)["features"][0]["name"] == "a"

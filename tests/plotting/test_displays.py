@@ -21,7 +21,7 @@ from unirel.plotting import (
     SelectionDisplay,
     SignificanceDisplay,
 )
-from unirel.plotting.base import shorten
+from unirel.plotting.base import label
 from unirel.results import Ending, ExchangeablePair, Selection, SelectionPath, Stability
 
 matplotlib.use("agg")
@@ -202,7 +202,7 @@ def test_names_are_no_formulas(path):
     selection = dataclasses.replace(path.selection("jmi", 0.1), names=(r"$\frac$", "_$_^", "x" * 90, r"\alpha$"))
     draw(SelectionDisplay(selection).plot())
     draw(RelevanceDisplay(selection).plot())
-    assert len(shorten("x" * 90)) == 28
+    assert len(label("x" * 90)) == 28
 
 
 def overlapping(figure, texts):

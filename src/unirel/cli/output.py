@@ -18,7 +18,7 @@ from unirel._version import __version__
 from unirel.cli import BadInput, Failed
 from unirel.cli.options import Printing, in_flags
 from unirel.data.atomic import atomic_path
-from unirel.errors import UnirelWarning
+from unirel.errors import UnirelWarning, printable
 
 _VERSION = 1  # of the JSON documents
 _LONGEST = 600
@@ -78,11 +78,6 @@ def one_line(text: str) -> str:
     text = _LONG_WORD.sub(r"\1...\2", re.sub(r"\s+", " ", text))
     line = in_flags(printable(text.strip()))
     return line if len(line) <= _LONGEST else line[: _LONGEST - 3] + "..."
-
-
-def printable(text: str) -> str:
-    """A text without characters that could steer a terminal or turn the direction of reading."""
-    return "".join(char if char.isprintable() else f"\\x{ord(char):02x}" for char in text)
 
 
 class Output:
@@ -160,15 +155,6 @@ def print_table(headers: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
 def width_of_output() -> int:
     """Columns that a table may take: those of the terminal, or of a usual one."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else 80
-
-
-def shorten(name: str, longest: int) -> str:
-    """A name that fits, with its beginning and its end."""
-    name = printable(name)
-    if len(name) <= longest:
-        return name
-    end = longest // 3
-    return f"{name[: longest - end - 1]}{ELLIPSIS}{name[len(name) - end :]}"
 
 
 def bar(value: float | None, largest: float, width: int = 10) -> str:

@@ -29,11 +29,11 @@ from unirel.cli.output import (
     check_path,
     read_selected_names,
     replacing,
-    shorten,
     to_json,
     width_of_output,
     write_text,
 )
+from unirel.errors import printable, shorten
 
 if TYPE_CHECKING:
     from unirel import BURSelector
@@ -186,12 +186,12 @@ def _shown(rows: list[dict[str, Any]], often: bool) -> list[list[Any]]:
     return [
         [
             row["step"],
-            shorten(row["name"], name),
+            shorten(printable(row["name"]), name),
             number(row["relevance"], ".2f")
             + ("?" if row["significant"] == "no" else " ")
             + ("" if often else bar(row["relevance"], largest, 8)),
             number(row["unique_relevance"], ".3f").rjust(6),
-            f"{number(row['shared'], '.2f')} {shorten(row['partner'] or '', free - name)}".strip(),
+            f"{number(row['shared'], '.2f')} {shorten(printable(row['partner'] or ''), free - name)}".strip(),
             *([number(row["frequency"], ".0%")] if often else []),
         ]
         for row in rows

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+from unirel.errors import shorten
+
 # Colours of Okabe and Ito, which people who see few colours tell apart, and greys for what stands back.
 COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000")
 BLUE, ORANGE, RED = COLORS[0], COLORS[1], COLORS[5]
@@ -52,14 +54,6 @@ class Display:
 
     def _legend_above(self) -> None:
         self._legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, borderaxespad=0.2)
-
-
-def shorten(name: str, longest: int = 28) -> str:
-    """A name that fits: its beginning and its end, which often tells it from others."""
-    if len(name) <= longest:
-        return name
-    end = longest // 3
-    return f"{name[: longest - end - 1]}\N{HORIZONTAL ELLIPSIS}{name[len(name) - end :]}"
 
 
 def label(name: str, longest: int = 28) -> str:

@@ -1,5 +1,6 @@
 """Everything that is said about a selection. Advice is given only where the numbers support it."""
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -200,9 +201,11 @@ def _unique(report: "Report") -> str:
     selection, table = report.selection, report.table
     if selection.unique_relevance is None or len(selection) < 2:
         return ""
-    unique, most = selection.unique_relevance[selection.order], Boost().max_samples
-    by_sample = selection.settings.get("unique_relevance") in ("both", "reference", "selected")
-    sample = f" (from a sample of {most:,} rows)" if by_sample and most and most < table.n_samples else ""
+    unique, method = selection.unique_relevance[selection.order], str(selection.settings.get("unique_relevance"))
+    most = Boost().max_samples if method in ("both", "reference", "selected") else None
+    if given := re.search(r"max_samples=(\d+)", method):  # settings have an object as it is written
+        most = int(given[1])
+    sample = f" (from a sample of {most:,} rows)" if most and most < table.n_samples else ""
     if not np.isfinite(unique).any() or np.nanmax(unique) <= LITTLE * (report.analysis.entropy or 1.0):
         return f"None of them has detectable unique relevance{sample}."
     best = int(np.nanargmax(unique))

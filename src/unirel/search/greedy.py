@@ -129,8 +129,8 @@ class Searches:
             plain = self._plain.get(criterion) if beta > 0 else None
             if selection.ending is Ending.OUT_OF_TIME and plain is not None and len(plain) > len(selection):
                 selection = self._without_boost(plain, selection.ending)
-            known = {"beta": beta, "settings": settings | {"beta": beta}, "sample_weight": self._sample_weight}
-            selections.append(replace(selection, **known))
+            known = settings | {"beta": beta}
+            selections.append(replace(selection, beta=beta, settings=known, sample_weight=self._sample_weight))
             self.interrupted |= selection.interrupted
             if self.interrupted:
                 break
