@@ -15,7 +15,7 @@ import matplotlib.pyplot as plt
 from sklearn.feature_selection import SelectKBest, f_classif, mutual_info_classif
 
 from unirel import BURSelector, datasets
-from unirel.evaluation.protocol import compare
+from unirel.evaluation import compare
 from unirel.plotting import AccuracyDisplay
 
 planted = datasets.make_planted(
