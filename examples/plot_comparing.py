@@ -15,8 +15,8 @@ import matplotlib.pyplot as plt
 from sklearn.feature_selection import SelectKBest, f_classif, mutual_info_classif
 
 from unirel import BURSelector, datasets
-from unirel.evaluation.protocol import compare
-from unirel.plotting.accuracy import AccuracyDisplay
+from unirel.evaluation import compare
+from unirel.plotting import AccuracyDisplay
 
 planted = datasets.make_planted(
     500, n_informative=6, n_copies=6, n_noise=40, random_state=3

@@ -15,13 +15,15 @@ import matplotlib.pyplot as plt
 from sklearn.datasets import load_breast_cancer
 
 from unirel import BURSelector
-from unirel.evaluation.protocol import compare
-from unirel.plotting.accuracy import AccuracyDisplay
-from unirel.plotting.beta_path import BetaPathDisplay
-from unirel.plotting.heatmap import HeatmapDisplay
-from unirel.plotting.relevance import RelevanceDisplay
-from unirel.plotting.selection import SelectionDisplay
-from unirel.report.report import Report
+from unirel.evaluation import compare
+from unirel.plotting import (
+    AccuracyDisplay,
+    BetaPathDisplay,
+    HeatmapDisplay,
+    RelevanceDisplay,
+    SelectionDisplay,
+)
+from unirel.report import Report
 
 X, y = load_breast_cancer(return_X_y=True, as_frame=True)
 report = Report.from_data(X, y, selector=BURSelector("jmi", 12, beta=0.1))

@@ -75,7 +75,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'unirel' has no attribute {name!r}")
     home = _HOME[name]
-    is_module = name in ("datasets", "evaluation")
+    is_module = home in ("unirel", "unirel.data")
     value = import_module(f"{home}.{name}") if is_module else getattr(import_module(home), name)
     globals()[name] = value
     return value
