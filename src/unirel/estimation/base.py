@@ -46,11 +46,6 @@ def n_log_n(counts: NDArray[np.integer]) -> Values:
     return np.asarray(counts * np.log(np.maximum(counts, 1)))
 
 
-def known_n_log_n(size: int) -> Values:
-    """N log n of the whole numbers below `size`, to be looked up."""
-    return n_log_n(np.arange(size))
-
-
 def entropy_of(counts: NDArray[np.integer]) -> float:
     """Plug-in entropy of the levels of a column, from how often each occurs."""
     n_samples = counts.sum()
@@ -195,7 +190,7 @@ class Information(BaseEstimator, ABC):  # type: ignore[misc]
 
     def nested(self, order: Block) -> Values:
         """I(first columns; target) of the first column of `order`, the first two, and so on."""
-        return np.array([self.mutual_information(order[: n + 1], [self.table.target]) for n in range(len(order))])
+        return np.array([self.subsets([], order, np.arange(n + 1)[None])[0] for n in range(len(order))])
 
     def subsets(self, always: Block, columns: Block, subsets: NDArray[np.intp], floor: float = -np.inf) -> Values:
         """I(always and some of the columns; target) for each of some subsets.
