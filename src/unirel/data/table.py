@@ -10,24 +10,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel.data.columns import (
-    CONTINUOUS,
-    DISCRETE,
-    IGNORED,
-    KINDS,
-    UNKNOWN,
+from unirel.data.encoding import Columns, DenseColumns, Facts
+from unirel.data.readers import (
     DiscreteFeatures,
-    Kinds,
+    Source,
     TargetType,
     find_columns,
+    is_frame,
     kinds_asked,
+    open_all,
     target_kind,
 )
-from unirel.data.encoding import Columns, DenseColumns, Facts
-from unirel.data.levels import Codes
-from unirel.data.readers import Positions, Source, is_frame, open_all
 from unirel.data.scaling import Scale, Scaled, find_overflow, scale_columns
 from unirel.data.sparse import SparseBlock, SparseColumns, SparseNumbers
+from unirel.data.values import CONTINUOUS, DISCRETE, IGNORED, KINDS, UNKNOWN, Codes, Kinds, Positions
 from unirel.data.weights import Sums
 from unirel.errors import check_choice, warn
 
