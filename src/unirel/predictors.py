@@ -297,6 +297,8 @@ class ClassifierLoss(BaseEstimator):  # type: ignore[misc]
         ndarray of shape (n_features,)
             The more a feature is missed, the larger; NaN for a feature that is ignored or not asked about.
         """
+        if table.is_sparse:
+            raise TypeError("X is sparse, but a classifier is trained on all values; pass X.toarray() or another kind")
         target = _Numbers(table) if table.classes is None else _Classes(table)
         model = make_model(self.estimator, table.classes is not None)
         matrix, columns_of = design_matrix(table)
