@@ -20,9 +20,8 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from unirel._runtime import ProgressBar
 from unirel.criteria import CRITERIA, Criterion
-from unirel.data.columns import DiscreteFeatures, TargetType, take_rows
 from unirel.data.datasets import load
-from unirel.data.frames import make_frame
+from unirel.data.readers import DiscreteFeatures, TargetType, take_rows
 from unirel.data.table import Table
 from unirel.errors import UnirelWarning, check_choice, check_whole_number
 from unirel.inference.paired import PairedDifference, paired_difference
@@ -38,6 +37,7 @@ from unirel.predictors import (
     order_of,
     standardise,
 )
+from unirel.results import make_frame
 from unirel.selectors import BURSelector, BURSelectorCV
 
 __all__ = ["Evaluation", "PairedDifference", "compare", "paired_difference", "stability"]

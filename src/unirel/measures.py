@@ -6,8 +6,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel.data.columns import DiscreteFeatures, TargetType
-from unirel.data.opening import open_table
+from unirel.data.chunks import open_table
+from unirel.data.readers import DiscreteFeatures, TargetType
 from unirel.data.table import Table
 from unirel.estimation.base import Information, make_information
 from unirel.estimation.intervals import (

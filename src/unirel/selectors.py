@@ -15,9 +15,8 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from unirel._runtime import READING_SECONDS, Deadline, progress_of
 from unirel.criteria import Criterion
-from unirel.data.columns import DiscreteFeatures, TargetType
-from unirel.data.opening import taken_names
-from unirel.data.readers import collected, is_parted
+from unirel.data.chunks import taken_names
+from unirel.data.readers import DiscreteFeatures, TargetType, collected, is_parted
 from unirel.data.table import Table
 from unirel.errors import check_whole_number
 from unirel.estimation.base import Information, Values

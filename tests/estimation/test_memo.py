@@ -189,7 +189,7 @@ def test_whole_weights_are_repeated_rows_where_levels_are_many(n_levels, rng):
 def test_weights_move_with_the_target(strategy, columns, rng):
     table, weights, _ = weighted_tables(rng)
     binned, orders = Binned(strategy=strategy), rng.permuted([range(70)] * 3, axis=1)
-    moved = [binned.on(table.moved([4], order), sample_weight=weights[order]) for order in orders]
+    moved = [binned.on(table.moved(order), sample_weight=weights[order]) for order in orders]
     expected = [one.relevance(columns) for one in moved]
     found = binned.on(table, sample_weight=weights).permuted(columns, [], orders)
     assert_allclose(found, expected, rtol=0, atol=1e-12)

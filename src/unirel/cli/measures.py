@@ -43,7 +43,7 @@ def sampled(given: Input, max_rows: int, seed: int, messages: Messages) -> Input
         return given
     import numpy as np
 
-    from unirel.data.sampling import choose_by_class
+    from unirel.data.weights import choose_by_class
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of what will be said of the sample

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.special import chdtrc
 
 from unirel._runtime import progress_of
-from unirel.data.columns import DiscreteFeatures, TargetType
+from unirel.data.readers import DiscreteFeatures, TargetType
 from unirel.data.table import Table
 from unirel.errors import check_choice, check_whole_number, warn
 from unirel.estimation.base import Columns, Information, Values, make_information

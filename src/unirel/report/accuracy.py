@@ -11,7 +11,7 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from unirel._runtime import Progress, call_apart, check_time
-from unirel.data.columns import take_rows
+from unirel.data.readers import take_rows
 from unirel.data.table import Table
 from unirel.errors import check_choice
 from unirel.predictors import (

@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from unirel._runtime import READING_SECONDS, Deadline, Progress, ProgressBar
-from unirel.data.atomic import write_text
+from unirel._runtime import READING_SECONDS, Deadline, Progress, ProgressBar, write_text
 from unirel.data.readers import collected
 from unirel.data.table import Table
 from unirel.errors import check_whole_number, quietly, warn

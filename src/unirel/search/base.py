@@ -15,9 +15,8 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_array, get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from unirel.data.columns import take_columns, take_named
-from unirel.data.opening import column_names, open_table, take_parted
-from unirel.data.readers import collected, is_frame, is_lazy, is_parted
+from unirel.data.chunks import column_names, open_table, take_parted
+from unirel.data.readers import collected, is_frame, is_lazy, is_parted, take_columns, take_named
 from unirel.data.table import Table
 from unirel.errors import UnirelWarning
 from unirel.results import Ending, Selection

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from unirel._runtime import call_apart
-from unirel.data.sampling import sample_table
 from unirel.data.table import Table
+from unirel.data.weights import sample_table
 from unirel.errors import check_choice, check_whole_number, quietly
 from unirel.estimation.base import Columns, Values
 from unirel.estimation.gaussian import Gaussian

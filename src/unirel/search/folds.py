@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from unirel.data.columns import take_columns, take_rows
+from unirel.data.readers import take_columns, take_rows
 from unirel.data.table import Table
 from unirel.errors import check_beta, quietly
 from unirel.estimation.base import Columns, Values

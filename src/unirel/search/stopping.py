@@ -14,9 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from unirel._runtime import map_tasks
 from unirel.data.chunks import PartedTable
-from unirel.data.sampling import sample_table
 from unirel.data.table import Table
-from unirel.data.weights import check_weights
+from unirel.data.weights import check_weights, sample_table
 from unirel.estimation.base import Columns, Values, n_log_n
 from unirel.estimation.binned import Binned, few_bins
 from unirel.estimation.codes import Joint
