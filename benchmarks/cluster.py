@@ -83,8 +83,8 @@ def timed_search(
     """Seconds of the first look, of coding and of the search, and processor seconds of the search."""
     from unirel import Binned, BURSelector
     from unirel.data.opening import open_table
+    from unirel.search.base import settings_of
     from unirel.search.greedy import select
-    from unirel.search.settings import settings_of
 
     settings = settings_of(BURSelector(n_features_to_select=n_wanted, n_jobs=n_jobs))
     marks = [time.perf_counter()]
