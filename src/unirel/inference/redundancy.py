@@ -159,7 +159,7 @@ def _split(
     constant = np.array([not varies(table, feature) for feature in saturated])
     candidates = saturated[~is_unique & ~constant]
     lowest = float(curve[size - 1]) - tolerance - _ROUNDING
-    search = _Search(information, saturated[is_unique], candidates, lowest, _Kept(candidates, float(curve[size - 1])))
+    search = _Search(information, saturated[is_unique], candidates, lowest, candidates, float(curve[size - 1]))
     small = len(candidates) <= max_exact
     done = search.run(exact=small and complete, progress=progress)
     if not small:
@@ -169,7 +169,7 @@ def _split(
             "Raise max_exact (every feature more doubles the time) or tolerance.",
             stacklevel=3,
         )
-    is_kept = is_unique | np.isin(saturated, search.best.columns)
+    is_kept = is_unique | np.isin(saturated, search.best)
     return Redundancy(
         order=order,
         curve=curve,
@@ -177,7 +177,7 @@ def _split(
         unique=saturated[is_unique],
         conditional=saturated[is_kept & ~is_unique],
         redundant=saturated[~is_kept],
-        reduced_information=search.best.information,
+        reduced_information=search.left,
         unique_relevance=unique,
         names=table.names,
         tolerance=tolerance,
@@ -187,23 +187,16 @@ def _split(
     )
 
 
-@dataclass(frozen=True)
-class _Kept:
-    """Candidates that stay, and what they tell together with the features that always stay."""
-
-    columns: Columns
-    information: float
-
-
 @dataclass
 class _Search:
-    """The search for the fewest candidates that are enough."""
+    """The search for the fewest candidates that are enough, together with the features that always stay."""
 
     information: Information
     always: Columns
     candidates: Columns
     lowest: float  # information that is enough
-    best: _Kept
+    best: Columns  # candidates that stay
+    left: float  # what these tell
 
     def run(self, exact: bool, progress: Progress | None) -> bool:
         """Find the best; False if that was interrupted or took too long, and `best` is the best until then."""
@@ -239,31 +232,31 @@ class _Search:
 
     def _improve(self, kept: Columns, information: float) -> None:
         """Take candidates that are fewer than the best until now, or as few and tell more."""
-        if (len(kept), -information) < (len(self.best.columns), -self.best.information):
-            self.best = _Kept(kept, information)
+        if (len(kept), -information) < (len(self.best), -self.left):
+            self.best, self.left = kept, information
 
     def _try_all(self, progress: Progress | None) -> None:
         """Look at all subsets, the smallest first, until some of one size are enough; the first of the best wins."""
         n_candidates = len(self.candidates)
-        sizes = range(len(self.best.columns) + 1)
+        sizes = range(len(self.best) + 1)
         total = sum(comb(n_candidates, size) for size in sizes)
         pairs = self.information.table.n_samples**2
         step = max(64, min(_SUBSETS_PER_ROUND, _PAIRS_PER_ROUND // pairs))
         done = 0
         for size in sizes:
-            found: _Kept | None = None
+            found: tuple[Columns, float] | None = None
             for subsets in _all_subsets(n_candidates, size, step):
                 left = self.information.subsets(self.always, self.candidates, subsets, self.lowest)
                 place = int(np.argmax(left >= left.max() - _ROUNDING))
                 enough = left[place] >= self.lowest
-                if enough and (found is None or left[place] > found.information + _ROUNDING):
-                    found = _Kept(self.candidates[subsets[place]], float(left[place]))
-                    self._improve(found.columns, found.information)
+                if enough and (found is None or left[place] > found[1] + _ROUNDING):
+                    found = self.candidates[subsets[place]], float(left[place])
+                    self._improve(*found)
                 done += len(subsets)
                 if progress is not None:
                     progress(done, total)
             if found is not None:
-                self.best = found
+                self.best, self.left = found
                 break
         if progress is not None and done < total:
             progress(total, total)

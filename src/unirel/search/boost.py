@@ -88,13 +88,20 @@ class Sample:
             self._positions[columns] = np.arange(len(columns))
             table = sample_table(table, columns, max_samples, rng, sample_weight)
         self.credit, self._table = _credit(table), table
+        self._added: dict[tuple[int, ...], dict[int, float]] = {}  # given which features, of which candidate
         # That classes are smaller than a ball is not for the user to mend: the credit is lowered instead.
         with quietly():
             self._information = _neighbors(settings).for_reference().on(table, n_jobs=settings.n_jobs)
 
-    def added(self, block: Columns, candidates: Columns) -> Values:
-        """I(block and candidate; y) - I(block; y) of each candidate."""
-        return self._information.with_each(self._positions[block], self._positions[candidates]).change
+    def added(self, selected: Columns, candidates: Columns) -> Values:
+        """I(x, S; y) - I(S; y) of each candidate x; given many features that is noise, so S is the first of them."""
+        first = np.sort(selected[:_MOST_SELECTED])
+        known = self._added.setdefault(tuple(first.tolist()), {})
+        asked = np.array([candidate for candidate in candidates.tolist() if candidate not in known], np.intp)
+        if len(asked):
+            changes = self._information.with_each(self._positions[first], self._positions[asked]).change
+            known |= dict(zip(asked.tolist(), changes.tolist(), strict=True))
+        return np.array([known[candidate] for candidate in candidates.tolist()])
 
     def conditional(self, block: Columns, candidates: Columns) -> Values:
         """I(candidate; y | block) of each candidate by the Gaussian estimator."""
@@ -123,33 +130,16 @@ def _credit(table: Table) -> float:
     return float((sizes * np.minimum(1.0, (sizes - 1) / REFERENCE_NEIGHBORS)).sum() / sizes.sum())
 
 
-class Stepwise:
-    """Unique relevance given the selected features, I(x, S; y) - I(S; y); of many, which is noise, given the first."""
-
-    def __init__(self, sample: Sample) -> None:
-        self._sample = sample
-        self._known: dict[tuple[int, ...], dict[int, float]] = {}  # given which features, of which candidate
-
-    def added(self, selected: Columns, candidates: Columns) -> Values:
-        """What each candidate adds to the selected features, in whatever order they were selected."""
-        first = np.sort(selected[:_MOST_SELECTED])
-        known = self._known.setdefault(tuple(first.tolist()), {})
-        asked = np.array([candidate for candidate in candidates.tolist() if candidate not in known], np.intp)
-        if len(asked):
-            known |= dict(zip(asked.tolist(), self._sample.added(first, asked).tolist(), strict=True))
-        return np.array([known[candidate] for candidate in candidates.tolist()])
-
-
 @dataclass(frozen=True)
 class Blend:
     """Unique relevance of every column of a table, ready to be blended with the score of a criterion."""
 
     values: Values  # NaN where a column is no candidate, or where none is known beforehand
     rescale: bool = False  # to the spread of the criterion at every step; the kinds of the paper are used as they are
-    stepwise: Stepwise | None = None  # what is found anew at every step
+    stepwise: Sample | None = None  # what is found anew at every step
     share: float = 0.0  # of that in the weight of unique relevance; the rest is that of the values
     credit: float = 1.0  # times the weight: below 1 where classes are too small for the neighbours asked for
-    gaussian: Sample | None = None  # what candidates add to the selected features by the Gaussian estimator
+    gaussian: bool = False  # whether the Gaussian estimator has a part in that
 
     def blend(
         self, scores: Values, candidates: Columns, selected: Columns, beta: float, allowed: Mask | None = None
@@ -162,9 +152,9 @@ class Blend:
         if self.stepwise is None or len(selected) == 0:
             return blended
         later = beta * self.credit * self.share
-        if self.gaussian is not None:
+        if self.gaussian:
             weight = beta * _GAUSSIAN_SHARE
-            added = _to_spread_of(scores, self.gaussian.conditional(selected, candidates))
+            added = _to_spread_of(scores, self.stepwise.conditional(selected, candidates))
             blended, later = (1.0 - weight) * blended + weight * added, (1.0 - weight) * later
         order = np.lexsort([-blended] if allowed is None else [-blended, ~allowed])
         best = np.sort(order[:_ASKED])
@@ -226,7 +216,7 @@ def find_blend(
 
 
 def _find_boost(table: Table, kind: Boost, members: Columns | None, columns: Columns, sample: Sample) -> Blend:
-    stepwise = None if kind.kind == "reference" else Stepwise(sample)
+    stepwise = None if kind.kind == "reference" else sample
     values = np.full(len(table.columns), np.nan)
     if members is None:
         return Blend(values, True, stepwise, share=1.0, credit=sample.credit)
@@ -234,7 +224,7 @@ def _find_boost(table: Table, kind: Boost, members: Columns | None, columns: Col
     values[np.concatenate([members, others])] = sample.given_reference(members, others)
     if stepwise is None:
         return Blend(values, True, credit=sample.credit)
-    return Blend(values, True, stepwise, _STEPWISE_SHARE, sample.credit, sample if table.classes is None else None)
+    return Blend(values, True, stepwise, _STEPWISE_SHARE, sample.credit, gaussian=table.classes is None)
 
 
 def stretch(values: Values) -> Values:
