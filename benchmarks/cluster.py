@@ -84,9 +84,8 @@ def timed_search(
     from unirel import Binned, BURSelector
     from unirel.data.chunks import open_table
     from unirel.search.greedy import select
-    from unirel.search.settings import settings_of
 
-    settings = settings_of(BURSelector(n_features_to_select=n_wanted, n_jobs=n_jobs))
+    settings = BURSelector(n_features_to_select=n_wanted, n_jobs=n_jobs).settings()
     marks = [time.perf_counter()]
     table, _ = open_table(X, y)
     marks.append(time.perf_counter())

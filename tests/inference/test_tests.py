@@ -579,7 +579,8 @@ def test_conditional_p_values_of_noise_are_uniform_over_500_tables(known, correl
 
     plain, smoothed = null_p_values(500, make, n_permutations=39, test=unirel.conditional_test)
     assert_not_too_small(plain)
-    if estimator == "knn":  # counts tie often
+    # Counts tie often, and where classes are nearly determined by what is given few rows change places.
+    if estimator == "knn" and not (target_kind == "discrete" and correlation > 0.99):
         assert_uniform(smoothed, 0.01)
 
 

@@ -202,8 +202,8 @@ def explain(
     if feature not in given.names:
         raise BadInput(f"FEATURE: there is no column {feature!r}; {suggest(feature, given.names)}")
     from unirel.inference import relations
-    from unirel.report import Report
     from unirel.report.explain import explanation_in_words
+    from unirel.report.report import Report
 
     with output.messages.catching_warnings():
         table = given.read()

@@ -25,8 +25,8 @@ from unirel.inference.relations import Analysis, analyse, find_significant
 from unirel.report import Origin, text
 from unirel.report.render import render
 from unirel.results import RelevanceTest, Selection, SelectionPath, Stability, plain
+from unirel.search.base import SearchSettings
 from unirel.search.greedy import select
-from unirel.search.settings import SearchSettings
 from unirel.selectors import BURSelector
 
 # Up to this many rows a page compares with weights of unique relevance in steps of a tenth, beyond in quarters.
