@@ -25,7 +25,7 @@ SIGNALS = {"interrupt": signal.SIGINT, "terminate": signal.SIGTERM, "kill": sign
 # Seconds from Ctrl-C to the end.
 PATIENCE = 2.0
 # Progress, which a busy machine shows and an idle one does not.
-PROGRESS = re.compile(r"(selecting|comparing|fitting) |unirel: compiling")
+PROGRESS = re.compile(r"\s*$|(selecting|comparing|fitting)|unirel: compiling")
 # Where programs keep temporary files, and what a second start finds of the first.
 SCRATCH, JOURNAL = "scratch", "journal.jsonl"
 

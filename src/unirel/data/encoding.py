@@ -11,12 +11,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unirel._runtime import check_time, pieces
-from unirel.data.columns import CONTINUOUS, DISCRETE, IGNORED, KINDS, UNKNOWN, Kind, Kinds
-from unirel.data.levels import (
+from unirel.data.readers import Numbers, Source, as_slice
+from unirel.data.values import (
+    CONTINUOUS,
+    DISCRETE,
     FEATURE,
+    IGNORED,
+    KINDS,
+    LARGEST_EXACT,
     NARROW_LEVELS,
     TARGET,
+    UNKNOWN,
     Codes,
+    Kind,
+    Kinds,
+    Positions,
+    Raw,
     Rule,
     are_discrete,
     decide,
@@ -24,9 +34,8 @@ from unirel.data.levels import (
     find_levels,
     narrowest,
     reason_of,
+    refuse_rounding,
 )
-from unirel.data.readers import Numbers, Positions, Source, as_slice
-from unirel.data.values import LARGEST_EXACT, Raw, refuse_rounding
 
 # Columns are taken from the input this many values at a time, or more if the table is large, ...
 _SECTION = 2**19
@@ -38,27 +47,13 @@ _FEWEST_COLUMNS, _MOST_COLUMNS = 8, 32
 
 @dataclass(frozen=True)
 class Column:
-    """What is known about one column.
+    """What is known about one column."""
 
-    Attributes
-    ----------
-    name : str
-        Its name in the frame, or ``x0``, ``x1``, ... for an array.
-    kind : {"continuous", "discrete", "ignored"}
-        How estimators treat it.
-    reason : str
-        Why it has this kind, such as ``"3 distinct values in 62 rows"``.
-    n_levels : int
-        Levels of a discrete column, one of them for missing values if there are any; otherwise 0.
-    n_missing : int
-        Missing values; 0 for an ignored column, whose values are not looked at.
-    """
-
-    name: str
+    name: str  # in the frame, or x0, x1, ... for an array
     kind: Kind
-    reason: str
-    n_levels: int
-    n_missing: int
+    reason: str  # why it has this kind, such as "3 distinct values in 62 rows"
+    n_levels: int  # of a discrete column, one of them for missing values if there are any; otherwise 0
+    n_missing: int  # 0 for an ignored column, whose values are not looked at
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel.data.readers import Positions
 from unirel.data.sparse import SparseBlock
 from unirel.data.table import Table
+from unirel.data.values import Positions
 from unirel.estimation.codes import Bins, CodeMatrix, Rest
-from unirel.estimation.kernels.sparse import count_sparse_tables
+from unirel.estimation.kernels.counts import count_sparse_tables
 
 # Where the entries of each column begin, their rows, their codes, and the code of all other rows of each column.
 Entries = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]

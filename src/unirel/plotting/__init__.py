@@ -1,10 +1,8 @@
 """Figures of results. A Display computes nothing: it draws a result, and keeps the axes it drew on."""
 
-from unirel.plotting.certainty import SignificanceDisplay, StabilityDisplay
-from unirel.plotting.curves import AccuracyDisplay, RedundancyDisplay
-from unirel.plotting.relations import HeatmapDisplay, RelevanceDisplay
-from unirel.plotting.selection import BetaPathDisplay, SelectionDisplay
-from unirel.plotting.table import make_html as make_html
+from unirel.plotting.base import make_html as make_html
+from unirel.plotting.measured import AccuracyDisplay, RedundancyDisplay, SignificanceDisplay, StabilityDisplay
+from unirel.plotting.selection import BetaPathDisplay, HeatmapDisplay, RelevanceDisplay, SelectionDisplay
 
 __all__ = [
     "AccuracyDisplay",

@@ -1,42 +1,44 @@
-"""Selected features in order: their scores, and how their ranks change with the weight of unique relevance."""
+"""Selections: scores in order, ranks along a path, relevance against unique relevance, and what every two share."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from itertools import cycle
 from typing import Any, Self
 
 import numpy as np
 
-from unirel.plotting.base import BLUE, COLORS, FAINT, ORANGE, QUIET, Display, label, thinned
-from unirel.results import Selection, SelectionPath
+from unirel.inference.relations import Analysis, order_by_similarity
+from unirel.plotting.base import (
+    BLUE,
+    COLORS,
+    FAINT,
+    NORMAL,
+    ORANGE,
+    QUIET,
+    SMALL,
+    WIDTH,
+    Display,
+    draw_threshold,
+    label,
+    thinned,
+)
+from unirel.results import Estimate, RelevanceTest, Selection, SelectionPath
 
-# Rows that can have their names; of more, every second one is named, or every third.
-_MOST_NAMES = 45
+# Where a name can stand beside its point: away from it in points, and how it is aligned there.
+_SIDES = ((6, 0, "left", "center"), (-6, 0, "right", "center"), (0, 6, "center", "bottom"), (0, -6, "center", "top"))
 
 
+@dataclass(eq=False)
 class SelectionDisplay(Display):
-    """Score of each selected feature when it was selected, with its relevance.
+    """Score of each selected feature when it was selected, with its relevance."""
 
-    Parameters
-    ----------
-    selection : Selection
-        One of those that `selection_path` returns, or that of a fitted selector.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from unirel import BURSelector
-    >>> from unirel.plotting import SelectionDisplay
-    >>> SelectionDisplay.from_selector(BURSelector("jmi", 3).fit(*load_iris(return_X_y=True))).ax_.get_xlabel()
-    'nats'
-    """
-
-    def __init__(self, selection: Selection) -> None:
-        self.selection = selection
+    selection: Selection  #: One of those that `selection_path` returns, or that of a fitted selector.
 
     @classmethod
     def from_selector(cls, selector: Any, ax: Any = None) -> Self:
-        """Draw what a fitted selector has selected, on `ax` or on a new figure."""
+        """Draw what a fitted selector has selected."""
         return cls(selector.selection_).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
@@ -49,9 +51,8 @@ class SelectionDisplay(Display):
         ax.scatter(scores, steps, color=BLUE, s=size, label="score when selected", zorder=2)
         ax.scatter(relevance, steps, color=ORANGE, marker="|", s=2 * size, label="relevance", zorder=2)
         names = [f"{label(name)}  {step + 1}" for step, name in enumerate(selection.selected_names)]
-        ax.set_yticks(steps, thinned(names, _MOST_NAMES))
-        ax.set_ylim(n_rows - 0.4, -0.6)
-        ax.set_xlabel("nats")
+        ax.set_yticks(steps, thinned(names))
+        ax.set(ylim=(n_rows - 0.4, -0.6), xlabel="nats")
         mark = "" if selection.complete else ", incomplete"
         self._title(f"{selection.criterion}, beta {selection.beta:g}{mark}", loc="right")
         self._legend_above()
@@ -67,15 +68,6 @@ class BetaPathDisplay(Display):
         Selections for at least two weights.
     criterion : str, optional
         Which criterion to draw; the first one by default.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from unirel import selection_path
-    >>> from unirel.plotting import BetaPathDisplay
-    >>> path = selection_path(*load_iris(return_X_y=True), criteria="mim", betas=[0, 0.5])
-    >>> BetaPathDisplay(path).plot().ax_.get_xlabel()
-    'weight of unique relevance (beta)'
     """
 
     def __init__(self, path: SelectionPath, criterion: str | None = None) -> None:
@@ -102,11 +94,9 @@ class BetaPathDisplay(Display):
             for rank, feature in enumerate(selection.order[:size], start=1):
                 place = {"textcoords": "offset points", "ha": side, "va": "center", "fontsize": 7.5, "color": "0.25"}
                 ax.annotate(label(first.names[feature], 24), (selection.beta, rank), (away, 0), **place)
-        ax.set_ylim(size + 0.6, 0.4)
-        ax.set_yticks([])
+        ax.set(ylim=(size + 0.6, 0.4), yticks=[], xlabel="weight of unique relevance (beta)")
         ax.set_xticks(betas, [f"{beta:g}" for beta in betas])
         ax.margins(x=0.42)
-        ax.set_xlabel("weight of unique relevance (beta)")
         few = "" if longest <= size else f" ({size} of {longest})"
         self._title(f"{self.criterion}: rank of every feature, first selected on top{few}")
         ax.spines["left"].set_visible(False)
@@ -119,3 +109,125 @@ class BetaPathDisplay(Display):
             for rank, feature in enumerate(selection.order[:size].tolist(), start=1):
                 ranks.setdefault(feature, [np.nan] * len(self.selections))[position] = rank
         return ranks
+
+
+@dataclass(eq=False)
+class RelevanceDisplay(Display):
+    """Relevance of every feature against its unique relevance; the selected ones are named."""
+
+    selection: Selection  #: A boosted one, so that unique relevance is known.
+    #: What `relevance_test` says of the same features: those whose relevance may be chance are hollow, and there is a
+    #: line at the least relevance that is significant.
+    test: RelevanceTest | None = None
+    _: KW_ONLY
+    alpha: float = 0.05  #: Features with an adjusted value up to this are significant.
+    #: Relevance with its interval, as ``relevance(X, y, confidence_level=0.95)`` gives it, to be drawn as a line.
+    interval: Estimate | None = None
+
+    def __post_init__(self) -> None:
+        if self.selection.unique_relevance is None:
+            given = f"beta={self.selection.beta:g}"
+            raise ValueError(f"{given} boosts nothing, so unique relevance is not known; pass beta > 0")
+        if self.test is not None and self.test.names != self.selection.names:
+            raise ValueError("test is about other features than selection; test the table that was selected from")
+
+    @classmethod
+    def from_selector(cls, selector: Any, ax: Any = None) -> Self:
+        """Draw the features that a fitted selector with beta above 0 has seen."""
+        return cls(selector.selection_).plot(ax)
+
+    def plot(self, ax: Any = None, *, max_labels: int = 8) -> Self:
+        """Draw one point per feature; the `max_labels` features selected first are named, where there is room."""
+        ax = self._start(ax, 4.6)
+        selection = self.selection
+        x, y = selection.relevance, np.asarray(selection.unique_relevance)
+        chosen = np.zeros(len(x), bool)
+        chosen[selection.order] = True
+        area = float(np.clip(4000 / len(x), 10, 34))
+        ax.axhline(0, color=FAINT, linewidth=1, zorder=0)
+        if self.interval is not None:
+            ax.hlines(y, self.interval.low, self.interval.high, color=FAINT, linewidth=1.2, zorder=0, label="interval")
+        others = f"others ({np.count_nonzero(~chosen)})"
+        ax.scatter(x[~chosen], y[~chosen], color=QUIET, s=area, linewidths=0, alpha=0.7, label=others)
+        ax.scatter(x[chosen], y[chosen], color=BLUE, s=1.3 * area, label=f"selected ({chosen.sum()})", zorder=2)
+        if self.test is not None:
+            significant = self.test.significant(self.alpha)
+            chance = ~significant & ~np.isnan(self.test.adjusted)
+            ax.scatter(x[chance], y[chance], facecolors="white", edgecolors="none", s=9, zorder=3)
+            hollow = f"hollow: may be chance ({np.count_nonzero(chance)})"
+            ax.scatter([], [], facecolors="none", edgecolors=QUIET, label=hollow)
+            draw_threshold(ax, x[significant])
+        ax.margins(x=0.06, y=0.08)
+        ax.set(xlabel="relevance (nats)", ylabel="unique relevance")
+        self._legend_above()
+        self._name(selection.order[:max_labels], np.column_stack([x, y]))
+        return self
+
+    def _name(self, features: Any, points: Any) -> None:
+        """Write names beside points, each where it covers no other name and no other selected point, or not at all."""
+        ax = self.ax_
+        ax.figure.draw_without_rendering()  # where things are is known only when they have found their places
+        spots = ax.transData.transform(points[self.selection.order])
+        taken: list[Any] = []
+        for feature in features:
+            own = ax.transData.transform(points[feature])
+            for across, up, align, stand in _SIDES:
+                place = {"textcoords": "offset points", "fontsize": SMALL, "ha": align, "va": stand}
+                text = ax.annotate(label(self.selection.names[feature], 24), points[feature], (across, up), **place)
+                box = text.get_window_extent().padded(2)
+                inside = ax.bbox.x0 <= box.x0 and box.x1 <= ax.bbox.x1 and ax.bbox.y0 <= box.y0 and box.y1 <= ax.bbox.y1
+                covers = any(box.contains(*spot) for spot in spots if not np.allclose(spot, own))
+                if inside and not covers and not any(box.overlaps(other) for other in taken):
+                    taken.append(box)
+                    break
+                text.remove()
+
+
+class HeatmapDisplay(Display):
+    """Normalised mutual information of every two selected features, similar ones side by side.
+
+    Parameters
+    ----------
+    shared : array of shape (n_features, n_features)
+        From 0 for independent features to 1 where each determines the other.
+    names : sequence of str
+        Names of the features.
+    """
+
+    order_: list[int]  #: Features in the order in which they are drawn.
+
+    def __init__(self, shared: Any, names: Sequence[str]) -> None:
+        self.shared = np.asarray(shared, dtype=np.float64)
+        self.names = list(names)
+        if self.shared.shape != (len(self.names), len(self.names)):
+            raise ValueError(f"shared has shape {self.shared.shape}, but there are {len(self.names)} names")
+
+    @classmethod
+    def from_analysis(cls, analysis: Analysis, ax: Any = None) -> Self:
+        """Draw the features that the analysis of a report has compared."""
+        return cls(analysis.shared, analysis.names[: len(analysis.shared)]).plot(ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw one cell per pair on `ax` or on a new figure, and return itself."""
+        size = len(self.names)
+        # Room for names and for the scale, and a square of cells that are as large as they can be.
+        side = min(WIDTH - 2.4, 1.0 + 0.3 * size)
+        ax = self._start(ax, side + 1.6, side + 2.8)
+        self.order_ = order_by_similarity(self.shared)
+        cells = self.shared[np.ix_(self.order_, self.order_)].copy()
+        np.fill_diagonal(cells, np.nan)  # a feature determines itself
+        image = ax.imshow(cells, vmin=0, vmax=1, cmap="viridis")
+        names = thinned([label(self.names[feature], 20) for feature in self.order_])
+        ax.set_xticks(range(size), names, rotation=90)
+        ax.set_yticks(range(size), names)
+        ax.tick_params(length=0, labelsize=SMALL if size <= 20 else 7)
+        ax.spines[["left", "bottom"]].set_visible(False)
+        for (row, column), value in np.ndenumerate(cells):
+            if size <= 12 and row != column:
+                color = "white" if value < 0.6 else "black"
+                ax.text(column, row, f"{value:.2f}", ha="center", va="center", color=color, fontsize=7)
+        bar = ax.figure.colorbar(image, ax=ax, shrink=0.8, aspect=25)
+        bar.set_label("normalised mutual information", size=NORMAL)
+        bar.ax.tick_params(labelsize=SMALL)
+        bar.outline.set_visible(False)
+        return self

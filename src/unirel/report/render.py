@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unirel.data.atomic import write_text
+from unirel._runtime import write_text
 from unirel.errors import printable
 
 if TYPE_CHECKING:

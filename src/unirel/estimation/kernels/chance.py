@@ -17,7 +17,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unirel.estimation.kernels._jit import Floats, Integers, inner, kernel
+from unirel.data.jit import Floats, Integers, inner, kernel
 from unirel.estimation.kernels.counts import Lookup, known_n_log_n
 
 # Moments that the series has.
