@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Mapping
 from copy import copy
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -174,7 +174,7 @@ class Binned(Information):
         return np.array([moved(orders[0]), *map_tasks(moved, list(orders[1:]), self.n_jobs)])
 
     def counts(self, columns: Block) -> bool:
-        """Everything is."""
+        """All information is counted."""
         return True
 
     def levels(self, column: int) -> Codes:
@@ -375,15 +375,10 @@ class Binned(Information):
 
     def _entropies(self, sums: Values, used: NDArray[np.int64] | None) -> Values:
         """Entropies from sums of n log n and, if they are to be corrected, from how many levels are in use."""
-        entropies = (self._of_all - sums) / self._total
+        entropies = (self._sum_n_log_n(np.array([self._total])) - sums) / self._total
         if used is not None and self.correction == "miller-madow":
             entropies += (used - 1) / (2 * self._total)
         return np.asarray(entropies)
-
-    @cached_property
-    def _of_all(self) -> float:
-        """N log n of all rows."""
-        return self._sum_n_log_n(np.array([self._total]))
 
     def _sum_n_log_n(self, counts: Counts) -> float:
         """Of counts or sums of weights; whole ones are looked up, so that a weight of 2 gives the bits of two rows."""

@@ -93,13 +93,9 @@ class Geometry:
         return map_tasks(lambda bounds: work(*bounds), _ranges(n_rows), self.n_jobs)
 
     def changes(
-        self,
-        work: Callable[[Rows, Values], float],
-        n_columns: int,
-        centers: Rows,
-        constant: float,
+        self, work: Callable[[Rows, Values], float], n_columns: int, centers: Rows, constant: float,
         progress: Progress | None,
-    ) -> Changes:
+    ) -> Changes:  # fmt: skip
         """Means and standard errors of what `work` adds up for ranges of rows, in a fixed order."""
 
         def sums_of(bounds: tuple[int, int]) -> tuple[float, Values]:

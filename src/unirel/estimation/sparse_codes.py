@@ -47,9 +47,7 @@ class SparseCodes(CodeMatrix):
         tables, starts = self._empty_tables(candidates, rest)
         entries, places = self._entries
         weights = np.ones(self.n_samples, tables.dtype) if self._weights is None else self._weights
-        count_sparse_tables(
-            entries, places[candidates], rest.codes, rest.n_levels, (0, self.n_samples), weights, starts, tables
-        )
+        count_sparse_tables(entries, places[candidates], rest.codes, rest.n_levels, weights, starts, tables)
         return tables, starts
 
     @cached_property
