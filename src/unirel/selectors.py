@@ -51,10 +51,8 @@ class BURSelector(BaseSelector):
         mapping for columns that it does not name.
     target_type : {"auto", "discrete", "continuous"}
         Whether the target is a class label; "auto" decides from its type and values.
-    include : list of names or positions
-        Features that are selected first, in this order.
-    exclude : list of names or positions
-        Features that are never selected.
+    include, exclude : list of names or positions
+        Features that are selected first, in this order, and features that are never selected.
     max_candidates : int, "auto" or None
         Search among the most relevant columns only, that many of them; None for all. With many columns and few rows
         noise wins maxima: "auto" is 300 where there are more than ten columns for each row, otherwise 5000.
@@ -90,10 +88,8 @@ class BURSelector(BaseSelector):
         Edges of the bins of continuous columns, to be passed as ``Binned(edges=...)``; only if `X` was read in parts.
     columns_ : tuple of Column
         Name, kind and the reason for it, of every feature and, last, of the target.
-    n_features_in_ : int
-        Number of features seen in `fit`.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Their names; only if all of them are strings.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of features seen in `fit`, and their names; only if all of them are strings.
 
     See Also
     --------
