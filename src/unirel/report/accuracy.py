@@ -106,13 +106,7 @@ def check_repeatable(asked: str, table: Table, selector: Any) -> None:
 
 
 def measure_accuracy(
-    accuracy: str,
-    X: Any,
-    y: Any,
-    table: Table,
-    selection: Selection,
-    selector: Any,
-    progress: Progress | None = None,
+    accuracy: str, X: Any, y: Any, table: Table, selection: Selection, selector: Any, progress: Progress | None = None
 ) -> Accuracy | None:
     """Cross-validate selecting features and predicting the target from the first n of them; None if there are none.
 
@@ -130,6 +124,7 @@ def measure_accuracy(
     splits = split_classes(target, n_folds) if discrete else split_numbers(table.n_samples, n_folds)
     matrix, columns_of = design_matrix(table)
     chosen = clone(selector).set_params(n_features_to_select=len(selection), max_seconds=None, verbose=False)
+    constant = DummyClassifier() if discrete else DummyRegressor()  # where all features are constant
     scores = np.full((n_folds, len(sizes) + 1), np.nan)
     for fold, (train, test) in enumerate(splits):
         weights = None if selection.sample_weight is None else selection.sample_weight[train]
@@ -140,7 +135,7 @@ def measure_accuracy(
         for place, features in enumerate([*blocks, table.features]):
             if features is not None:
                 columns = np.concatenate([columns_of[feature] for feature in np.sort(features)])
-                model = _make_model(accuracy, discrete, len(train), len(columns))
+                model = limit_neighbors(make_model(accuracy, discrete), len(train)) if len(columns) else constant
                 scores[fold, place] = call_apart(_score, model, inputs[:, columns], target, train, test)
             if progress is not None:
                 progress(fold * scores.shape[1] + place + 1, scores.size)
@@ -159,12 +154,6 @@ def _count_folds(table: Table) -> tuple[int, str]:
     return min(_FOLDS, size), f"class '{label}' has only {size} rows" if size < _FOLDS else ""
 
 
-def _make_model(accuracy: str, discrete: bool, n_rows: int, n_columns: int) -> Any:
-    if n_columns == 0:  # constant features
-        return DummyClassifier() if discrete else DummyRegressor()
-    return limit_neighbors(make_model(accuracy, discrete), n_rows)
-
-
 def _score(model: Any, inputs: Values, target: NDArray[Any], train: NDArray[np.intp], test: NDArray[np.intp]) -> float:
     # What is made here needs no checks, which on small tables take longer than the fit; and threads that scikit-learn
     # starts by itself wait for each other more than they work.
@@ -175,17 +164,13 @@ def _score(model: Any, inputs: Values, target: NDArray[Any], train: NDArray[np.i
 def accuracy_in_words(accuracy: Accuracy) -> list[str]:
     """Two paragraphs: how it was measured, and what came out."""
     classes = accuracy.measure == "accuracy"
-    what = (
-        "Share of held-out rows predicted correctly"
-        if classes
-        else "Share of the variance of held-out rows explained (R²)"
-    )
+    right, explained = "held-out rows predicted correctly", "the variance of held-out rows explained (R²)"
     folds = f"{'stratified ' if classes else ''}cross-validation in {accuracy.n_folds} folds"
     fewer = f" (no more, because {accuracy.fewer_folds})" if accuracy.fewer_folds else ""
     how = (
-        f"{what} by {accuracy.method}, {folds}{fewer}. In every fold features are selected anew from the training rows "
-        "only, so those of a fold may differ from the ones listed. Line: mean over the folds; band: one standard "
-        "deviation to either side."
+        f"Share of {right if classes else explained} by {accuracy.method}, {folds}{fewer}. "
+        "In every fold features are selected anew from the training rows only, so those of a fold may differ from "
+        "the ones listed. Line: mean over the folds; band: one standard deviation to either side."
     )
     every = f"all {accuracy.n_features:,} features" if accuracy.n_features > 1 else "the only feature"
     found = [f"{_mean_score(accuracy, accuracy.all_features)} with {every}"]
