@@ -32,9 +32,9 @@ check: $(STAMPS)/lint $(STAMPS)/test $(STAMPS)/browser  ## format, lint, types, 
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 # What is run on other versions: what depends most on libraries. The fuzzer asks all kernels for all they can do.
-QUICK_TESTS ?= $(addprefix tests/,test_package.py test_options.py test_reading.py test_table.py test_results.py \
-	test_search.py test_selectors.py test_sparse.py cli/test_select.py cli/test_files.py cli/test_odd_inputs.py \
-	cli/test_commands.py plotting report/test_report.py report/test_words.py fuzz)
+QUICK_TESTS ?= $(addprefix tests/,test_package.py test_signatures.py test_results.py test_selectors.py data/test_reading.py \
+	data/test_table.py data/test_sparse.py search/test_greedy.py cli/test_select.py cli/test_files.py cli/test_odd_inputs.py \
+	cli/test_commands.py plotting report/test_report.py fuzz)
 # Old libraries warn of things that are new to them, and each version has its own compiled kernels.
 define quick_tests
 @test -x $(1)/bin/python || $(2) -m venv $(1)

@@ -82,11 +82,10 @@ def timed_search(
 ) -> dict[str, Any]:
     """Seconds of the first look, of coding and of the search, and processor seconds of the search."""
     from unirel import Binned, BURSelector
-    from unirel.data.opening import open_table
+    from unirel.data.chunks import open_table
     from unirel.search.greedy import select
-    from unirel.search.settings import settings_of
 
-    settings = settings_of(BURSelector(n_features_to_select=n_wanted, n_jobs=n_jobs))
+    settings = BURSelector(n_features_to_select=n_wanted, n_jobs=n_jobs).settings()
     marks = [time.perf_counter()]
     table, _ = open_table(X, y)
     marks.append(time.perf_counter())
@@ -126,7 +125,7 @@ def run_on_cluster(folder: Path, n_wanted: int, n_workers: int, n_threads: int) 
     import pyarrow.dataset as ds
     from distributed import Client, LocalCluster
 
-    from unirel.data.dask import DaskRows
+    from unirel.data.parts import DaskRows
 
     settings = {"threads_per_worker": n_threads, "host": "127.0.0.1", "dashboard_address": "127.0.0.1:0"}
     with LocalCluster(n_workers=n_workers, memory_limit="2GiB", **settings) as cluster, Client(cluster) as client:

@@ -141,7 +141,7 @@ MODULES = {
 
 def api_pages():
     public = [prefix + name for prefix, module in MODULES.items() for name in module.__all__]
-    public = [name for name in public if not name.startswith("_") and name not in ("datasets", "evaluation")]
+    public = [name for name in public if not name.startswith("_") and f"{name}." not in MODULES]
     named = {name for group in GROUPS.values() for name in group}
     groups = GROUPS | {"More": dict.fromkeys((name for name in public if name not in named), "")}
     parts = ["API", "===", "", "Everything public, by what it is for. Values are in nats.", ""]

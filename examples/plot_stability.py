@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer
 
 from unirel import BURSelector
-from unirel.evaluation import stability
+from unirel.inference.stability import stability
 
 X, y = load_breast_cancer(return_X_y=True, as_frame=True)
 rng = np.random.default_rng(0)

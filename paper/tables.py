@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from unirel.data.atomic import write_text
+from unirel._runtime import write_text
 
 EXPECTED = Path(__file__).with_name("expected")
 Row = dict[str, Any]

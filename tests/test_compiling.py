@@ -12,13 +12,13 @@ import pytest
 from numba.core.compiler_lock import global_compiler_lock
 
 from unirel._runtime import Compiling
-from unirel.estimation.kernels._jit import _Listener
+from unirel.data.jit import _files, _Listener
 
 CODE = """
 from unirel._runtime import COMPILING, progress_of
 progress_of(%s, "testing")
 import numpy as np
-from unirel.estimation.kernels.bins import find_bins
+from unirel.data.kernels import find_bins
 find_bins(np.zeros((1, 2)), np.zeros((1, 1)), np.ones(1, int), np.zeros((1, 2), np.uint8))
 """
 
@@ -65,6 +65,17 @@ def test_an_edit_of_what_a_kernel_calls_is_seen(tmp_path):
     assert sum_of_terms() == 8
 
 
+def test_every_file_with_kernels_is_looked_at():
+    package = Path(__file__).parents[1] / "src" / "unirel"
+    users = {
+        path
+        for path in package.rglob("*.py")
+        if "import unirel.data.jit" in (text := path.read_text()) or "unirel.data.jit import" in text
+    }
+    assert len(users) > 5
+    assert users <= set(_files)
+
+
 def test_it_is_said_once(capsys):
     compiling = Compiling()
     compiling.begin()
@@ -77,7 +88,7 @@ def test_it_is_said_once(capsys):
 
 @pytest.mark.parametrize("collecting", [True, False])
 def test_no_garbage_is_collected_meanwhile(collecting, monkeypatch):
-    monkeypatch.setattr("unirel.estimation.kernels._jit.COMPILING", Compiling())
+    monkeypatch.setattr("unirel.data.jit.COMPILING", Compiling())
     listener = _Listener()
     (gc.enable if collecting else gc.disable)()
     try:

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+import unirel
+
 SOURCE = Path(__file__).parents[1] / "src" / "unirel"
 
 # From the bottom up, each with the libraries it may import. The standard library is always allowed.
@@ -28,14 +30,14 @@ LAYERS = {
     ],
     "estimation": ["numpy", "scipy", "numba", "sklearn"],
     "criteria": ["numpy"],
-    "predictors": ["numpy", "scipy", "sklearn"],
+    "predictors": ["numpy", "scipy", "sklearn", "lightgbm"],
     "search": ["numpy", "sklearn"],
     "measures": ["numpy"],
     "inference": ["numpy", "scipy", "sklearn", "joblib"],
     "selectors": ["numpy", "scipy", "sklearn", "joblib"],
-    "evaluation": ["numpy", "scipy", "sklearn", "joblib", "pandas", "narwhals", "lightgbm"],
+    "evaluation": ["numpy", "scipy", "sklearn", "joblib", "pandas", "narwhals", "threadpoolctl"],
     "plotting": ["numpy", "scipy", "matplotlib"],
-    "report": ["numpy", "scipy", "sklearn", "altair", "jinja2", "markupsafe", "vl_convert"],
+    "report": ["numpy", "scipy", "sklearn", "altair", "jinja2", "markupsafe", "vl_convert", "threadpoolctl"],
     "cli": ["numpy", "narwhals", "pyarrow", "pandas", "sklearn", "typer", "click", "rich"],
 }
 ORDER = list(LAYERS)
@@ -75,7 +77,8 @@ def violations(path):
     for line, name in imported_names(path):
         package, _, rest = name.partition(".")
         if package == "unirel":
-            if ORDER.index(rest.split(".")[0]) > ORDER.index(layer):
+            home = f"{unirel._HOME.get(rest, name)}.{rest}".removeprefix("unirel.")
+            if ORDER.index(home.split(".")[0]) > ORDER.index(layer):
                 yield f"{path.name}:{line} imports {name}, which stands above '{layer}'"
         elif package not in sys.stdlib_module_names and package not in LAYERS[layer]:
             yield f"{path.name}:{line} imports {package}; '{layer}' may import {', '.join(LAYERS[layer])}"

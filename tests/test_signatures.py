@@ -24,7 +24,7 @@ from unirel import (
     Plugin,
 )
 from unirel.data.table import Table
-from unirel.search.settings import SearchSettings
+from unirel.search.base import SearchSettings
 
 PUBLIC = {name: getattr(unirel, name) for name, home in unirel._HOME.items() if home != "unirel"}  # that is a package
 FUNCTIONS = {name: value for name, value in PUBLIC.items() if inspect.isfunction(value)}

@@ -1,7 +1,9 @@
-"""Threads, progress and time budgets of long work; progress is a callable `progress(done, total)`."""
+"""Threads, progress and time budgets of long work, and files; progress is a callable `progress(done, total)`."""
 
 import math
+import os
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -9,6 +11,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
 from numbers import Integral
+from pathlib import Path
 from threading import Thread
 from typing import Any, TypeVar
 
@@ -226,3 +229,32 @@ class Compiling:
 
 
 COMPILING = Compiling()
+
+
+@contextmanager
+def atomic_path(path: Path) -> Iterator[Path]:
+    """A path to write to, in the same folder, which replaces `path` once all has gone well.
+
+    A link stays: what it leads to is replaced. What is no file, such as a pipe or a device, is written to as it is.
+    """
+    if path.exists() and not path.is_file():
+        yield path
+        return
+    path = Path(os.path.realpath(path))
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    os.close(handle)
+    try:
+        # The permissions that a new file has, instead of those of a temporary one.
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(name, 0o666 & ~mask)
+        yield Path(name)
+        os.replace(name, path)
+    finally:
+        Path(name).unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file."""
+    with atomic_path(path) as temporary:
+        temporary.write_text(text, encoding="utf-8", newline="\n")

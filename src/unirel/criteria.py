@@ -3,39 +3,22 @@
 A new criterion is a class here; selectors, the command line, their documentation and the tests find it by its name.
 """
 
+from __future__ import annotations
+
 from abc import ABC
-from typing import ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unirel.errors import check_choice
 
+if TYPE_CHECKING:
+    from unirel.estimation.base import Memo
+
 Values = NDArray[np.float64]
 Columns = NDArray[np.intp]
 Fold = Literal["sum", "mean", "min", "latest"]
-
-
-class Estimates(Protocol):
-    """What a criterion may ask: estimates that are clipped to what is possible, each computed once."""
-
-    def relevance(self, candidates: Columns) -> Values:
-        """I(candidate; target) of every candidate."""
-
-    def pairwise(self, candidates: Columns, column: int) -> Values:
-        """I(candidate; column) of every candidate."""
-
-    def pairwise_given_target(self, candidates: Columns, column: int) -> Values:
-        """I(candidate; column | target) of every candidate."""
-
-    def joint(self, candidates: Columns, selected: Columns) -> Values:
-        """I(candidate, selected; target) of every candidate."""
-
-    def joint_entropy(self, candidates: Columns, selected: Columns) -> Values:
-        """H(candidate, selected, target) of every candidate; only estimators that count have it."""
-
-    def joint_of_pairs(self, candidates: Columns, selected: Columns) -> Values:
-        """The sum of I(candidate, s, t; target) over all pairs s, t of the selected."""
 
 
 class Criterion(ABC):
@@ -60,8 +43,11 @@ class Criterion(ABC):
         given = ", ".join(f"{parameter}={value!r}" for parameter, value in vars(self).items())
         return f"{type(self).__name__}({given})"
 
-    def term(self, source: Estimates, candidates: Columns, selected: Columns) -> Values:
-        """What ``selected[-1]``, the newest one, says about every candidate; without a `fold` nobody asks."""
+    def term(self, source: Memo, candidates: Columns, selected: Columns) -> Values:
+        """What ``selected[-1]``, the newest one, says about every candidate; without a `fold` nobody asks.
+
+        `source` has estimates that are clipped to what is possible: `relevance`, `pairwise`, `joint` and others.
+        """
         raise NotImplementedError(f"criterion {self.name!r} has fold={self.fold!r} and needs a method term")
 
     def score(self, relevance: Values, folded: Values) -> Values:
@@ -91,7 +77,7 @@ class MRMR(Criterion, name="mrmr"):
 
     fold: Fold | None = "mean"
 
-    def term(self, source: Estimates, candidates: Columns, selected: Columns) -> Values:
+    def term(self, source: Memo, candidates: Columns, selected: Columns) -> Values:
         """I(x; s)."""
         return source.pairwise(candidates, int(selected[-1]))
 
@@ -113,7 +99,7 @@ class JMI(Criterion, name="jmi"):
 
     fold: Fold | None = "mean"
 
-    def term(self, source: Estimates, candidates: Columns, selected: Columns) -> Values:
+    def term(self, source: Memo, candidates: Columns, selected: Columns) -> Values:
         """I(x, s; y)."""
         return source.joint(candidates, selected[-1:])
 
@@ -137,7 +123,7 @@ class CMIM(Criterion, name="cmim"):
 
     fold = "min"
 
-    def term(self, source: Estimates, candidates: Columns, selected: Columns) -> Values:
+    def term(self, source: Memo, candidates: Columns, selected: Columns) -> Values:
         """I(x, s; y) - I(s; y)."""
         return source.joint(candidates, selected[-1:]) - source.relevance(selected[-1:])
 
@@ -151,7 +137,7 @@ class GSA(Criterion, name="gsa"):
 
     fold = "latest"
 
-    def term(self, source: Estimates, candidates: Columns, selected: Columns) -> Values:
+    def term(self, source: Memo, candidates: Columns, selected: Columns) -> Values:
         """I(x, S; y)."""
         return source.joint(candidates, selected)
 
@@ -202,7 +188,7 @@ class CIFE(Criterion, name="cife"):
 
     fold = "sum"
 
-    def term(self, source: Estimates, candidates: Columns, selected: Columns) -> Values:
+    def term(self, source: Memo, candidates: Columns, selected: Columns) -> Values:
         """I(x; s) - I(x; s | y)."""
         # What is conditional comes first: estimators that count find the other in the same tables.
         given_target = source.pairwise_given_target(candidates, int(selected[-1]))
@@ -220,7 +206,7 @@ class ICAP(CIFE, name="icap"):
     it can score (Jakulin 2005).
     """
 
-    def term(self, source: Estimates, candidates: Columns, selected: Columns) -> Values:
+    def term(self, source: Memo, candidates: Columns, selected: Columns) -> Values:
         """What I(x; s) exceeds I(x; s | y) by."""
         return np.maximum(0.0, super().term(source, candidates, selected))
 
@@ -234,7 +220,7 @@ class CondRed(Criterion, name="condred"):
 
     fold = "sum"
 
-    def term(self, source: Estimates, candidates: Columns, selected: Columns) -> Values:
+    def term(self, source: Memo, candidates: Columns, selected: Columns) -> Values:
         """I(x; s | y)."""
         return source.pairwise_given_target(candidates, int(selected[-1]))
 
@@ -255,7 +241,7 @@ class BetaGamma(Criterion, name="betagamma"):
         check_choice("fold", fold, ("sum", "mean"))
         self.redundancy, self.conditional, self.fold = redundancy, conditional, fold
 
-    def term(self, source: Estimates, candidates: Columns, selected: Columns) -> Values:
+    def term(self, source: Memo, candidates: Columns, selected: Columns) -> Values:
         """The weighted difference; what has no weight is not estimated."""
         newest, term = int(selected[-1]), np.zeros(len(candidates))
         if self.conditional:
@@ -282,7 +268,7 @@ class DISR(Criterion, name="disr"):
 
     fold: Fold | None = "mean"
 
-    def term(self, source: Estimates, candidates: Columns, selected: Columns) -> Values:
+    def term(self, source: Memo, candidates: Columns, selected: Columns) -> Values:
         """I(x, s; y) / H(x, s, y), 0 if everything is constant."""
         entropy = source.joint_entropy(candidates, selected[-1:])
         information = source.joint(candidates, selected[-1:])
@@ -309,7 +295,7 @@ class JMI3(Criterion, name="jmi3"):
 
     fold = "latest"
 
-    def term(self, source: Estimates, candidates: Columns, selected: Columns) -> Values:
+    def term(self, source: Memo, candidates: Columns, selected: Columns) -> Values:
         """The mean over all pairs; sums without the newest one are remembered."""
         n_pairs = len(selected) * (len(selected) - 1) // 2
         return source.joint_of_pairs(candidates, selected) / n_pairs if n_pairs else source.joint(candidates, selected)
@@ -322,7 +308,7 @@ class CMI(GSA, name="cmi"):
     not what all of them tell (Brown et al. 2012).
     """
 
-    def term(self, source: Estimates, candidates: Columns, selected: Columns) -> Values:
+    def term(self, source: Memo, candidates: Columns, selected: Columns) -> Values:
         """I(x, S; y) - I(S; y)."""
         return source.joint(candidates, selected) - source.joint(selected[-1:], selected)
 

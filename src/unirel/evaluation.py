@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
+from narwhals import from_native
 from numpy.typing import NDArray
 from scipy import stats
 from sklearn.base import clone
-from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.impute import SimpleImputer
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import train_test_split
@@ -20,9 +20,8 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from unirel._runtime import ProgressBar
 from unirel.criteria import CRITERIA, Criterion
-from unirel.data.columns import DiscreteFeatures, TargetType, take_rows
 from unirel.data.datasets import load
-from unirel.data.frames import make_frame
+from unirel.data.readers import DiscreteFeatures, TargetType, take_rows
 from unirel.data.table import Table
 from unirel.errors import UnirelWarning, check_choice, check_whole_number
 from unirel.inference.paired import PairedDifference, paired_difference
@@ -32,12 +31,13 @@ from unirel.predictors import (
     check_order,
     code_matrix,
     design_matrix,
-    limit_neighbors,
+    fit_model,
     make_model,
     make_peer,
     order_of,
     standardise,
 )
+from unirel.results import make_frame, plain
 from unirel.selectors import BURSelector, BURSelectorCV
 
 __all__ = ["Evaluation", "PairedDifference", "compare", "paired_difference", "stability"]
@@ -146,7 +146,7 @@ def compare(
     except KeyboardInterrupt:
         complete = False
     settings = {"n_splits": n_splits, "test_size": test_size, "random_state": random_state}
-    return Evaluation(tuple(rows), {table.name: table.n_features for table in tables}, settings, complete)
+    return Evaluation(tuple(rows), {table.name: len(table.columns_of) for table in tables}, settings, complete)
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,11 +167,8 @@ class Evaluation:
 
         `test_score` is the score with that number, `area` the mean test score over all numbers.
         """
-        groups: dict[tuple[Any, ...], list[Row]] = {}
-        for row in self.rows:
-            groups.setdefault(tuple(row[key] for key in ("dataset", "model", "selector", "split")), []).append(row)
         found = []
-        for group in groups.values():
+        for group in _grouped(self.rows, ("dataset", "model", "selector", "split")).values():
             best = max(group, key=lambda row: (row["validation_score"], -row["n_features"]))
             found.append({**best, "area": _mean(group, "test_score")})
         return found
@@ -182,7 +179,16 @@ class Evaluation:
         Test score and its standard deviation, number of features, area, stability of the selected features, and
         seconds of selection.
         """
-        return _frame(self._summary())
+        rows = []
+        for (dataset, model, selector), group in self._groups().items():
+            scores = [row["test_score"] for row in group]
+            spread = float(np.std(scores, ddof=1)) if len(scores) > 1 else None
+            row: Row = {"dataset": dataset, "model": model, "selector": selector, "n_splits": len(group)}
+            row |= {"test_score": float(np.mean(scores)), "test_score_std": spread}
+            row |= {name: _mean(group, name) for name in ("n_features", "area")}
+            row["stability"] = stability([one["features"] for one in group], self.n_features[dataset])
+            rows.append({**row, "seconds": _mean(group, "seconds")})
+        return _frame(rows)
 
     def differences(
         self,
@@ -197,38 +203,6 @@ class Evaluation:
         "test_score", "area" or "n_features". The interval is corrected for rows that splits share, see
         `paired_difference`.
         """
-        return _frame(self._differences(baseline, metric, confidence_level))
-
-    def average_ranks(self) -> Any:
-        """One row for each model and selector: mean rank over datasets by mean test score; 1 is best."""
-        return _frame(self._ranks())
-
-    def to_dict(self, baseline: str | Mapping[str, str] | None = None) -> dict[str, Any]:
-        """Plain lists, numbers and strings, fit for JSON; differences are to that baseline."""
-        return {
-            "complete": self.complete,
-            "settings": dict(self.settings),
-            "summary": self._summary(),
-            "differences": self._differences(baseline),
-            "average_ranks": self._ranks(),
-            "outcomes": self.outcomes(),
-        }
-
-    def _summary(self) -> list[Row]:
-        rows = []
-        for (dataset, model, selector), splits in self._groups().items():
-            group = list(splits.values())
-            deviation = float(np.std([row["test_score"] for row in group], ddof=1)) if len(group) > 1 else None
-            agreement = stability([row["features"] for row in group], self.n_features[dataset])
-            rows.append(
-                {"dataset": dataset, "model": model, "selector": selector, "n_splits": len(group)}
-                | {"test_score": _mean(group, "test_score"), "test_score_std": deviation}
-                | {name: _mean(group, name) for name in ("n_features", "area")}
-                | {"stability": _known(agreement), "seconds": _mean(group, "seconds")}
-            )
-        return rows
-
-    def _differences(self, baseline: Any = None, metric: str = "test_score", level: float = 0.95) -> list[Row]:
         check_choice("metric", metric, ("test_score", "area", "n_features"))
         groups = self._groups()
         labels = list(dict.fromkeys(selector for _, _, selector in groups))
@@ -240,18 +214,17 @@ class Evaluation:
         rows = []
         for (dataset, model, selector), group in groups.items():
             other = pairs.get(selector, selector)
-            splits = sorted(set(group) & set(groups.get((dataset, model, other), {})))
-            if other == selector or not splits:
-                continue
-            both = (groups[dataset, model, one] for one in (selector, other))
-            values, base = ([side[split][metric] for split in splits] for side in both)
-            found = paired_difference(values, base, confidence_level=level, overlap=overlap)
-            row = {"dataset": dataset, "model": model, "selector": selector, "baseline": other}
-            rows.append({**row, **{name: _known(value) for name, value in found._asdict().items()}})
-        return rows
+            base = {row["split"]: row[metric] for row in groups.get((dataset, model, other), [])}
+            both = [(row[metric], base[row["split"]]) for row in group if row["split"] in base]
+            if other != selector and both:
+                found = paired_difference(*zip(*both, strict=True), confidence_level=confidence_level, overlap=overlap)
+                row = {"dataset": dataset, "model": model, "selector": selector, "baseline": other}
+                rows.append(row | found._asdict())
+        return _frame(rows)
 
-    def _ranks(self) -> list[Row]:
-        means = {key: _mean(list(group.values()), "test_score") for key, group in self._groups().items()}
+    def average_ranks(self) -> Any:
+        """One row for each model and selector: mean rank over datasets by mean test score; 1 is best."""
+        means = {key: _mean(group, "test_score") for key, group in self._groups().items()}
         rows = []
         for model in dict.fromkeys(model for _, model, _ in means):
             labels = list(dict.fromkeys(label for _, other, label in means if other == model))
@@ -261,13 +234,20 @@ class Evaluation:
                 ranks = stats.rankdata(-scores, axis=1).mean(axis=0).tolist()
                 row = {"model": model, "n_datasets": len(full)}
                 rows += [row | {"selector": s, "average_rank": rank} for s, rank in zip(labels, ranks, strict=True)]
-        return rows
+        return _frame(rows)
 
-    def _groups(self) -> dict[tuple[str, str, str], dict[int, Row]]:
-        """Outcomes by dataset, model and selector, each in the order in which they were given, then by split."""
-        groups: dict[tuple[str, str, str], dict[int, Row]] = {}
-        for row in self.outcomes():
-            groups.setdefault((row["dataset"], row["model"], row["selector"]), {})[row["split"]] = row
+    def to_dict(self, baseline: str | Mapping[str, str] | None = None) -> dict[str, Any]:
+        """Plain lists, numbers and strings, fit for JSON; differences are to that baseline."""
+        frames = {"summary": self.summary(), "differences": self.differences(baseline)}
+        frames["average_ranks"] = self.average_ranks()
+        listed = {name: from_native(frame).rows(named=True) for name, frame in frames.items()}
+        known = {"complete": self.complete, "settings": self.settings, **listed, "outcomes": self.outcomes()}
+        found: dict[str, Any] = plain(known)
+        return found
+
+    def _groups(self) -> dict[Any, list[Row]]:
+        """Outcomes by dataset, model and selector, each in the order in which they were given."""
+        groups = _grouped(self.outcomes(), ("dataset", "model", "selector"))
         names = [list(dict.fromkeys(part)) for part in zip(*groups, strict=True)]
         order = sorted(groups, key=lambda key: [known.index(part) for known, part in zip(names, key, strict=True)])
         return {key: groups[key] for key in order}
@@ -283,14 +263,10 @@ class _Dataset:
     discrete: bool
     types: dict[str, Any]  # of columns and target, one decision for all splits
     matrix: Values  # for models
-    columns_of: list[Positions]
+    columns_of: list[Positions]  # of the matrix, for each feature
     codes: Values  # for selectors: one column for each feature, NaN where a value is missing
     is_category: NDArray[np.bool_]
-    sizes: list[int]
-
-    @property
-    def n_features(self) -> int:
-        return len(self.columns_of)
+    sizes: list[int]  # numbers of features to try
 
 
 def _read(dataset: Any, n_features: int | Sequence[int], types: Mapping[str, Any]) -> _Dataset:
@@ -365,7 +341,7 @@ def _measure(
                 used = min(size, len(order))  # fewer if the selector has stopped
                 if used not in scores:
                     columns = np.sort(np.concatenate([data.columns_of[feature] for feature in order[:used]]))
-                    fitted = _fit(model, data, inputs[np.ix_(train, columns)], data.y[train])
+                    fitted = fit_model(model, data.discrete, inputs[np.ix_(train, columns)], data.y[train])
                     score = check_scoring(fitted, scoring)
                     scores[used] = tuple(  # type: ignore[assignment]
                         float(score(fitted, inputs[np.ix_(part, columns)], data.y[part])) for part in (validation, test)
@@ -397,30 +373,24 @@ def _order(selector: Any, data: _Dataset, train: Positions) -> Positions:
     y = data.y[train]
     if isinstance(selector, BURSelector | BURSelectorCV):
         fitted = _ours(clone(selector), data).fit(take_rows(data.X, train), y)
-        order = order_of(fitted, data.n_features)
+        order = order_of(fitted, len(data.columns_of))
     else:
         X = SimpleImputer(keep_empty_features=True).fit_transform(data.codes[train])
         is_function = not hasattr(selector, "fit")
         order = selector(X, y, data.sizes[-1]) if is_function else order_of(clone(selector).fit(X, y), X.shape[1])
-    return check_order(order, data.n_features)[: data.sizes[-1]]
+    return check_order(order, len(data.columns_of))[: data.sizes[-1]]
 
 
 def _ours(selector: Any, data: _Dataset) -> Any:
     """A selector of ours that knows the types of the columns, and selects as many features as are compared."""
-    if isinstance(selector, BURSelectorCV) and selector.selector is None:
-        selector.set_params(selector=BURSelector())
-    searcher = selector if isinstance(selector, BURSelector) else selector.selector
+    searcher = selector
+    if isinstance(selector, BURSelectorCV):
+        searcher = selector.selector = selector.selector or BURSelector()
+    elif isinstance(selector.n_features_to_select, int):
+        selector.n_features_to_select = data.sizes[-1]
     undecided = [name for name in data.types if isinstance(value := getattr(searcher, name), str) and value == "auto"]
     searcher.set_params(**{name: data.types[name] for name in undecided})
-    if selector is searcher and isinstance(selector.n_features_to_select, int):
-        selector.set_params(n_features_to_select=data.sizes[-1])
     return selector
-
-
-def _fit(model: Any, data: _Dataset, X: Values, y: Any) -> Any:
-    if X.shape[1] == 0:  # constant features
-        return (DummyClassifier() if data.discrete else DummyRegressor()).fit(X, y)
-    return limit_neighbors(make_model(model, data.discrete), len(y)).fit(X, y)
 
 
 @contextmanager
@@ -434,12 +404,15 @@ def _seeded(seed: int) -> Iterator[None]:
         np.random.set_state(before)  # noqa: NPY002
 
 
+def _grouped(rows: Sequence[Row], names: Sequence[str]) -> dict[Any, list[Row]]:
+    groups: dict[Any, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(tuple(row[name] for name in names), []).append(row)
+    return groups
+
+
 def _mean(rows: Sequence[Row], name: str) -> float:
     return float(np.mean([row[name] for row in rows]))
-
-
-def _known(value: Any) -> Any:
-    return None if isinstance(value, float) and np.isnan(value) else value
 
 
 def _frame(rows: Sequence[Row]) -> Any:

@@ -6,8 +6,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel.data.columns import DiscreteFeatures, TargetType
-from unirel.data.opening import open_table
+from unirel.data.chunks import open_table
+from unirel.data.readers import DiscreteFeatures, TargetType
 from unirel.data.table import Table
 from unirel.estimation.base import Information, make_information
 from unirel.estimation.intervals import (
@@ -45,15 +45,8 @@ def mutual_information(
         The target: class labels of any type, or numbers. Several columns, of numbers, are taken together as one block.
     conditional_on : array or frame of shape (n_samples, n_conditions), optional
         The block Z to condition on.
-    mi_estimator : str or estimator of information
-        "knn" (nearest neighbours), "plugin" (frequencies of discrete columns), "binned" (frequencies after binning),
-        "gaussian", "partition", "kde", "mine", or an object such as ``KNN(n_neighbors=5)``. "auto" is "knn", and
-        "binned" for a table in parts.
-    discrete_features : "auto", bool, mask, list of names or positions, or mapping from columns to bool
-        Which columns are discrete, as in scikit-learn; "auto" decides from their types and values, and so does a
-        mapping for columns that it does not name.
-    target_type : {"auto", "discrete", "continuous"}
-        Whether the target is a class label; "auto" decides from its type and values.
+    mi_estimator, discrete_features, target_type
+        As in `relevance`.
     clip : bool
         Keep the estimate between 0 and the entropy of a discrete target; False gives the raw value.
     confidence_level : float, optional
@@ -202,25 +195,12 @@ def conditional_relevance(
 
     Parameters
     ----------
-    X : array or frame of shape (n_samples, n_features)
-        The features, in any form that `BURSelector.fit` reads.
-    y : array or series of shape (n_samples,)
-        The target: class labels of any type, or numbers.
+    X, y : array or frame of shape (n_samples, n_features), array or series of shape (n_samples,)
+        The features and the target, as in `relevance`.
     given : name, position or list of them, or array or frame of shape (n_samples, n_conditions)
         What is known: a list names columns of `X`, an array or frame holds columns with the same rows.
-    mi_estimator : str or estimator of information
-        "knn" (nearest neighbours), "plugin" (frequencies of discrete columns), "binned" (frequencies after binning),
-        "gaussian", "partition", "kde", "mine", or an object such as ``KNN(n_neighbors=5)``. "auto" is "knn", and
-        "binned" for a table in parts.
-    discrete_features : "auto", bool, mask, list of names or positions, or mapping from columns to bool
-        Which columns are discrete, as in scikit-learn; "auto" decides from their types and values, and so does a
-        mapping for columns that it does not name.
-    target_type : {"auto", "discrete", "continuous"}
-        Whether the target is a class label; "auto" decides from its type and values.
-    clip : bool
-        Keep estimates between 0 and the entropy of a discrete target; False gives the raw value.
-    n_jobs : int, optional
-        Threads, as in scikit-learn: -1 for one for each core. The result does not depend on them.
+    mi_estimator, discrete_features, target_type, clip, n_jobs
+        As in `relevance`.
 
     Returns
     -------
@@ -262,21 +242,10 @@ def irrelevance(
 
     Parameters
     ----------
-    X : array or frame of shape (n_samples, n_features)
-        The features, in any form that `BURSelector.fit` reads.
-    y : array or series of shape (n_samples,)
-        The target: class labels of any type, or numbers.
-    mi_estimator : str or estimator of information
-        "knn" (nearest neighbours), "plugin" (frequencies of discrete columns), "binned" (frequencies after binning),
-        "gaussian", "partition", "kde", "mine", or an object such as ``KNN(n_neighbors=5)``. "auto" is "knn", and
-        "binned" for a table in parts.
-    discrete_features : "auto", bool, mask, list of names or positions, or mapping from columns to bool
-        Which columns are discrete, as in scikit-learn; "auto" decides from their types and values, and so does a
-        mapping for columns that it does not name.
-    target_type : {"auto", "discrete", "continuous"}
-        Whether the target is a class label; "auto" decides from its type and values.
-    n_jobs : int, optional
-        Threads, as in scikit-learn: -1 for one for each core. The result does not depend on them.
+    X, y : array or frame of shape (n_samples, n_features), array or series of shape (n_samples,)
+        The features and the target, as in `relevance`.
+    mi_estimator, discrete_features, target_type, n_jobs
+        As in `relevance`.
 
     Returns
     -------
@@ -323,10 +292,8 @@ def unique_relevance(
 
     Parameters
     ----------
-    X : array or frame of shape (n_samples, n_features)
-        The features, in any form that `BURSelector.fit` reads.
-    y : array or series of shape (n_samples,)
-        The target: class labels of any type, or numbers.
+    X, y : array or frame of shape (n_samples, n_features), array or series of shape (n_samples,)
+        The features and the target, as in `relevance`.
     method : {"ksg", "reference", "gaussian", "classifier"}, KNN, Gaussian or ClassifierLoss
         "ksg" or a `KNN`: given all other features, by nearest neighbours. "reference", or a `KNN` with `reference`:
         given a small set of features, for its members without the member, for all others by adding them. "gaussian"
@@ -336,10 +303,8 @@ def unique_relevance(
         features.
     reference : list of names or positions
         The reference set.
-    discrete_features : "auto", bool, mask, list of names or positions, or mapping from columns to bool
-        Which columns are discrete, as in `relevance`.
-    target_type : {"auto", "discrete", "continuous"}
-        Whether the target is a class label; "auto" decides from its type and values.
+    discrete_features, target_type
+        Which columns are discrete, and whether the target is, as in `relevance`.
     clip : bool or "auto"
         Set negative values to 0; "auto" does so for neighbours given all other features only.
     max_queries : int, optional

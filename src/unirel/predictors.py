@@ -1,6 +1,5 @@
 """scikit-learn's models and selectors by name, and the loss of a model trained without each feature."""
 
-import warnings
 from collections.abc import Iterable
 from functools import partial
 from importlib import import_module
@@ -9,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
+from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.feature_selection import RFE, SelectFromModel, SelectKBest, mutual_info_classif, mutual_info_regression
 from sklearn.linear_model import LassoCV, LogisticRegression, Ridge
 from sklearn.model_selection import KFold, StratifiedKFold, check_cv
@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 
 from unirel._runtime import Progress, map_tasks
 from unirel.data.table import Table
-from unirel.errors import UnirelWarning, check_choice, check_whole_number
+from unirel.errors import check_choice, check_whole_number, warn
 
 Values = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -36,11 +36,6 @@ MODELS = {
     "knn": ("nearest neighbours (5)",) * 2,
     "svm": ("a linear support vector machine",) * 2,
 }
-
-
-def words_of(name: str, discrete: bool) -> str:
-    """How a report calls the model of a name."""
-    return MODELS[name][0 if discrete else 1]
 
 
 def _named_model(name: str, discrete: bool) -> Any:
@@ -79,6 +74,13 @@ def limit_neighbors(model: Any, n_rows: int) -> Any:
     if isinstance(model, KNeighborsClassifier | KNeighborsRegressor) and model.n_neighbors > n_rows:
         model.set_params(n_neighbors=n_rows)
     return model
+
+
+def fit_model(model: Any, discrete: bool, X: Values, y: NDArray[Any]) -> Any:
+    """A model, by name or not, fitted; what is most frequent, or the mean, where there is no column to learn from."""
+    if X.shape[1] == 0:
+        return (DummyClassifier() if discrete else DummyRegressor()).fit(X, y)
+    return limit_neighbors(make_model(model, discrete), len(y)).fit(X, y)
 
 
 PEERS = ("kbest", "lasso", "forest", "rfe", "lightgbm")
@@ -151,21 +153,11 @@ def check_order(order: Any, n_features: int) -> Rows:
 
 
 def design_matrix(table: Table) -> tuple[Values, list[Rows]]:
-    """Features as numbers for a model.
+    """Features as numbers for a model, and which columns of the matrix belong to each feature; none if it is ignored.
 
-    Parameters
-    ----------
-    table : Table
-        The features.
-
-    Returns
-    -------
-    matrix : ndarray of shape (n_samples, n_numbers)
-        Continuous features as they are, NaN for a missing value, with a further column that marks it; discrete ones as
-        one column for each level, or one in all for two levels and none for a constant. Of more than 100 levels the
-        most frequent have columns.
-    columns_of : list of ndarray
-        Columns of the matrix that belong to each feature of the table, none for an ignored one.
+    Continuous features are as they are, NaN for a missing value, with a further column that marks it; discrete ones
+    are one column for each level, or one in all for two levels and none for a constant. Of more than 100 levels the
+    most frequent have columns.
     """
     blocks = [np.empty((0, table.n_samples))] * table.n_features
     for feature in table.features.tolist():
@@ -215,19 +207,14 @@ def smallest_class(codes: NDArray[Any]) -> tuple[int, int]:
     return smallest, int(sizes[smallest])
 
 
-def split_classes(codes: NDArray[Any], n_folds: int) -> Iterable[Split]:
-    """Rows to train on and to predict, with equal shares of the classes, whatever the order of the rows."""
-    sizes = np.bincount(codes)
+def split_rows(target: NDArray[Any], discrete: bool, n_folds: int) -> Iterable[Split]:
+    """Rows to train on and to predict, with equal shares of the classes if there are any, whatever their order."""
+    if not discrete:
+        return KFold(n_folds, shuffle=True, random_state=0).split(target)  # type: ignore[no-any-return]
+    sizes = np.bincount(target)
     # A class of one row has no shares; as part of the largest class it falls into any fold.
-    strata = np.where(sizes[codes] == 1, sizes.argmax(), codes)
-    splits: Iterable[Split] = StratifiedKFold(n_folds, shuffle=True, random_state=0).split(strata, strata)
-    return splits
-
-
-def split_numbers(n_rows: int, n_folds: int) -> Iterable[Split]:
-    """Rows to train on and to predict, where there are no classes."""
-    splits: Iterable[Split] = KFold(n_folds, shuffle=True, random_state=0).split(np.zeros(n_rows))
-    return splits
+    strata = np.where(sizes[target] == 1, sizes.argmax(), target)
+    return StratifiedKFold(n_folds, shuffle=True, random_state=0).split(strata, strata)  # type: ignore[no-any-return]
 
 
 class ClassifierLoss(BaseEstimator):  # type: ignore[misc]
@@ -279,127 +266,94 @@ class ClassifierLoss(BaseEstimator):  # type: ignore[misc]
     def losses(
         self, table: Table, columns: Rows | None = None, n_jobs: int | None = None, progress: Progress | None = None
     ) -> Values:
-        """Loss without each feature.
+        """Loss without each feature; the more it is missed, the larger. The model sees the others in any case.
 
-        Parameters
-        ----------
-        table : Table
-            Features and target.
-        columns : ndarray of int, optional
-            Features to leave out, one at a time; all if None. The classifier sees the others in any case.
-        n_jobs : int, optional
-            Threads, as in scikit-learn. The result does not depend on them.
-        progress : callable, optional
-            Called as ``progress(done, total)`` with numbers of features.
-
-        Returns
-        -------
-        ndarray of shape (n_features,)
-            The more a feature is missed, the larger; NaN for a feature that is ignored or not asked about.
+        NaN for a feature that is ignored or not among the columns asked about, which are all if None.
         """
-        target = _Numbers(table) if table.classes is None else _Classes(table)
-        model = make_model(self.estimator, table.classes is not None)
+        if table.is_sparse:
+            raise TypeError("X is sparse, but a classifier is trained on all values; pass X.toarray() or another kind")
+        discrete = table.classes is not None
+        model, cost = make_model(self.estimator, discrete), _log_loss if discrete else _squared_error
+        numbers = None if discrete else table.continuous_block([table.target]).T
+        y = table.codes(table.target) if numbers is None else standardise(numbers, np.arange(len(numbers)))[:, 0]
         matrix, columns_of = design_matrix(table)
         features = table.features if columns is None else columns
-        splits = self._splits(matrix, target)
+        splits = self._splits(table, matrix, y)
         # Each column is standardised by itself, so that can be done before one is left out.
         inputs = [standardise(matrix, train) for train, _ in splits]
 
         def cost_without(feature: int) -> float:
             total = 0.0
             for (train, test), scaled in zip(splits, inputs, strict=True):
-                rest = np.delete(scaled, columns_of[feature], axis=1)
-                total += target.cost(clone(model), rest, train, test)
+                total += cost(clone(model), np.delete(scaled, columns_of[feature], axis=1), y, train, test)
             return total / sum(len(test) for _, test in splits)
 
         means = np.array(map_tasks(cost_without, features.tolist(), n_jobs, progress))
-        return table.one_per_feature(target.loss(means), features)
+        if not discrete:  # residuals that are all 0 would have an infinite likelihood
+            means = 0.5 * np.log(2 * np.pi * np.maximum(means, 1e-12)) + 0.5
+        return table.one_per_feature(means, features)
 
-    def _splits(self, matrix: Values, target: "_Classes | _Numbers") -> list[Split]:
+    def _splits(self, table: Table, matrix: Values, y: NDArray[Any]) -> list[Split]:
         """Rows to train on and rows to predict, the same for every feature."""
-        rows = np.arange(len(matrix))
+        rows = np.arange(len(y))
         if isinstance(self.cv, str) and self.cv == "train":
             return [(rows, rows)]
         if not isinstance(self.cv, str) and (hasattr(self.cv, "split") or isinstance(self.cv, Iterable)):
-            splits = check_cv(self.cv).split(matrix, target.values)
+            splits = check_cv(self.cv).split(matrix, y)
         else:
-            splits = target.split(check_whole_number("cv", self.cv, 2, or_name="train"))
+            n_folds = _lower_folds(check_whole_number("cv", self.cv, 2, or_name="train"), table, y)
+            splits = split_rows(y, table.classes is not None, n_folds)
         return [(rows[train], rows[test]) for train, test in splits]
 
 
-class _Classes:
-    """Class labels: probabilities are predicted, and a row costs minus the logarithm of that of its class."""
-
-    def __init__(self, table: Table) -> None:
-        self.values = table.codes(table.target)
-        self._n_classes = int(self.values.max()) + 1
-        self._labels = [] if table.classes is None else table.classes.tolist()
-        self._least = 0.5 / table.n_samples
-
-    def split(self, n_folds: int) -> Iterable[Split]:
-        single = np.bincount(self.values) == 1
+def _lower_folds(n_folds: int, table: Table, y: NDArray[Any]) -> int:
+    """As many folds as each class has rows, or all rows are; fewer than were asked for are warned of."""
+    if table.classes is None:
+        about, size = "y", len(y)
+    else:
+        labels, single = table.classes.tolist(), np.bincount(y) == 1
         if single.all():
             raise ValueError("every class of y has one sample only; merge classes, or make the target continuous")
-        smallest, size = smallest_class(self.values)
-        if size < n_folds:
-            label = self._labels[smallest]
-            _warn(f"class {label!r} has {size} samples, so cv={n_folds} is lowered to {size}; merge rare classes")
         if single.any():
-            label = self._labels[int(single.argmax())]
-            _warn(f"class {label!r} has one sample, which no other can help to predict; merge rare classes")
-        return split_classes(self.values, min(n_folds, size))
-
-    def cost(self, model: Any, inputs: Values, train: Rows, test: Rows) -> float:
-        probabilities = self._predict(model, inputs, train, test)[np.arange(len(test)), self.values[test]]
-        return float(-np.log(np.maximum(probabilities, self._least)).sum())
-
-    def loss(self, mean_costs: Values) -> Values:
-        return mean_costs
-
-    def _predict(self, model: Any, inputs: Values, train: Rows, test: Rows) -> Values:
-        calibrated = not hasattr(model, "predict_proba")
-        known = train[np.bincount(self.values[train])[self.values[train]] > 1] if calibrated else train
-        # Numbered anew, since some classifiers insist on labels without gaps.
-        present, labels = np.unique(self.values[known], return_inverse=True)
-        if len(present) < 2 or inputs.shape[1] == 0:
-            return np.tile(np.bincount(self.values[train], minlength=self._n_classes) / len(train), (len(test), 1))
-        model = limit_neighbors(model, len(known))
-        if calibrated:
-            from sklearn.calibration import CalibratedClassifierCV
-
-            folds = StratifiedKFold(
-                min(_CALIBRATION_FOLDS, int(np.bincount(labels).min())), shuffle=True, random_state=0
-            )
-            # One model of all rows, not a mean of models of some rows; it is also the quicker way.
-            model = CalibratedClassifierCV(model, cv=folds, ensemble=False)
-        predictions = np.zeros((len(test), self._n_classes))
-        predictions[:, present] = model.fit(inputs[known], labels).predict_proba(inputs[test])
-        return predictions
+            lone = f"class {labels[int(single.argmax())]!r} has one sample"
+            warn(f"{lone}, which no other can help to predict; merge rare classes", stacklevel=4)
+        smallest, size = smallest_class(y)
+        about = f"class {labels[smallest]!r}"
+    if size < n_folds:
+        warn(f"{about} has {size} samples, so cv={n_folds} is lowered to {size}; pass a lower one", stacklevel=4)
+    return min(n_folds, size)
 
 
-class _Numbers:
-    """A continuous target: its mean is predicted, and a row costs its squared residual."""
-
-    def __init__(self, table: Table) -> None:
-        self.values: Values = standardise(table.continuous_block([table.target]).T, np.arange(table.n_samples))[:, 0]
-
-    def split(self, n_folds: int) -> Iterable[Split]:
-        lowered = min(n_folds, len(self.values))
-        if lowered < n_folds:
-            _warn(f"y has {lowered} samples, so cv={n_folds} is lowered to {lowered}; pass a lower one")
-        return split_numbers(len(self.values), lowered)
-
-    def cost(self, model: Any, inputs: Values, train: Rows, test: Rows) -> float:
-        predictions: Any = self.values[train].mean()
-        if inputs.shape[1] > 0:
-            fitted = limit_neighbors(model, len(train)).fit(inputs[train], self.values[train])
-            predictions = np.ravel(fitted.predict(inputs[test]))
-        return float(np.square(predictions - self.values[test]).sum())
-
-    def loss(self, mean_costs: Values) -> Values:
-        # Residuals that are all 0 would have an infinite likelihood.
-        return np.asarray(0.5 * np.log(2 * np.pi * np.maximum(mean_costs, 1e-12)) + 0.5)
+def _log_loss(model: Any, inputs: Values, codes: NDArray[Any], train: Rows, test: Rows) -> float:
+    """Minus the logarithm of the predicted probability of the class of each test row, summed."""
+    probabilities = _predict(model, inputs, codes, train, test)[np.arange(len(test)), codes[test]]
+    return float(-np.log(np.maximum(probabilities, 0.5 / len(codes))).sum())
 
 
-def _warn(message: str) -> None:
-    warnings.warn(message, UnirelWarning, stacklevel=5)
+def _predict(model: Any, inputs: Values, codes: NDArray[Any], train: Rows, test: Rows) -> Values:
+    """Probabilities of all classes, one row for each test row."""
+    n_classes, calibrated = int(codes.max()) + 1, not hasattr(model, "predict_proba")
+    known = train[np.bincount(codes[train])[codes[train]] > 1] if calibrated else train
+    # Numbered anew, since some classifiers insist on labels without gaps.
+    present, labels = np.unique(codes[known], return_inverse=True)
+    if len(present) < 2 or inputs.shape[1] == 0:
+        return np.tile(np.bincount(codes[train], minlength=n_classes) / len(train), (len(test), 1))
+    model = limit_neighbors(model, len(known))
+    if calibrated:
+        from sklearn.calibration import CalibratedClassifierCV
+
+        n_folds = min(_CALIBRATION_FOLDS, int(np.bincount(labels).min()))
+        folds = StratifiedKFold(n_folds, shuffle=True, random_state=0)
+        # One model of all rows, not a mean of models of some rows; it is also the quicker way.
+        model = CalibratedClassifierCV(model, cv=folds, ensemble=False)
+    predictions = np.zeros((len(test), n_classes))
+    predictions[:, present] = model.fit(inputs[known], labels).predict_proba(inputs[test])
+    return predictions
+
+
+def _squared_error(model: Any, inputs: Values, y: NDArray[Any], train: Rows, test: Rows) -> float:
+    predictions: Any = y[train].mean()
+    if inputs.shape[1] > 0:
+        fitted = limit_neighbors(model, len(train)).fit(inputs[train], y[train])
+        predictions = np.ravel(fitted.predict(inputs[test]))
+    return float(np.square(predictions - y[test]).sum())

@@ -4,29 +4,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, Self
 
-import numpy as np
 from sklearn import get_config
 from sklearn.base import is_classifier
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 from sklearn.utils import Bunch, column_or_1d, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
-from sklearn.utils.parallel import Parallel, delayed
 
-from unirel._runtime import READING_SECONDS, Deadline, progress_of
+from unirel._runtime import READING_SECONDS, Deadline
 from unirel.criteria import Criterion
-from unirel.data.columns import DiscreteFeatures, TargetType
-from unirel.data.opening import taken_names
-from unirel.data.readers import collected, is_parted
-from unirel.data.table import Table
-from unirel.errors import check_whole_number
-from unirel.estimation.base import Information, Values
+from unirel.data.readers import DiscreteFeatures, TargetType, collected, is_parted
+from unirel.estimation.base import Information
 from unirel.estimation.knn import KNN
-from unirel.predictors import ClassifierLoss
-from unirel.search.base import BaseSelector, check_selection
-from unirel.search.folds import Trial, check_betas, choose, results_of
-from unirel.search.greedy import select
-from unirel.search.settings import DEFAULT_N_FEATURES, SearchSettings
+from unirel.search.base import DEFAULT_N_FEATURES, BaseSelector, SearchSettings
+from unirel.search.folds import Trial, check_betas, choose, cross_validate, results_of, sizes_to_try
+from unirel.search.greedy import check_selection, select
 
 
 class BURSelector(BaseSelector):
@@ -156,18 +148,10 @@ class BURSelector(BaseSelector):
 
     @classmethod
     def paper(cls, criterion: str | Criterion = "jmi", **parameters: Any) -> Self:
-        """The form of the paper: nearest neighbours, and unique relevance beside all other features at weight 0.1.
+        """The form of the paper: nearest neighbours, and unique relevance given all other features at weight 0.1.
 
-        Parameters
-        ----------
-        criterion : str or Criterion
-            The paper has "mim", "mrmr", "jmi", "jmim" and "gsa".
-        **parameters
-            Others of `BURSelector`, which go before those of the paper.
-
-        Returns
-        -------
-        BURSelector
+        The paper has the criteria "mim", "mrmr", "jmi", "jmim" and "gsa"; other parameters of `BURSelector` go before
+        those of the paper.
 
         Examples
         --------
@@ -199,15 +183,15 @@ class BURSelector(BaseSelector):
         """
         with self._unchanged_if_it_fails():
             if is_parted(X):
-                self._note_columns(X, taken_names(X, y, sample_weight))
+                self._note_columns(X, y, sample_weight)
             else:
                 X = self._check_table(collected(X), reset=True)
             settings = self.settings()
             deadline = Deadline.after(settings.max_seconds)
             with deadline.applied(READING_SECONDS):
-                table, sample_weight = self._read(X, y, settings, sample_weight)
+                table, weights = self._read(X, y, settings, sample_weight)
             with deadline.applied():
-                (selection,) = select(table, [settings.criterion], [settings.beta], settings, sample_weight)
+                (selection,) = select(table, [settings.criterion], [settings.beta], settings, weights)
             check_selection(selection, self.n_features_to_select)
         self._keep(table, selection)
         return self
@@ -220,11 +204,9 @@ class BURSelector(BaseSelector):
     def takes_sparse(self) -> bool:
         """Whether a sparse `X` will do: all that is asked of it can be counted, or estimated from a few columns."""
         unique = self.unique_relevance
-        needs_all = (
-            unique in ("ksg", "classifier") if isinstance(unique, str) else isinstance(unique, KNN | ClassifierLoss)
-        )
+        given_all = isinstance(unique, KNN) or (isinstance(unique, str) and unique == "ksg")
         by_neighbors = isinstance(self.mi_estimator, KNN) or self.mi_estimator == "knn"
-        return not by_neighbors and (self.beta == 0 or not needs_all)
+        return not by_neighbors and (self.beta == 0 or not given_all)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -345,7 +327,7 @@ class BURSelectorCV(BaseSelector):
             X = self._check_table(collected(X), reset=True)
             settings = self._searcher().settings()
             table, _ = self._read(X, y, settings)
-            betas, sizes = check_betas(self.betas), self._sizes(table, settings)
+            betas, sizes = check_betas(self.betas), sizes_to_try(self.max_features, self.step, table, settings)
             trial = Trial(
                 estimator=self.estimator,
                 scorer=check_scoring(self.estimator, scoring=self.scoring),
@@ -356,7 +338,10 @@ class BURSelectorCV(BaseSelector):
                 fit_params=routed.estimator.fit,
                 score_params=routed.scorer.score,
             )
-            scores = self._cross_validate(trial, X, y, routed.splitter.split)
+            labels = column_or_1d(y)
+            splitter = check_cv(self.cv, labels, classifier=is_classifier(self.estimator))
+            splits = list(splitter.split(X, labels, **routed.splitter.split))
+            scores = cross_validate(trial, X, y, labels, splits, self.n_jobs, self.verbose)
             results = results_of(betas, sizes, scores)
             best = choose(results, scores, self.one_standard_error)
             beta, n_features = float(results["beta"][best]), int(results["n_features"][best])
@@ -399,26 +384,3 @@ class BURSelectorCV(BaseSelector):
 
     def _searcher(self) -> BURSelector:
         return BURSelector() if self.selector is None else self.selector
-
-    def _sizes(self, table: Table, settings: SearchSettings) -> list[int]:
-        """Numbers of features to try, in ascending order."""
-        most, step = check_whole_number("max_features", self.max_features, 1), check_whole_number("step", self.step, 1)
-        included, excluded = set(table.positions(settings.include)), set(table.positions(settings.exclude))
-        if len(included) > most:
-            raise ValueError(f"include names {len(included)} features, but max_features={most}; try more features")
-        most = max(1, min(most, len(set(table.features.tolist()) - excluded)))
-        return sorted(range(most, max(len(included), 1) - 1, -step)) or [most]
-
-    def _cross_validate(self, trial: Trial, X: Any, y: Any, split_params: Mapping[str, Any]) -> Values:
-        """Scores of shape (n_splits, n_betas, n_sizes)."""
-        labels = column_or_1d(y)
-        splitter = check_cv(self.cv, labels, classifier=is_classifier(self.estimator))
-        splits = list(splitter.split(X, labels, **split_params))
-        progress = progress_of(self.verbose, "cross-validating")
-        pool = Parallel(n_jobs=self.n_jobs, return_as="generator")
-        scores = []
-        for fold in pool(delayed(trial.score)(X, y, labels, train, test) for train, test in splits):
-            scores.append(fold)
-            if progress is not None:
-                progress(len(scores), len(splits))
-        return np.array(scores)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from unirel.data.atomic import atomic_path, write_text
+from unirel._runtime import atomic_path, write_text
 
 
 def test_what_goes_wrong_leaves_the_old_file_and_nothing_else(tmp_path):

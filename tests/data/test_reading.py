@@ -14,11 +14,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from unirel.data.columns import take_columns, take_named, take_rows
 from unirel.data.encoding import Column
-from unirel.data.readers import as_slice, open_all
+from unirel.data.kernels import code_levels
+from unirel.data.readers import as_slice, open_all, take_columns, take_named, take_rows
 from unirel.data.table import Table
-from unirel.estimation.kernels.reading import code_levels
 
 Y = [0, 1, 0]
 FRAMES = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.stats import rankdata
 
-from unirel.data.columns import take_columns, take_rows
+from unirel.data.readers import take_columns, take_rows
 from unirel.data.table import Table
 from unirel.estimation.sparse_codes import SparseCodes
 

@@ -517,8 +517,8 @@ class TestAsking:
         assert ranks.scaled("rank") is ranks
         assert np.abs(ranks.values[:3] - table.values[:3]).max() > 0.1
         np.testing.assert_array_equal(ranks.scaled("standard").values, table.values)
-        moved = table.moved([0], np.arange(40)[::-1])
-        np.testing.assert_array_equal(moved.scaled("rank").values[:2], [ranks.values[0, ::-1], ranks.values[1]])
+        moved = table.moved(np.arange(40)[::-1]).scaled("rank")
+        np.testing.assert_array_equal(moved.values[-2:], [ranks.values[-2], ranks.values[-1, ::-1]])
         with pytest.raises(ValueError, match="scale='minmax' is not one of 'standard', 'rank', None"):
             table.scaled("minmax")
 

@@ -189,7 +189,7 @@ def test_whole_weights_are_repeated_rows_where_levels_are_many(n_levels, rng):
 def test_weights_move_with_the_target(strategy, columns, rng):
     table, weights, _ = weighted_tables(rng)
     binned, orders = Binned(strategy=strategy), rng.permuted([range(70)] * 3, axis=1)
-    moved = [binned.on(table.moved([4], order), sample_weight=weights[order]) for order in orders]
+    moved = [binned.on(table.moved(order), sample_weight=weights[order]) for order in orders]
     expected = [one.relevance(columns) for one in moved]
     found = binned.on(table, sample_weight=weights).permuted(columns, [], orders)
     assert_allclose(found, expected, rtol=0, atol=1e-12)
@@ -211,9 +211,9 @@ def test_equal_weights_change_nothing_and_parts_of_rows_count(table, rng):
     ("weights", "message"),
     [
         (np.ones(3), r"sample_weight has shape \(3,\); it needs one number for each of 200 rows"),
-        (np.r_[-1, np.ones(199)], "sample_weight has negative, missing or infinite values, or only zeros"),
+        (np.r_[-1, np.ones(199)], "sample_weight has negative, missing or infinite values; pass numbers from 0 on"),
         (np.r_[np.nan, np.ones(199)], "sample_weight has negative, missing"),
-        (np.zeros(200), "or only zeros; pass numbers from 0 on"),
+        (np.zeros(200), "sample_weight has only zeros; give some rows a weight"),
     ],
 )
 def test_what_cannot_be_a_weight_is_refused(weights, message, table):

@@ -275,7 +275,9 @@ def check_unique(case):
     if case.option("method") == "reference":
         members = setting.places[: max(1, len(setting.places) // 2)]
         knn.set_params(n_neighbors=10, metric="euclidean" if knn.metric == "auto" else knn.metric)
-        found = unirel.unique_relevance(case.frame, case.target, method=knn, reference=members, **_reading(case))
+        # A whole number that is the name of a column is no position.
+        named = [list(case.frame.columns)[member] for member in members] if hasattr(case.frame, "columns") else members
+        found = unirel.unique_relevance(case.frame, case.target, method=knn, reference=named, **_reading(case))
         rules = replace(setting.rules, n_neighbors=10, metric=knn.metric)
         inside = [setting.places.index(member) for member in members]
         expected = oracle.beside_reference(setting.features, setting.target, inside, rules)

@@ -68,7 +68,7 @@ def test_permuted_estimates_are_those_of_a_permuted_target(rng, estimator, targe
     orders = np.array([rng.permutation(40) for _ in range(3)])
     slow = []
     for order in orders:
-        moved = estimator.on(table.moved([table.target], order))
+        moved = estimator.on(table.moved(order))
         slow.append([moved.conditional([column], [table.target], known) for column in columns])
     np.testing.assert_allclose(information.permuted(columns, known, orders), slow, rtol=0, atol=1e-12)
     np.testing.assert_allclose(Information.permuted(information, columns, known, orders), slow, rtol=0, atol=1e-12)
@@ -82,15 +82,14 @@ def test_the_order_as_it_is_gives_the_very_bits_of_relevance(rng, target_kind):
     assert same.tobytes() == information.relevance(columns).tobytes()
 
 
-def test_moved_columns_are_moved_and_no_others(rng):
+def test_the_target_is_moved_and_no_other_column(rng):
     table = mixed_table(rng, 30, "discrete")
     order = rng.permutation(30)
-    moved = table.moved([2, table.target], order)
-    assert np.array_equal(moved.codes(2), table.codes(2)[order])
+    moved = table.moved(order)
     assert np.array_equal(moved.codes(table.target), table.codes(table.target)[order])
-    assert np.array_equal(moved.codes(5), table.codes(5))
-    assert np.array_equal(moved.values[2], table.values[2][order])
-    assert np.array_equal(moved.values[:2], table.values[:2])
+    assert np.array_equal(moved.codes(2), table.codes(2))
+    assert np.array_equal(moved.values[-1], table.values[-1][order])
+    assert np.array_equal(moved.values[:-1], table.values[:-1])
     assert np.array_equal(moved.continuous_block([1]), table.continuous_block([1]))
 
 
@@ -580,7 +579,8 @@ def test_conditional_p_values_of_noise_are_uniform_over_500_tables(known, correl
 
     plain, smoothed = null_p_values(500, make, n_permutations=39, test=unirel.conditional_test)
     assert_not_too_small(plain)
-    if estimator == "knn":  # counts tie often
+    # Counts tie often, and where classes are nearly determined by what is given few rows change places.
+    if estimator == "knn" and not (target_kind == "discrete" and correlation > 0.99):
         assert_uniform(smoothed, 0.01)
 
 

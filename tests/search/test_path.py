@@ -212,7 +212,7 @@ def late(monkeypatch):
     """A watcher after whose third call it is a thousand seconds later."""
     calls = []
     now = time.monotonic
-    monkeypatch.setattr("unirel.search.greedy.time.monotonic", lambda: now() + 1000 * (len(calls) >= 3))
+    monkeypatch.setattr("unirel._runtime.time.monotonic", lambda: now() + 1000 * (len(calls) >= 3))
     return lambda *call: calls.append(call)
 
 
@@ -246,7 +246,7 @@ def test_after_the_time_no_criterion_gets_the_selection_of_another(data, monkeyp
     plain = {name: one(data, criteria=name, unique_relevance=kind).order.tolist() for name in ("mim", "gsa")}
     assert plain["mim"] != plain["gsa"]
     calls, now, find = [], time.monotonic, unirel.search.greedy.find_blend
-    monkeypatch.setattr("unirel.search.greedy.time.monotonic", lambda: now() + 1000 * len(calls))
+    monkeypatch.setattr("unirel._runtime.time.monotonic", lambda: now() + 1000 * len(calls))
     monkeypatch.setattr("unirel.search.greedy.find_blend", lambda *given: (find(*given), calls.append(1))[0])
     selector = BURSelector(n_features_to_select=4, unique_relevance=kind, max_seconds=500)
     path = selection_path(*data, criteria=["mim", "gsa"], betas=0.5, selector=selector)

@@ -57,7 +57,7 @@ class Input:
 
     def read(self) -> "Table":
         """The table."""
-        from unirel.data.opening import open_table
+        from unirel.data.chunks import open_table
 
         return open_table(self.X, self.y, **self.kinds)[0]
 
@@ -120,7 +120,7 @@ def _open_pattern(data: Data) -> tuple[Any, str, dict[str, Any]]:
     import pyarrow as pa
     import pyarrow.dataset as ds
 
-    from unirel.data.arrow import ArrowRows
+    from unirel.data.parts import ArrowRows
 
     files = sorted(glob(data.data, recursive=True))
     if not files:
@@ -139,7 +139,7 @@ def _open_pattern(data: Data) -> tuple[Any, str, dict[str, Any]]:
     if data.scheduler is None:
         parts: Any = ArrowRows(dataset, target, without=drop)
     else:
-        from unirel.data.dask import DaskRows, connect
+        from unirel.data.parts import DaskRows, connect
 
         try:
             connect(data.scheduler)

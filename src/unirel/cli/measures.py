@@ -43,7 +43,7 @@ def sampled(given: Input, max_rows: int, seed: int, messages: Messages) -> Input
         return given
     import numpy as np
 
-    from unirel.data.sampling import choose_by_class
+    from unirel.data.weights import choose_by_class
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of what will be said of the sample
@@ -202,8 +202,8 @@ def explain(
     if feature not in given.names:
         raise BadInput(f"FEATURE: there is no column {feature!r}; {suggest(feature, given.names)}")
     from unirel.inference import relations
-    from unirel.report import Report
     from unirel.report.explain import explanation_in_words
+    from unirel.report.report import Report
 
     with output.messages.catching_warnings():
         table = given.read()

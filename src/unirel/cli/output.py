@@ -13,11 +13,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from unirel._runtime import COMPILING
+from unirel._runtime import COMPILING, atomic_path
 from unirel._version import __version__
 from unirel.cli import BadInput, Failed
 from unirel.cli.options import Printing, in_flags
-from unirel.data.atomic import atomic_path
 from unirel.errors import UnirelWarning, printable
 
 _VERSION = 1  # of the JSON documents

@@ -37,7 +37,7 @@ from unirel.errors import printable, shorten
 
 if TYPE_CHECKING:
     from unirel import BURSelector
-    from unirel.report import Report
+    from unirel.report.report import Report
 
 # Columns of text that the answer takes beside the names.
 _OTHERS = 40
@@ -153,7 +153,7 @@ def _select(
 
 def _make_report(given: Input, selector: "BURSelector", messages: Messages, page: bool, writing: Writing) -> "Report":
     """Select, and look at what was asked for beside that, as far as time allows."""
-    from unirel.report import Report
+    from unirel.report.report import Report
 
     deadline, test = Deadline.after(selector.max_seconds), page or bool(writing.stability)
     with messages.catching_warnings():

@@ -1,29 +1,116 @@
-"""A table whose rows stay where they are: what is known of its columns, and a sample of its rows."""
+"""Tables whose rows stay where they are, in memory or in parts: what is known of columns, codes in files, samples."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import errno
+import mmap
+import os
+import tempfile
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
-from unirel.data.columns import DISCRETE, DiscreteFeatures, TargetType, kinds_asked, take_rows, target_kind
+from unirel._runtime import pieces
 from unirel.data.encoding import Columns, Facts, one_class, refuse_missing
-from unirel.data.levels import sorted_levels
-from unirel.data.parts import Kept, Part, Rows
-from unirel.data.plan import CodingPlan, find_facts, sketched_edges, values_of_part
-from unirel.data.readers import Positions, Source
-from unirel.data.scan import Scan, Seen, Wanted, merge, scan_part
-from unirel.data.scratch import Coded, RowsOfPart
+from unirel.data.parts import ArrowRows, DaskRows, Kept, Part, Rows
+from unirel.data.readers import (
+    DiscreteFeatures,
+    Source,
+    TargetType,
+    is_dataset,
+    is_parted,
+    kinds_asked,
+    take_rows,
+    target_kind,
+)
+from unirel.data.scan import (
+    CodingPlan,
+    Scan,
+    Seen,
+    Wanted,
+    encode_part,
+    find_facts,
+    merge,
+    scan_part,
+    sketched_edges,
+    values_of_part,
+)
 from unirel.data.table import Table, check_inputs, warn_of_indexes
+from unirel.data.values import DISCRETE, Positions, Values, empty_matrices, find_places, sorted_levels
 from unirel.data.weights import Sums, add_sums, in_rows, repeat_rows, sum_weights
 
-Values = NDArray[np.float64]
-
+# Numbers of rows in files that are multiplied at a time, after which they leave memory.
+_STRETCH = 2**23
 # Values of some columns of all rows that are brought together.
 _VALUES = 2**24
+
+
+def open_table(
+    X: Any,
+    y: Any,
+    discrete_features: DiscreteFeatures = "auto",
+    target_type: TargetType = "auto",
+    sample_weight: Any = None,
+) -> tuple[Table, Any]:
+    """A table of anything that holds columns, and the weights; those of a table in parts stay with the parts."""
+    if is_parted(X):
+        rows = _open_rows(X, y, sample_weight)
+        return PartedTable.read(rows, discrete_features=discrete_features, target_type=target_type), None
+    return Table.from_data(X, y, discrete_features=discrete_features, target_type=target_type), sample_weight
+
+
+def column_names(data: Any) -> Sequence[str]:
+    """Names of the columns of what is read in parts."""
+    if isinstance(data, Rows):
+        return data.names[:-1]
+    if is_dataset(data):
+        return list(data.schema.names)
+    if hasattr(data, "columns"):
+        return list(map(str, data.columns))
+    if data.ndim != 2:
+        raise ValueError(f"X has {data.ndim} dimension(s); pass a table of rows and columns")
+    return [f"x{place}" for place in range(data.shape[1])]
+
+
+def taken_names(X: Any, *given: Any) -> Collection[str]:
+    """Columns of X that are the target or the weights: by their name, or as the series of that name."""
+    if not is_parted(X) or isinstance(X, Rows):
+        return ()
+    names = [one if isinstance(one, str) else getattr(one, "name", None) for one in given]
+    has_names = is_dataset(X) or hasattr(X, "columns")
+    return {name for name in names if isinstance(name, str) and has_names}
+
+
+def take_parted(X: Any, selector: Any) -> Any:
+    """The selected columns of what is read in parts, not computed yet: of a dataset a scanner."""
+    chosen = selector.get_support(indices=True)
+    if not (is_dataset(X) or hasattr(X, "columns")):
+        if X.shape[1] != selector.n_features_in_:
+            raise ValueError(f"X has {X.shape[1]} features, but {selector.n_features_in_} were seen in fit")
+        return X[:, chosen]
+    names = column_names(X)
+    native = dict(zip(names, names if is_dataset(X) else X.columns, strict=True))
+    fitted = getattr(selector, "feature_names_in_", None)
+    selected = [str(name) for name in (names if fitted is None else fitted)]
+    selected = [selected[place] for place in chosen.tolist()]
+    missing = [name for name in selected if name not in native]
+    if missing:
+        raise ValueError(f"X has no column {missing[0]!r}, which was selected in fit")
+    return X.scanner(columns=selected) if is_dataset(X) else X[[native[name] for name in selected]]
+
+
+def _open_rows(X: Any, y: Any, sample_weight: Any) -> Rows:
+    if isinstance(X, Rows):
+        return X
+    if y is None:
+        raise ValueError("unirel requires y to be passed, but the target y is None")
+    if is_dataset(X):
+        return ArrowRows(X, y, sample_weight)
+    return DaskRows.of_collection(X, y, sample_weight, taken_names(X, y, sample_weight))
 
 
 class PartedTable(Table):
@@ -49,7 +136,11 @@ class PartedTable(Table):
         names = rows.names
         source = Source("X", names[:-1], (1, len(names) - 1), numbered=rows.numbered)
         asked = kinds_asked(discrete_features, [source])[0]
-        weights = add_sums(rows.map(_sums_of_weights)) if rows.weighted else None
+        weights = (
+            add_sums(rows.map(lambda part: sum_weights(np.asarray(part.weights, np.float64))))
+            if rows.weighted
+            else None
+        )
         kinds = np.append(asked, target_kind(target_type)).astype(np.int8)
         wanted = Wanted(names, kinds, 0.0 if weights is None else weights.unit)
         scan = rows.add(partial(scan_part, wanted=wanted), partial(merge, wanted=wanted))
@@ -95,8 +186,7 @@ class PartedTable(Table):
         """
         plan = self._plan({})
         values = self._rows.keep(partial(RowsOfPart.of, plan=plan, in_rows=self._in_rows, heights=heights))
-        columns, size = np.flatnonzero(heights), max(1, _VALUES // self.n_samples)
-        blocks = [columns[start : start + size] for start in range(0, len(columns), size)]
+        blocks = pieces(np.flatnonzero(heights), _VALUES // self.n_samples)
         kept = values.exchange(RowsOfPart.take, encode, RowsOfPart.put, blocks)
         self._kept["rows"] = plan, kept
         return kept
@@ -152,10 +242,6 @@ class PartedTable(Table):
         return np.array([[(own or {}).get(level, 0) for level in levels] for own in self._scan.targets], np.int64)
 
 
-def _sums_of_weights(part: Part) -> Sums:
-    return sum_weights(np.asarray(part.weights, np.float64))
-
-
 def class_sizes(part: Part, state: Any, *, plan: CodingPlan, n_classes: int) -> NDArray[np.int64]:
     """How many rows of a part each class has, each as often as its weight says."""
     return np.array([len(rows) for rows in _rows_by_class(part, state, plan, n_classes)], np.int64)
@@ -205,3 +291,133 @@ def _labels(target: Seen) -> NDArray[Any]:
     if target.family == "number":
         return np.array(levels).astype(np.int64 if target.whole else np.float64)
     return np.array(levels, object)
+
+
+class Scratch:
+    """Memory-mapped arrays in the folder of temporary files; the system deletes them with the last array."""
+
+    def __init__(self) -> None:
+        self._maps: list[mmap.mmap] = []
+
+    def empty(self, shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
+        """An array in a file."""
+        kind = np.dtype(dtype)
+        size = int(np.prod(shape, dtype=np.int64)) * kind.itemsize
+        if size == 0:
+            return np.empty(shape, dtype)
+        try:
+            # Its name, if it ever has one, is gone before anything is written: not even a kill leaves a file behind.
+            with tempfile.TemporaryFile(prefix="unirel-scratch-") as file:
+                _take_room(file.fileno(), size)
+                self._maps.append(mmap.mmap(file.fileno(), size))
+        except OSError as error:
+            about = f"the folder of temporary files, {tempfile.gettempdir()!r}, cannot hold {size / 1e6:,.1f} MB"
+            raise OSError(f"{about}: {error.strerror or error}; name another one in TMPDIR") from None
+        return np.frombuffer(self._maps[-1], kind).reshape(shape)
+
+    def copy(self, array: NDArray[Any]) -> NDArray[Any]:
+        """A copy of an array in a file."""
+        found = self.empty(array.shape, array.dtype)
+        found[:] = array
+        return found
+
+    def release(self) -> None:
+        """Take what was read or written out of the memory of this process; the system may still have it."""
+        for one in self._maps:
+            if hasattr(one, "madvise") and hasattr(mmap, "MADV_DONTNEED"):  # not on every system
+                one.madvise(mmap.MADV_DONTNEED)
+
+
+def _take_room(file: int, size: int) -> None:
+    """Make a file that large, and find out now whether the disk is full: writing to a mapped one would crash."""
+    os.ftruncate(file, size)
+    if not hasattr(os, "posix_fallocate"):  # not on every system
+        return
+    try:
+        os.posix_fallocate(file, 0, size)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.EOPNOTSUPP):  # a disk that cannot say
+            raise
+
+
+@dataclass(frozen=True)
+class Stored:
+    """What is kept of a part of the rows, in files; a copy for another process goes to files there."""
+
+    layout: NDArray[Any]  # how many levels, or rows of numbers, each column has
+    matrices: list[NDArray[Any]]
+    weights: Values | None
+    files: Scratch
+
+    def __reduce__(self) -> Any:
+        return self._copied, (self.layout, self.matrices, self.weights)
+
+    @classmethod
+    def _copied(cls, layout: NDArray[Any], matrices: list[NDArray[Any]], weights: Values | None) -> Self:
+        files = Scratch()
+        copies = [files.copy(matrix) for matrix in matrices]
+        stored = cls(layout, copies, None if weights is None else files.copy(weights), files)
+        files.release()
+        return stored
+
+
+class Coded(Stored):
+    """Codes of the rows of a part, as `empty_matrices` makes room for them, and their weights."""
+
+    @classmethod
+    def of(cls, part: Part, plan: CodingPlan, in_rows: Callable[[Values], Values]) -> Coded:
+        """The codes of a part; `in_rows` makes its weights numbers of rows."""
+        files = Scratch()
+        matrices = empty_matrices(plan.n_levels, len(part.y), files.empty)
+        widths, places = find_places(plan.n_levels)
+        for positions, codes in encode_part(part, plan):
+            for width, matrix in enumerate(matrices):
+                mine = widths[positions] == width
+                matrix[places[positions[mine]]] = codes[mine]
+        weights = None if part.weights is None else files.copy(in_rows(np.asarray(part.weights, np.float64)))
+        files.release()
+        return cls(plan.n_levels, matrices, weights, files)
+
+
+class RowsOfPart(Stored):
+    """Rows of numbers that stand for columns, of the samples of a part; first the values of each column, then more."""
+
+    @classmethod
+    def of(cls, part: Part, plan: CodingPlan, in_rows: Callable[[Values], Values], heights: Positions) -> RowsOfPart:
+        """The values of a part, numbers or codes, in the first row of each column."""
+        columns, files = np.flatnonzero(heights), Scratch()
+        rows = files.empty((int(heights.sum()), len(part.y)), np.float64)
+        rows[(np.cumsum(heights) - heights)[columns]] = values_of_part(part, plan, columns)
+        weights = None if part.weights is None else files.copy(in_rows(np.asarray(part.weights, np.float64)))
+        files.release()
+        return cls(heights, [rows], weights, files)
+
+    def take(self, columns: Positions) -> tuple[Values, Values | None]:
+        """Values of some columns and the weights."""
+        return self.matrices[0][(np.cumsum(self.layout) - self.layout)[columns]], self.weights
+
+    def put(self, columns: Positions, rows: Values) -> None:
+        """Write the rows of some columns that follow each other."""
+        first = int(self.layout[: columns[0]].sum())
+        self.matrices[0][first : first + len(rows)] = rows
+
+    def products(self, *, rows: Positions, others: Positions | slice) -> Values:
+        """Sums of products of some rows with others."""
+        return np.asarray(self._add(lambda stretch: stretch[rows] @ stretch[others].T))
+
+    def lengths(self) -> Values:
+        """The sum of squares of every row."""
+        return np.asarray(self._add(lambda stretch: np.einsum("ij,ij->i", stretch, stretch)))
+
+    def fourth_moment(self, *, rows: Positions) -> float:
+        """The sum over samples of the square of the sum of squares of some rows."""
+        return float(self._add(lambda stretch: ((stretch[rows] ** 2).sum(axis=0) ** 2).sum()))
+
+    def _add(self, function: Callable[[Values], Any]) -> Any:
+        """What a function finds in stretches of the samples, added up in their order."""
+        n_rows, n_samples = self.matrices[0].shape
+        step, found = max(1, _STRETCH // n_rows), []
+        for start in range(0, max(n_samples, 1), step):
+            found.append(function(self.matrices[0][:, start : start + step]))
+            self.files.release()
+        return sum(found)

@@ -26,16 +26,8 @@ TITLES = {
 def load(name: str) -> Bunch:
     """Load a dataset of scikit-learn by its name.
 
-    Parameters
-    ----------
-    name : {"breast_cancer", "diabetes", "digits", "iris", "wine"}
-        Which one.
-
-    Returns
-    -------
-    sklearn.utils.Bunch
-        ``data`` of shape (n_samples, n_features), ``target``, ``feature_names``, ``target_names`` if the target has
-        classes, ``name`` and ``DESCR``.
+    There are "breast_cancer", "diabetes", "digits", "iris" and "wine". The Bunch has ``data`` of shape (n_samples,
+    n_features), ``target``, ``feature_names``, ``target_names`` if the target has classes, ``name`` and ``DESCR``.
 
     Examples
     --------
@@ -55,13 +47,7 @@ def load(name: str) -> Bunch:
 
 
 def describe() -> list[dict[str, Any]]:
-    """List the datasets that `load` knows.
-
-    Returns
-    -------
-    list of dict
-        For each its ``name``, ``n_samples``, ``n_features``, ``n_classes`` (None for a continuous target) and
-        ``title``.
+    """The name, n_samples, n_features, n_classes (None for a continuous target) and title of each dataset of `load`.
 
     Examples
     --------
@@ -88,29 +74,22 @@ def make_planted(
 
     Parameters
     ----------
-    n_samples : int
-        Rows.
+    n_samples, n_noise : int
+        Rows, and features that are independent of the target.
     n_informative : int
-        Features that decide the class together, none of which can replace another.
+        Features, independent and normal, that decide the class together: it is 1 where their sum plus normal noise of
+        standard deviation 0.5 is above its median.
     n_copies : int
-        Features that repeat an informative one with a little noise, one after the other; so the first informative
-        features have a copy and no unique relevance, and the others, if any, have it.
-    n_noise : int
-        Features that are independent of the target.
+        Features that repeat an informative one, one after the other, with normal noise of standard deviation 0.1; so
+        the first informative features have a copy and no unique relevance, and the others, if any, have it.
     random_state : int, optional
         Seed.
 
     Returns
     -------
     sklearn.utils.Bunch
-        ``data``, ``target`` (0 or 1, equally frequent), ``feature_names``, ``target_names``, ``name``, ``DESCR``, and
-        the positions of the columns of each kind: ``informative``, ``copies`` and ``noise``; ``copied`` has for each
-        copy the position of its original.
-
-    Notes
-    -----
-    The class is 1 where the sum of the informative features, which are independent and normal, plus normal noise of
-    standard deviation 0.5 is above its median. A copy is its original plus normal noise of standard deviation 0.1.
+        As of `load`, and the positions of the columns of each kind: ``informative``, ``copies`` and ``noise``;
+        ``copied`` has for each copy the position of its original.
 
     Examples
     --------

@@ -11,12 +11,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unirel._runtime import check_time, pieces
-from unirel.data.columns import CONTINUOUS, DISCRETE, IGNORED, KINDS, UNKNOWN, Kind, Kinds
-from unirel.data.levels import (
+from unirel.data.readers import Numbers, Source, as_slice
+from unirel.data.values import (
+    CONTINUOUS,
+    DISCRETE,
     FEATURE,
+    IGNORED,
+    KINDS,
+    LARGEST_EXACT,
     NARROW_LEVELS,
     TARGET,
+    UNKNOWN,
     Codes,
+    Kind,
+    Kinds,
+    Positions,
+    Raw,
     Rule,
     are_discrete,
     decide,
@@ -24,9 +34,8 @@ from unirel.data.levels import (
     find_levels,
     narrowest,
     reason_of,
+    refuse_rounding,
 )
-from unirel.data.readers import Numbers, Positions, Source, as_slice
-from unirel.data.values import LARGEST_EXACT, Raw, refuse_rounding
 
 # Columns are taken from the input this many values at a time, or more if the table is large, ...
 _SECTION = 2**19

@@ -1,22 +1,32 @@
 """Rows in several places: what maps a function over the parts and adds up what it finds, whichever engine has them.
 
-This is all that a table in parts knows of an engine. One that reads in this process is a `LocalRows`.
+Datasets of Arrow are read in this process, one batch after the other; partitions of a Dask collection are looked at on
+the workers that have them. A table in parts knows no more of an engine than `Rows` and `Kept`.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from copy import deepcopy
 from functools import partial, reduce
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
-from unirel._runtime import map_tasks
+import numpy as np
+
+from unirel._runtime import map_tasks, pieces
+from unirel.data.readers import find_columns, numbered_names
 
 Function = Callable[..., Any]
 Add = Callable[[list[Any]], Any]
 
 # Pieces into which the work on kept parts is cut.
 _TASKS = 8
+# Values of a dataset that are read at a time.
+_BATCH = 2**23
+# Results that are added up by one task of Dask.
+_WIDTH = 8
 
 
 class Part(NamedTuple):
@@ -46,6 +56,9 @@ class Parts(ABC):
 class Kept(Parts):
     """What was made of parts and stays where they are, in files that can be taken out of memory."""
 
+    def __init__(self, parts: list[Any]) -> None:
+        self._parts = parts
+
     @abstractmethod
     def exchange(self, take: Function, encode: Function, put: Function, blocks: Sequence[Any]) -> Kept:
         """Change parts by what is found in all of them together, a block at a time.
@@ -54,27 +67,17 @@ class Kept(Parts):
         and ``put(part, block, piece)`` does so.
         """
 
-    @abstractmethod
     def close(self) -> None:
-        """Give back everything."""
+        """Give everything up: files are deleted with the last array, and workers forget what they keep."""
+        self._parts = []
 
 
 class Rows(Parts):
-    """Parts of a table as they are read, each a `Part`.
-
-    Attributes
-    ----------
-    names : tuple of str
-        Features and, last, the target.
-    numbered : mapping
-        Positions of features whose name is a whole number.
-    weighted : bool
-        Whether rows have weights.
-    """
+    """Parts of a table as they are read, each a `Part`."""
 
     is_parted = True
-    names: tuple[str, ...]
-    numbered: Mapping[int, int] = {}
+    names: tuple[str, ...]  # features and, last, the target
+    numbered: Mapping[int, int] = {}  # positions of features whose name is a whole number
     weighted: bool
 
     @abstractmethod
@@ -86,10 +89,8 @@ class LocalRows(Rows, Iterable[Part]):
     """Parts that are read in this process, one after the other."""
 
     def map(self, function: Function, each: Sequence[Any] | None = None) -> list[Any]:
-        """What a function finds in every part, in their order."""
-        if each is None:
-            return [function(part) for part in self]
-        return [function(part, own) for part, own in zip(self, each, strict=True) if own is not None]
+        """What a function finds in every part."""
+        return _map_local(function, self, each)
 
     def add(self, function: Function, add: Add, n_jobs: int | None = None) -> Any:
         """What a function finds in every part, added up as it comes."""
@@ -103,31 +104,33 @@ class LocalRows(Rows, Iterable[Part]):
 class LocalKept(Kept):
     """What was made of parts, in files that are mapped to the memory of this process."""
 
-    def __init__(self, parts: list[Any]) -> None:
-        self._parts = parts
-
     def map(self, function: Function, each: Sequence[Any] | None = None) -> list[Any]:
-        """What a function finds in every part, in their order."""
-        pairs = zip(self._parts, [()] * len(self._parts) if each is None else ((own,) for own in each), strict=True)
-        return [ask(part, *own, function=function) for part, own in pairs if own != (None,)]
+        """What a function finds in every part."""
+        return _map_local(partial(ask, function=function), self._parts, each)
 
     def add(self, function: Function, add: Add, n_jobs: int | None = None) -> Any:
         """What a function finds in every part, added up in threads."""
+
+        def add_group(parts: list[Any]) -> Any:
+            return add([reduce(lambda total, one: add([total, one]), (ask(part, function=function) for part in parts))])
+
         groups = [self._parts[start::_TASKS] for start in range(min(_TASKS, len(self._parts)))]
-        return add(map_tasks(partial(ask_all, function=function, add=add), groups, n_jobs))
+        return add(map_tasks(add_group, groups, n_jobs))
 
     def exchange(self, take: Function, encode: Function, put: Function, blocks: Sequence[Any]) -> LocalKept:
         """Change parts in place."""
         for block in blocks:
-            pieces = encode([take(part, block) for part in self._parts], block)
-            for part, piece in zip(self._parts, pieces, strict=True):
+            found = encode([take(part, block) for part in self._parts], block)
+            for part, piece in zip(self._parts, found, strict=True):
                 put(part, block, piece)
                 part.files.release()
         return self
 
-    def close(self) -> None:
-        """Give the files up, which are deleted with the last array."""
-        self._parts = []
+
+def _map_local(function: Function, parts: Iterable[Any], each: Sequence[Any] | None) -> list[Any]:
+    if each is None:
+        return list(map(function, parts))
+    return [function(part, own) for part, own in zip(parts, each, strict=True) if own is not None]
 
 
 def ask(part: Any, *each: Any, function: Function) -> Any:
@@ -138,6 +141,242 @@ def ask(part: Any, *each: Any, function: Function) -> Any:
     return found
 
 
-def ask_all(parts: list[Any], *, function: Function, add: Add) -> Any:
-    """What a function finds in some parts, added up as it comes."""
-    return add([reduce(lambda total, one: add([total, one]), (ask(part, function=function) for part in parts))])
+class ArrowRows(LocalRows):
+    """Batches of a dataset of Arrow; target and weights are columns of it, by name, or arrays."""
+
+    def __init__(self, dataset: Any, y: Any, sample_weight: Any = None, without: Collection[str] = ()) -> None:
+        names = list(dataset.schema.names)
+        taken = [names[find_columns(one, names, {})[0]] for one in (y, sample_weight) if isinstance(one, str)]
+        left_out = {*taken, *without}
+        features = [name for name in names if name not in left_out]
+        if not features:
+            raise ValueError(
+                f"X has 0 feature(s) beside {', '.join(map(repr, taken))} while a minimum of 1 is required."
+            )
+        self._dataset, self._y, self._weights = dataset, y, sample_weight
+        self._features, self._used = features, [*features, *taken]
+        self.names = (*features, y if isinstance(y, str) else str(getattr(y, "name", None) or "y"))
+        self.weighted = sample_weight is not None
+
+    def __iter__(self) -> Iterator[Part]:
+        """All rows; batches of small row groups and files are joined."""
+        size, start = max(1024, _BATCH // len(self.names)), 0
+        waiting: list[Any] = []
+        label = ""
+        try:
+            fragments = list(self._dataset.get_fragments())
+        except ValueError:  # Arrow does not give those of a filtered dataset.
+            fragments = [self._dataset]
+        for fragment in fragments:
+            label = _label(fragment)
+            for batch in self._batches(fragment, size):
+                waiting.append(batch)
+                n_rows = sum(one.num_rows for one in waiting)
+                if n_rows >= size:
+                    yield self._part(waiting, start, label)
+                    start, waiting = start + n_rows, []
+        if waiting:
+            yield self._part(waiting, start, label)
+            start += sum(one.num_rows for one in waiting)
+        if start == 0:
+            raise ValueError("X has 0 sample(s): the dataset has no rows; name other files")
+        for name, given in (("y", self._y), ("sample_weight", self._weights)):
+            if given is not None and not isinstance(given, str) and len(given) != start:
+                raise ValueError(f"X has {start} rows, {name} has {len(given)}; they must describe the same samples")
+
+    def read(self, fragment: Any) -> Part:
+        """A part of its own of a fragment."""
+        return self._part(list(self._batches(fragment, _BATCH)), 0, _label(fragment))
+
+    def _batches(self, fragment: Any, size: int) -> Iterator[Any]:
+        """Batches that are not empty."""
+        import pyarrow as pa
+
+        options = {"columns": self._used, "batch_size": size, "batch_readahead": 1, "fragment_readahead": 1}
+        try:
+            if hasattr(fragment, "physical_schema"):
+                self._check_schema(fragment)
+                options["schema"] = self._dataset.schema
+            yield from (batch for batch in fragment.to_batches(**options) if batch.num_rows)
+        except (pa.ArrowException, OSError) as error:
+            raise OSError(f"{_label(fragment)} cannot be read: {' '.join(str(error).split())[:160]}") from None
+
+    def _check_schema(self, fragment: Any) -> None:
+        found = {field.name: field.type for field in fragment.physical_schema}
+        for field in self._dataset.schema:
+            own, label = found.get(field.name), _label(fragment)
+            if own is None:
+                raise ValueError(f"the schema changes: {label} has no column {field.name!r}; give all files the same")
+            if own != field.type:
+                words = f"is {own} instead of {field.type}"
+                raise ValueError(f"the schema changes: column {field.name!r} of {label} {words}; give it one type")
+
+    def _part(self, batches: list[Any], start: int, label: str) -> Part:
+        import pyarrow as pa
+
+        schema = pa.schema([self._dataset.schema.field(name) for name in self._used])
+        table = pa.Table.from_batches(batches, schema)
+        y, weights = (
+            table.column(given) if isinstance(given, str) else None if given is None else given[start:][: len(table)]
+            for given in (self._y, self._weights)
+        )
+        return Part(table.select(self._features), y, None if weights is None else np.asarray(weights), label)
+
+
+def _label(fragment: Any) -> str:
+    """What errors call the place that rows come from."""
+    return f"'{getattr(fragment, 'path', 'a table in memory')}'"
+
+
+def connect(address: str) -> Any:
+    """A client of a running cluster, which all that follows uses; it is closed when the process ends."""
+    from distributed import Client
+
+    return Client(address, timeout="10s")
+
+
+def _waiting() -> AbstractContextManager[Any]:
+    """Wait for tasks: a task that does so gives its thread to others meanwhile, or all threads could be waiting."""
+    from distributed import get_worker, worker_client
+
+    try:
+        get_worker()
+    except ValueError:  # This is no task.
+        return nullcontext()
+    return cast(AbstractContextManager[Any], worker_client())
+
+
+def _delayed(function: Function) -> Any:
+    from dask import delayed
+
+    return delayed(function, pure=False, traverse=False)
+
+
+class DaskParts(Parts):
+    """Parts that Dask has or can compute; one that is lost with its worker is made again."""
+
+    _parts: list[Any]
+
+    def map(self, function: Function, each: Sequence[Any] | None = None) -> list[Any]:
+        """What a function finds in every part."""
+        import dask
+
+        look = _delayed(partial(ask, function=function))
+        if each is None:
+            tasks = [look(part) for part in self._parts]
+        else:
+            pairs = zip(self._parts, each, strict=True)
+            tasks = [look(part, dask.delayed(own, traverse=False)) for part, own in pairs if own is not None]
+        with _waiting():
+            return list(dask.compute(*tasks))
+
+    def add(self, function: Function, add: Add, n_jobs: int | None = None) -> Any:
+        """What a function finds in every part, added up by a tree of tasks."""
+        look, join = _delayed(partial(ask, function=function)), _delayed(add)
+        found = [look(part) for part in self._parts]
+        while len(found) > 1:
+            found = [join(some) for some in pieces(found, _WIDTH)]
+        with _waiting():
+            return join(found).compute()
+
+
+def _persist(tasks: list[Any]) -> DaskKept:
+    """Compute tasks, and leave the results on the workers."""
+    from dask import persist
+
+    with _waiting():
+        return DaskKept(list(persist(*tasks)))
+
+
+class DaskKept(DaskParts, Kept):
+    """Parts that stay on the workers that made them."""
+
+    def exchange(self, take: Function, encode: Function, put: Function, blocks: Sequence[Any]) -> DaskKept:
+        """Bring a block of all parts together on a worker, and what comes out back to where the parts are."""
+        take_one, encode_all = _delayed(take), _delayed(encode)
+        change = _delayed(partial(_changed, put=put, blocks=list(blocks)))
+        encoded = [encode_all([take_one(part, block) for part in self._parts], block) for block in blocks]
+        return _persist([change(part, [own[n] for own in encoded]) for n, part in enumerate(self._parts)])
+
+
+class DaskRows(DaskParts, Rows):
+    """Partitions of a collection, or row groups of files, not computed yet."""
+
+    def __init__(self, parts: list[Any], names: tuple[str, ...], weighted: bool) -> None:
+        self._parts, self.names, self.weighted = parts, names, weighted
+
+    def keep(self, function: Function) -> DaskKept:
+        """What a function makes of every part; it stays on the worker that makes it."""
+        return _persist([_delayed(function)(part) for part in self._parts])
+
+    @classmethod
+    def of_collection(cls, X: Any, y: Any, sample_weight: Any, taken: Collection[str]) -> DaskRows:
+        """The partitions of a frame or an array, and of a target and weights that are cut at the same rows."""
+        frame = hasattr(X, "columns")
+        features = [name for name in X.columns if str(name) not in taken] if frame else None
+        if frame and not features:
+            raise ValueError("X has 0 feature(s) beside the target while a minimum of 1 is required.")
+        X = X if frame else X.rechunk({1: -1})
+        partitions = np.ravel(X.to_delayed()).tolist()
+        sides = [
+            _partitions_of(one, name, X, len(partitions)) for one, name in ((y, "y"), (sample_weight, "sample_weight"))
+        ]
+        make = _delayed(_make_part)
+        parts = [
+            make(*three, features, f"partition {number}")
+            for number, three in enumerate(zip(partitions, *sides, strict=True))
+        ]
+        names = map(str, features) if features is not None else (f"x{place}" for place in range(X.shape[1]))
+        target = y if isinstance(y, str) else getattr(y, "name", None)
+        rows = cls(parts, (*names, target if frame and isinstance(target, str) else "y"), sample_weight is not None)
+        rows.numbered = numbered_names(features or ())
+        return rows
+
+    @classmethod
+    def of_files(
+        cls, dataset: Any, y: str, sample_weight: str | None = None, without: Collection[str] = ()
+    ) -> DaskRows:
+        """Row groups of the files of a dataset, which the workers read themselves."""
+        rows = ArrowRows(dataset, y, sample_weight, without)
+        read = _delayed(rows.read)
+        fragments = [
+            group
+            for fragment in dataset.get_fragments()
+            for group in (fragment.split_by_row_group() if hasattr(fragment, "row_groups") else [fragment])
+        ]
+        return cls([read(fragment) for fragment in fragments], rows.names, rows.weighted)
+
+
+def _changed(part: Any, pieces: list[Any], *, put: Function, blocks: list[Any]) -> Any:
+    """A copy of a part with something put into it: the part itself may be needed again."""
+    copy = deepcopy(part)
+    for block, piece in zip(blocks, pieces, strict=True):
+        put(copy, block, piece)
+    copy.files.release()
+    return copy
+
+
+def _partitions_of(data: Any, parameter: str, X: Any, n_partitions: int) -> list[Any]:
+    """The partitions of a target or of weights; a name stands for a column of every partition of X."""
+    if data is None or isinstance(data, str):
+        if isinstance(data, str) and data not in map(str, getattr(X, "columns", ())):
+            raise ValueError(
+                f"{parameter}={data!r} is no column of X; the columns are {', '.join(map(repr, X.columns[:10]))}"
+            )
+        return [data] * n_partitions
+    if not hasattr(data, "to_delayed"):
+        raise TypeError(f"X is a Dask collection, but {parameter} is a {type(data).__name__}; make it one too")
+    if hasattr(data, "rechunk") and hasattr(X, "chunks") and data.chunks[0] != X.chunks[0]:
+        data = data.rechunk({0: X.chunks[0]})
+    found: list[Any] = np.ravel(data.to_delayed()).tolist()
+    if len(found) != n_partitions:
+        cut = f"X has {n_partitions} partitions, {parameter} has {len(found)}"
+        raise ValueError(f"{cut}; cut them at the same rows, such as by taking both from one frame")
+    return found
+
+
+def _make_part(X: Any, y: Any, weights: Any, features: list[Any] | None, label: str) -> Part:
+    """A part of a partition of every collection, or of columns of the first."""
+    weights = X[weights] if isinstance(weights, str) else weights
+    y = X[y] if isinstance(y, str) else y
+    return Part(X if features is None else X[features], y, None if weights is None else np.asarray(weights), label)

@@ -7,8 +7,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel.data.columns import CONTINUOUS, DISCRETE, IGNORED
 from unirel.data.encoding import DenseColumns
+from unirel.data.values import CONTINUOUS, DISCRETE, IGNORED
 
 Scale = Literal["standard", "rank"] | None
 Values = NDArray[np.float64]

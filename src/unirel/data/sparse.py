@@ -5,11 +5,25 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel.data.columns import CONTINUOUS, DISCRETE, IGNORED, UNKNOWN, Kinds
 from unirel.data.encoding import Facts
-from unirel.data.levels import FEATURE, NARROW_LEVELS, Codes, are_discrete, find_levels, narrowest
-from unirel.data.readers import Positions, Source, as_slice
-from unirel.data.values import LARGEST_EXACT, no_infinity, refuse_rounding
+from unirel.data.readers import Source, as_slice
+from unirel.data.values import (
+    CONTINUOUS,
+    DISCRETE,
+    FEATURE,
+    IGNORED,
+    LARGEST_EXACT,
+    NARROW_LEVELS,
+    UNKNOWN,
+    Codes,
+    Kinds,
+    Positions,
+    are_discrete,
+    find_levels,
+    narrowest,
+    no_infinity,
+    refuse_rounding,
+)
 
 # Columns whose levels are looked for together.
 _STEP = 2**16

@@ -10,64 +10,37 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel.data.columns import (
-    CONTINUOUS,
-    DISCRETE,
-    IGNORED,
-    KINDS,
-    UNKNOWN,
+from unirel.data.encoding import Columns, DenseColumns, Facts
+from unirel.data.readers import (
     DiscreteFeatures,
-    Kinds,
+    Source,
     TargetType,
     find_columns,
+    is_frame,
     kinds_asked,
+    open_all,
     target_kind,
 )
-from unirel.data.encoding import Columns, DenseColumns, Facts
-from unirel.data.levels import Codes
-from unirel.data.readers import Positions, Source, is_frame, open_all
 from unirel.data.scaling import Scale, Scaled, find_overflow, scale_columns
 from unirel.data.sparse import SparseBlock, SparseColumns, SparseNumbers
+from unirel.data.values import CONTINUOUS, DISCRETE, IGNORED, KINDS, UNKNOWN, Codes, Kinds, Positions
 from unirel.data.weights import Sums
 from unirel.errors import check_choice, warn
 
 
 class Table:
-    """Columns of features, of conditions and of a target, whatever they were read from.
+    """Columns of features, of conditions and of a target, the last, whatever they were read from.
 
     What counting needs (kinds, levels, codes) is known when a table is read. The matrix `values` that neighbours are
-    searched in is made when it is first asked for, from the input, which must not be changed before.
+    searched in is made when it is first asked for, from the input, which must not be changed before: a continuous value
+    is stored as it is (scaled), a missing one as ``4 * far``, a level as its code times ``2 * far``, an ignored column
+    as zeros. So two entries of a row differ by ``|a - b|`` if that is less than `far`, and otherwise mismatch, whatever
+    the kind of the column. A table of a sparse matrix has no `values`; `sparse_block` and `sparse_numbers` take memory
+    for stored entries only.
 
-    Attributes
-    ----------
-    columns : Columns
-        A sequence of `Column`: features, then the columns conditioned on, then the target.
-    n_samples : int
-        Number of rows of the input.
-    n_features : int
-        Features, ignored ones included, so that positions are those of the input.
-    classes : ndarray or None
-        Labels of a discrete target in the order of its codes; None for a continuous one.
-
-    Notes
-    -----
-    Counting estimators ask for blocks of columns: `code_block` for the codes of discrete columns, `continuous_block`
-    for the numbers of continuous ones. A table read from a sparse matrix (`is_sparse`) has its features in
-    `sparse_block` and `sparse_numbers` too, which take memory for stored entries only; it has no `values`.
-
-    In `values` a continuous value is stored as it is (scaled), a missing one as ``4 * far``, a level as its code times
-    ``2 * far``, an ignored column as zeros. So two entries of a row differ by ``|a - b|`` if that is less than `far`,
-    and otherwise mismatch, whatever the kind of the column. Numbers are divided by their standard deviation; `scaled`
-    gives the same table with another scale.
-
-    Examples
-    --------
-    >>> from unirel.data.table import Table
     >>> table = Table.from_data([[0.5, "red"], [1.5, "blue"], [2.5, "red"]], ["no", "yes", "no"])
     >>> [column.kind for column in table.columns]
     ['continuous', 'discrete', 'discrete']
-    >>> table.codes(1)
-    array([1, 0, 1], dtype=int32)
     >>> table.code_block([1, 2])
     (array([[1, 0, 1],
            [0, 1, 0]], dtype=uint8), array([2, 2]))
@@ -76,10 +49,7 @@ class Table:
     is_parted = False  # whether the rows are elsewhere, in several parts
     weights: Sums | None = None  # of rows in parts, which keep their weights
     _scale: Scale = "standard"
-    # Of a table in which the rows of some columns are moved: the other one, which columns, and the order of their rows.
-    _original: Table | None = None
-    _is_moved: NDArray[np.bool_]
-    _order: Positions
+    _order: Positions | None = None  # of the rows of the target, if it was moved
 
     def __init__(
         self,
@@ -90,8 +60,9 @@ class Table:
         sparse: SparseColumns | None = None,
         numbered: Mapping[int, int] | None = None,
     ) -> None:
-        self.columns, self.classes = columns, classes
-        self.n_samples, self.n_features = columns.n_samples, n_features
+        self.columns = columns
+        self.classes = classes  # labels of a discrete target in the order of its codes
+        self.n_samples, self.n_features = columns.n_samples, n_features  # features that are ignored included
         self._dense, self._sparse = dense, sparse  # The dense columns are those behind the sparse ones.
         self._numbered = numbered or {}
 
@@ -106,28 +77,7 @@ class Table:
         target_type: TargetType = "auto",
         feature_names: Sequence[str] | None = None,
     ) -> Table:
-        """Read a table and a target.
-
-        Parameters
-        ----------
-        X : array or frame of shape (n_samples, n_features)
-            numpy array, list of rows, pandas, polars or pyarrow frame, or sparse matrix; one column may be a series.
-        y : array or series of shape (n_samples,)
-            The target, without missing values.
-        conditional_on : like `X`, optional
-            Columns to condition on.
-        discrete_features : "auto", bool, mask, list of names or positions, or mapping, default="auto"
-            Which columns are discrete: decided from their types and values, all or none, those of a mask or a list and
-            no others, or as a mapping from columns to booleans says, the others decided from the data.
-        target_type : {"auto", "discrete", "continuous"}, default="auto"
-            Whether the target is a class label; "auto" decides from its type and values.
-        feature_names : sequence of str, optional
-            Names of the features; those of a frame, or ``x0``, ``x1``, ... if None.
-
-        Returns
-        -------
-        Table
-        """
+        """Read features, columns to condition on, and a target without missing values, as `relevance` takes them."""
         sources = open_all(X, conditional_on, y, feature_names)
         if have_other_indexes(X, y):
             warn_of_indexes()
@@ -162,11 +112,13 @@ class Table:
                 dense.read(source, start, kinds)
             start += source.shape[1]
         names = tuple(name for source in sources for name in source.names)
-        inputs = Columns(names, facts, n_samples)  # of which the target is not known yet
-        _warn_of_times(inputs, {first + column: words for column, words in dense.since.items()})
-        check_inputs(inputs, n_features, np.concatenate(asked))
+        columns = Columns(names, facts, n_samples)  # of which the target is not known yet
+        if dense.since:
+            listed = ", ".join(f"{names[first + column]!r} as {words}" for column, words in dense.since.items())
+            remedy = f"to leave a column out, pass exclude=[{names[first + min(dense.since)]!r}]"
+            warn(f"read {listed}; {remedy}", stacklevel=3)
+        check_inputs(columns, n_features, np.concatenate(asked))
         classes = dense.read_target(sources[-1], of_target)
-        columns = Columns(names, facts, n_samples)
         table = cls(columns, n_features, classes, dense, sparse, sources[0].numbered)
         table._refuse_overflow()
         return table
@@ -183,10 +135,7 @@ class Table:
 
     @property
     def unit(self) -> float:
-        """What one standard deviation is worth.
-
-        1 for scaled columns, otherwise the root mean square of those of the continuous features.
-        """
+        """What one standard deviation is worth: without a scale the root mean square of those of the features."""
         return self._matrix.unit
 
     def scaled(self, scale: Scale) -> Table:
@@ -197,9 +146,7 @@ class Table:
         table = copy(self)
         table.__dict__.pop("_matrix", None)
         table._scale = scale
-        if self._original is not None:
-            table._original = self._original.scaled(scale)
-        elif not self.is_parted:
+        if not self.is_parted:
             table._refuse_overflow()
         return table
 
@@ -258,10 +205,9 @@ class Table:
         return codes
 
     def code_block(self, columns: Sequence[int] | Positions) -> tuple[Codes, NDArray[np.int64]]:
-        """Codes of discrete columns, one row each, and how many levels each has.
+        """Codes of discrete columns, one row each, and how many levels each has; a missing value has the last code.
 
-        The codes are of the narrowest type that holds them: uint8, uint16 or int32. A missing value has the last
-        code. Do not write to them: they may be the table's own. Of a sparse table ask for few columns.
+        Do not write to them: they may be the table's own. Of a sparse table ask for few columns.
         """
         chosen = self._of_kind(columns, DISCRETE)
         return self._rows_of(chosen, "codes_of"), self.n_levels[chosen]
@@ -273,8 +219,7 @@ class Table:
     def line_block(self, columns: Sequence[int] | Positions) -> NDArray[np.floating[Any]]:
         """Columns to be looked at one by one: rows of `values`, but standardised numbers with the digits of the input.
 
-        A single column needs no scale, and without one its ties are exactly those of the input. Only powers of two are
-        divided by, so that differences stay below `far`.
+        Only powers of two are divided by: ties are exactly those of the input, and differences stay below `far`.
         """
         chosen = np.asarray(columns, np.intp)
         values = self.values[chosen]
@@ -292,15 +237,11 @@ class Table:
 
     def sparse_block(self, columns: Sequence[int] | Positions) -> SparseBlock:
         """Stored entries of discrete features of a sparse table, and their codes."""
-        chosen = self._of_kind(columns, DISCRETE)
-        block = self._sparse_of(chosen).block(chosen)
-        return block._replace(rows=self._move_entries(chosen, block.starts, block.rows))
+        return self._entries_of(self._of_kind(columns, DISCRETE), "block")  # type: ignore[no-any-return]
 
     def sparse_numbers(self, columns: Sequence[int] | Positions) -> SparseNumbers:
         """Stored entries of continuous features of a sparse table."""
-        chosen = self._of_kind(columns, CONTINUOUS)
-        block = self._sparse_of(chosen).numbers(chosen)
-        return block._replace(rows=self._move_entries(chosen, block.starts, block.rows))
+        return self._entries_of(self._of_kind(columns, CONTINUOUS), "numbers")  # type: ignore[no-any-return]
 
     def one_per_feature(self, values: Any, columns: Positions | None = None) -> NDArray[np.float64]:
         """Values of some features, those in use if it is not said which, spread over all features; NaN for others."""
@@ -308,13 +249,14 @@ class Table:
         result[self.features if columns is None else columns] = values
         return result
 
-    def moved(self, columns: Sequence[int] | Positions, order: Positions) -> Table:
-        """The table with the rows of some columns in another order, a permutation; all others stay where they are."""
+    def moved(self, order: Positions) -> Table:
+        """The table with the rows of its target in another order, a permutation."""
         table = copy(self)
-        table.__dict__.pop("_matrix", None)
-        table._original, table._order = self, order
-        table._is_moved = np.zeros(len(self.columns), bool)
-        table._is_moved[np.asarray(columns, np.intp)] = True
+        table._order = order if self._order is None else self._order[order]
+        if "_matrix" in self.__dict__:  # scaled once for all orders
+            values = self.values.copy()
+            values[-1] = values[-1, order]
+            table._matrix = self._matrix._replace(values=values)
         return table
 
     def take(self, columns: Positions, rows: Positions) -> Table:
@@ -351,49 +293,39 @@ class Table:
 
     @cached_property
     def _matrix(self) -> Scaled:
-        if self._original is not None:
-            matrix = self._original._matrix
-            return matrix._replace(values=self._move(np.arange(len(matrix.values)), matrix.values))
         if self.is_sparse:
             remedy = "pass X.toarray(), or count with mi_estimator='binned' or 'plugin'"
             raise TypeError(f"X is sparse, but neighbours are searched among all values; {remedy}")
-        return scale_columns(self._dense, self.n_features, self._scale)
+        matrix = scale_columns(self._dense, self.n_features, self._scale)
+        if self._order is not None:
+            matrix.values[-1] = matrix.values[-1, self._order]
+        return matrix
 
     @property
     def _first(self) -> int:
         """Position of the first dense column."""
         return self.n_features if self.is_sparse else 0
 
-    def _sparse_of(self, columns: Positions) -> SparseColumns:
-        if self._sparse is None or (columns >= self.n_features).any():
-            raise ValueError("only features of a sparse table are stored as entries; ask for code_block")
-        return self._sparse
-
     def _rows_of(self, columns: Positions, what: str) -> NDArray[Any]:
         """Codes or numbers of columns, one row each."""
-        if self._original is not None:
-            return self._move(columns, self._original._rows_of(columns, what))
         if self._sparse is None:
-            return getattr(self._dense, what)(columns)  # type: ignore[no-any-return]
-        inside = columns < self._first
-        parts = getattr(self._sparse, what)(columns[inside]), getattr(self._dense, what)(columns[~inside] - self._first)
-        rows = np.empty((len(columns), self.n_samples), np.result_type(*parts))
-        rows[inside], rows[~inside] = parts
+            rows: NDArray[Any] = getattr(self._dense, what)(columns)
+        else:
+            inside, of_sparse, of_dense = columns < self._first, getattr(self._sparse, what), getattr(self._dense, what)
+            parts = of_sparse(columns[inside]), of_dense(columns[~inside] - self._first)
+            rows = np.empty((len(columns), self.n_samples), np.result_type(*parts))
+            rows[inside], rows[~inside] = parts
+        moved = columns == self.target
+        if self._order is not None and moved.any():
+            rows = rows.copy()  # The table's own rows must stay as they are.
+            rows[moved] = rows[moved][:, self._order]
         return rows
 
-    def _move(self, columns: Positions, rows: NDArray[Any]) -> NDArray[Any]:
-        rows, moved = rows.copy(), self._is_moved[columns]  # The table's own rows must stay as they are.
-        rows[moved] = rows[moved][:, self._order]
-        return rows
-
-    def _move_entries(self, columns: Positions, starts: NDArray[np.int64], rows: NDArray[Any]) -> NDArray[Any]:
-        if self._original is None:
-            return rows
-        rows, places = self._original._move_entries(columns, starts, rows).copy(), np.argsort(self._order)
-        for place in np.flatnonzero(self._is_moved[columns]).tolist():
-            entries = slice(starts[place], starts[place + 1])
-            rows[entries] = places[rows[entries]]
-        return rows
+    def _entries_of(self, columns: Positions, what: str) -> Any:
+        """Stored entries of features of a sparse table, codes or numbers."""
+        if self._sparse is None or (columns >= self.n_features).any():
+            raise ValueError("only features of a sparse table are stored as entries; ask for code_block")
+        return getattr(self._sparse, what)(columns)
 
     def _of_kind(self, columns: Sequence[int] | Positions, kind: int) -> Positions:
         """Columns as an array of positions, all of one kind."""
@@ -421,14 +353,6 @@ def check_inputs(columns: Columns, n_features: int, asked: Kinds) -> None:
         warn(f"ignored {listed}; {remedy}", stacklevel=4)
     if ignored[:n_features].all():
         raise ValueError(f"no feature is left: all {n_features} columns of X are ignored; make one of them discrete")
-
-
-def _warn_of_times(columns: Columns, since: Mapping[int, str]) -> None:
-    """Name the columns of dates, times and durations, and say what became of them."""
-    if since:
-        listed = ", ".join(f"{columns[position].name!r} as {words}" for position, words in since.items())
-        remedy = f"to leave a column out, pass exclude=[{columns[min(since)].name!r}]"
-        warn(f"read {listed}; {remedy}", stacklevel=4)
 
 
 def have_other_indexes(X: Any, y: Any) -> bool:

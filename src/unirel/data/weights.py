@@ -1,15 +1,24 @@
-"""What weights of rows mean: how many rows they stand for, and how often a row is there where weights do not count."""
+"""What weights of rows mean, how many rows they stand for, and a few rows of a large table, drawn by a seed."""
+
+from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-Weights = NDArray[np.float64]
+from unirel.data.values import Positions, Values
+
+if TYPE_CHECKING:
+    from unirel.data.table import Table
+
+Weights = Values
 
 # Up to this many times the rows that there are, whole weights repeat rows exactly.
 _MOST_REPEATS = 8
+# Rows that every class keeps if it has them: a row and the ten neighbours that unique relevance asks for.
+_FEWEST = 11
 
 
 class Sums(NamedTuple):
@@ -48,7 +57,9 @@ def sum_weights(weights: Weights) -> Sums:
         raise ValueError("sample_weight has negative, missing or infinite values; pass numbers from 0 on")
     largest = float(weights.max(initial=0.0))
     shares = weights / (largest or 1.0)
-    return Sums(len(weights), largest, float(shares.sum()), float(shares @ shares), are_whole(weights))
+    return Sums(
+        len(weights), largest, float(shares.sum()), float(shares @ shares), bool((weights == np.rint(weights)).all())
+    )
 
 
 def add_sums(parts: Iterable[Sums]) -> Sums:
@@ -87,13 +98,51 @@ def _in_few_digits(number: float) -> float:
     return float(np.ldexp(np.rint(mantissa * 2**24), exponent - 24))
 
 
-def are_whole(weights: Weights) -> bool:
-    """Whether all weights are whole numbers."""
-    return bool((weights == np.rint(weights)).all())
-
-
 def repeat_rows(weights: Weights, unit: float, chances: Weights) -> NDArray[np.intp]:
     """Rows, each as often as its weight says; what is left of a weight decides by the row's random number."""
     counts = weights / unit
     whole = np.floor(counts)
     return np.repeat(np.arange(len(counts)), (whole + (chances < counts - whole)).astype(np.intp))
+
+
+def sample_table(
+    table: Table, columns: Positions, most: int | None, rng: np.random.Generator, sample_weight: Weights | None = None
+) -> Table:
+    """A small table of some columns of some rows: of each class its share, but enough for a ball if it has them.
+
+    The rows are the same ones wherever they are, in memory or in parts.
+    """
+    if table.is_parted:
+        in_parts: Any = table
+        state = None
+        if table.weights is not None:  # Every row takes a random number, in the part where it is.
+            state = rng.bit_generator.state
+            rng.bit_generator.advance(table.n_samples)  # type: ignore[attr-defined]
+        drawn: Table = in_parts.sample(columns, lambda sizes: _draw(sizes, most, rng, table.classes is not None), state)
+        return drawn
+    rows = np.arange(table.n_samples)
+    if sample_weight is not None:
+        weights = np.asarray(sample_weight, np.float64)
+        rows = repeat_rows(weights, add_sums([sum_weights(weights)]).unit, rng.random(table.n_samples))
+    return table.take(columns, choose_by_class(table, rows, most, rng))
+
+
+def _draw(sizes: NDArray[np.int64], most: int | None, rng: np.random.Generator, by_class: bool) -> list[Positions]:
+    """Which rows of each class are taken, from how many it has."""
+    total = int(sizes.sum())
+    if most is None or most >= total:
+        return [np.arange(size) for size in sizes.tolist()]
+    if not by_class:
+        return [rng.choice(total, most, replace=False)]
+    wanted = [min(size, max(_FEWEST, round(size * most / total))) for size in sizes.tolist()]
+    return [rng.choice(size, own, replace=False) for size, own in zip(sizes.tolist(), wanted, strict=True)]
+
+
+def choose_by_class(table: Table, rows: Positions, most: int | None, rng: np.random.Generator) -> Positions:
+    """Some of the rows in ascending order: of each class its share, but enough for a ball if it has them."""
+    if most is None or most >= len(rows):
+        return rows
+    by_class = table.classes is not None
+    codes = table.codes(table.target)[rows] if by_class else np.zeros(len(rows), np.int32)
+    drawn = _draw(np.bincount(codes), most, rng, by_class)
+    return np.sort(np.concatenate([rows[codes == label][own] for label, own in enumerate(drawn)]))

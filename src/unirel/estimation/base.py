@@ -244,7 +244,7 @@ class Information(BaseEstimator, ABC):  # type: ignore[misc]
         """The same estimator of a table in which the target stands in another order."""
         with quietly():  # of this table everything has been said
             weights = None if self._weights is None else self._weights[order]
-            return self.bind(self.table.moved([self.table.target], order), weights, self.n_jobs)
+            return self.bind(self.table.moved(order), weights, self.n_jobs)
 
     def _ceiling(self, block: Block) -> float:
         """The entropy of a block that is a single discrete column beside constant ones; nothing bounds the rest."""

@@ -10,10 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from unirel._runtime import map_tasks, pieces
 from unirel.data.chunks import PartedTable
+from unirel.data.kernels import find_bins, frequency_edges, width_edges
 from unirel.data.table import Table
 from unirel.errors import check_choice, check_whole_number
 from unirel.estimation.base import Columns, Values, known_n_log_n
-from unirel.estimation.kernels.bins import description_edges, find_bins, frequency_edges, width_edges
+from unirel.estimation.kernels.bins import description_edges
 from unirel.estimation.part_codes import Cuts
 from unirel.estimation.plugin import Correction, Plugin
 

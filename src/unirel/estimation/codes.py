@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unirel._runtime import map_tasks, pieces
-from unirel.data.levels import empty_matrices, find_places
 from unirel.data.table import Table
+from unirel.data.values import empty_matrices, find_places
 from unirel.estimation.base import Columns, Values
 from unirel.estimation.kernels.bitsets import Sets, count_tables_by_bits, pack_sets
 from unirel.estimation.kernels.counts import count_tables, count_weighted_tables

@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unirel._runtime import map_tasks, pieces
-from unirel.data.chunks import PartedTable
+from unirel.data.chunks import PartedTable, RowsOfPart
 from unirel.data.parts import Kept
-from unirel.data.scratch import RowsOfPart
 from unirel.data.table import Table
 from unirel.data.weights import Weights
 from unirel.estimation.base import Columns, Values

@@ -6,9 +6,8 @@ from typing import Any, Literal, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel.data.chunks import PartedTable
+from unirel.data.chunks import Coded, PartedTable
 from unirel.data.parts import Kept
-from unirel.data.scratch import Coded
 from unirel.estimation.base import Columns, Values
 from unirel.estimation.codes import CodeMatrix, Codes, CodeSource, Counts, Joint, Rest
 
@@ -153,7 +152,7 @@ def add_tables(tables: list[Counts]) -> Counts:
 
 
 def _matrix(part: Coded) -> CodeMatrix:
-    return CodeMatrix.of_codes(part.n_levels, part.matrices, part.weights)
+    return CodeMatrix.of_codes(part.layout, part.matrices, part.weights)
 
 
 def _joint(matrix: CodeMatrix, columns: tuple[int, ...]) -> Joint:

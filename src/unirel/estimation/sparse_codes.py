@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel.data.readers import Positions
 from unirel.data.sparse import SparseBlock
 from unirel.data.table import Table
+from unirel.data.values import Positions
 from unirel.estimation.codes import CodeMatrix, Rest
-from unirel.estimation.kernels.sparse import count_sparse_tables
+from unirel.estimation.kernels.counts import count_sparse_tables
 
 if TYPE_CHECKING:
     from unirel.estimation.binned import Bins

@@ -7,6 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
+from unirel.errors import check_fraction
+
 
 class PairedDifference(NamedTuple):
     """How a selector differs from another over the same splits.
@@ -38,20 +40,8 @@ def paired_difference(
         Of the interval.
     overlap : float
         Rows that test, divided by rows that train. Random splits of one dataset share rows, so the plain interval (0)
-        is too narrow as a statement about other data; Nadeau and Bengio widen it by this ratio [1]_.
-
-    Returns
-    -------
-    PairedDifference
-
-    Notes
-    -----
-    With d the differences of n splits and s their standard deviation, the interval is
-    :math:`\bar d \pm t\, s \sqrt{1 / n + overlap}` with n - 1 degrees of freedom.
-
-    References
-    ----------
-    .. [1] C. Nadeau, Y. Bengio (2003). Inference for the generalization error. Machine Learning 52:239-281.
+        is too narrow as a statement about other data. Nadeau and Bengio (2003) widen it: with d the differences of n
+        splits and s their standard deviation it is :math:`\bar d \pm t\, s \sqrt{1 / n + overlap}`.
 
     Examples
     --------
@@ -62,8 +52,7 @@ def paired_difference(
     differences = np.asarray(values, float) - np.asarray(baseline, float)
     if differences.ndim != 1 or differences.size == 0:
         raise ValueError(f"values and baseline must be one value for each split, but have shape {differences.shape}")
-    if not 0 < confidence_level < 1:
-        raise ValueError(f"confidence_level={confidence_level!r} must be between 0 and 1, such as 0.95")
+    check_fraction("confidence_level", confidence_level)
     n_splits, mean, half = differences.size, float(differences.mean()), float("nan")
     if n_splits > 1:
         scale = float(differences.std(ddof=1)) * np.sqrt(1 / n_splits + overlap)

@@ -12,11 +12,11 @@ import numpy as np
 from unirel._runtime import READING_SECONDS, Deadline, OutOfTime, Progress, progress_of
 from unirel.data.table import Table
 from unirel.errors import check_whole_number, warn
-from unirel.estimation.base import Columns, Information, Values
+from unirel.estimation.base import Columns, Information
 from unirel.estimation.knn import KNN
 from unirel.results import Redundancy
-from unirel.search.greedy import select
-from unirel.search.settings import SearchSettings, settings_of
+from unirel.search.base import SearchSettings, settings_of
+from unirel.search.greedy import refuse_nothing, select
 from unirel.search.unique import unique_in_metric, varies, without_each_of
 
 # What rounding may change in an estimate.
@@ -112,51 +112,45 @@ def redundancy_analysis(
     deadline = Deadline.after(settings.max_seconds)
     with deadline.applied(READING_SECONDS):
         table = Table.from_data(X, y, discrete_features=settings.discrete_features, target_type=settings.target_type)
-    limit = _read_max_exact(max_exact, table)
-    tolerance = _read_tolerance(tolerance)
+    if max_exact == "auto":
+        max_exact = _MAX_EXACT_CONTINUOUS if table.classes is None else _MAX_EXACT
+    check_whole_number("max_exact", max_exact, 0, or_name="auto")
+    if not isinstance(tolerance, Real) or isinstance(tolerance, bool) or not 0 <= float(tolerance) < np.inf:
+        raise ValueError(f"tolerance={tolerance!r} must be a number of nats from 0 on")
     neighbors = settings.estimator if isinstance(settings.estimator, KNN) else KNN()
     information = neighbors.on(table, n_jobs=settings.n_jobs).in_metric_of(table.features)
     described: dict[str, Any] = {"metric": information.metric}
     complete_order = True
     if order is None:
-        wanted = replace(settings, n_features_to_select=_n_features(table, max_features))
+        limit = len(table.features)
+        if max_features is not None:
+            limit = min(limit, check_whole_number("max_features", max_features, 1))
+        wanted = replace(settings, n_features_to_select=limit)
         with deadline.applied():
             (selection,) = select(table, [settings.criterion], [settings.beta], wanted)
-        if selection.interrupted and len(selection) == 0:
-            raise KeyboardInterrupt("interrupted before the first feature was selected")
-        if len(selection) == 0:
-            raise TimeoutError(f"no feature was selected: {selection.reason}; give more with max_seconds=")
+        refuse_nothing(selection)
         columns, complete_order = selection.order, selection.complete
         described |= selection.settings
     else:
         columns = _read_order(table, order)
     # Something must be said of a selection that has used up the time.
     with deadline.applied(READING_SECONDS):
-        return find_redundancy(
-            information,
-            columns,
-            tolerance=tolerance,
-            max_exact=limit,
-            complete=complete_order,
-            settings=described,
-            progress=progress_of(settings.verbose, "searching subsets"),
-        )
+        progress = progress_of(settings.verbose, "searching subsets")
+        return _split(information, columns, float(tolerance), int(max_exact), complete_order, described, progress)
 
 
-def find_redundancy(
+def _split(
     information: Information,
     order: Columns,
-    unique: Values | None = None,
-    *,
-    tolerance: float = 0.0,
-    max_exact: int = _MAX_EXACT,
-    complete: bool = True,
-    settings: Mapping[str, Any] | None = None,
-    progress: Progress | None = None,
+    tolerance: float,
+    max_exact: int,
+    complete: bool,
+    settings: Mapping[str, Any],
+    progress: Progress | None,
 ) -> Redundancy:
-    """`redundancy_analysis` of an order with an estimator that has one metric; only greedy if `complete` is false."""
+    """Split an order with an estimator that has one metric; only greedily if the order is not complete."""
     table = information.table
-    unique = unique_in_metric(information) if unique is None else unique
+    unique = unique_in_metric(information)
     curve = information.nested(order)
     size = int(np.argmax(curve >= curve.max() - tolerance - _ROUNDING)) + 1
     saturated = order[:size]
@@ -165,7 +159,7 @@ def find_redundancy(
     constant = np.array([not varies(table, feature) for feature in saturated])
     candidates = saturated[~is_unique & ~constant]
     lowest = float(curve[size - 1]) - tolerance - _ROUNDING
-    search = _Search(information, saturated[is_unique], candidates, lowest, _Kept(candidates, float(curve[size - 1])))
+    search = _Search(information, saturated[is_unique], candidates, lowest, candidates, float(curve[size - 1]))
     small = len(candidates) <= max_exact
     done = search.run(exact=small and complete, progress=progress)
     if not small:
@@ -175,7 +169,7 @@ def find_redundancy(
             "Raise max_exact (every feature more doubles the time) or tolerance.",
             stacklevel=3,
         )
-    is_kept = is_unique | np.isin(saturated, search.best.columns)
+    is_kept = is_unique | np.isin(saturated, search.best)
     return Redundancy(
         order=order,
         curve=curve,
@@ -183,33 +177,26 @@ def find_redundancy(
         unique=saturated[is_unique],
         conditional=saturated[is_kept & ~is_unique],
         redundant=saturated[~is_kept],
-        reduced_information=search.best.information,
+        reduced_information=search.left,
         unique_relevance=unique,
         names=table.names,
         tolerance=tolerance,
         exact=small and complete and done,
         complete=complete and done,
-        settings=settings or {},
+        settings=settings,
     )
-
-
-@dataclass(frozen=True)
-class _Kept:
-    """Candidates that stay, and what they tell together with the features that always stay."""
-
-    columns: Columns
-    information: float
 
 
 @dataclass
 class _Search:
-    """The search for the fewest candidates that are enough."""
+    """The search for the fewest candidates that are enough, together with the features that always stay."""
 
     information: Information
     always: Columns
     candidates: Columns
     lowest: float  # information that is enough
-    best: _Kept
+    best: Columns  # candidates that stay
+    left: float  # what these tell
 
     def run(self, exact: bool, progress: Progress | None) -> bool:
         """Find the best; False if that was interrupted or took too long, and `best` is the best until then."""
@@ -245,31 +232,31 @@ class _Search:
 
     def _improve(self, kept: Columns, information: float) -> None:
         """Take candidates that are fewer than the best until now, or as few and tell more."""
-        if (len(kept), -information) < (len(self.best.columns), -self.best.information):
-            self.best = _Kept(kept, information)
+        if (len(kept), -information) < (len(self.best), -self.left):
+            self.best, self.left = kept, information
 
     def _try_all(self, progress: Progress | None) -> None:
         """Look at all subsets, the smallest first, until some of one size are enough; the first of the best wins."""
         n_candidates = len(self.candidates)
-        sizes = range(len(self.best.columns) + 1)
+        sizes = range(len(self.best) + 1)
         total = sum(comb(n_candidates, size) for size in sizes)
         pairs = self.information.table.n_samples**2
         step = max(64, min(_SUBSETS_PER_ROUND, _PAIRS_PER_ROUND // pairs))
         done = 0
         for size in sizes:
-            found: _Kept | None = None
+            found: tuple[Columns, float] | None = None
             for subsets in _all_subsets(n_candidates, size, step):
                 left = self.information.subsets(self.always, self.candidates, subsets, self.lowest)
                 place = int(np.argmax(left >= left.max() - _ROUNDING))
                 enough = left[place] >= self.lowest
-                if enough and (found is None or left[place] > found.information + _ROUNDING):
-                    found = _Kept(self.candidates[subsets[place]], float(left[place]))
-                    self._improve(found.columns, found.information)
+                if enough and (found is None or left[place] > found[1] + _ROUNDING):
+                    found = self.candidates[subsets[place]], float(left[place])
+                    self._improve(*found)
                 done += len(subsets)
                 if progress is not None:
                     progress(done, total)
             if found is not None:
-                self.best = found
+                self.best, self.left = found
                 break
         if progress is not None and done < total:
             progress(total, total)
@@ -283,24 +270,6 @@ def _all_subsets(n_columns: int, size: int, step: int) -> Iterator[Columns]:
     subsets = combinations(range(n_columns), size)
     while part := list(islice(subsets, step)):
         yield np.fromiter(chain.from_iterable(part), np.intp, len(part) * size).reshape(-1, size)
-
-
-def _n_features(table: Table, max_features: int | None) -> int:
-    if max_features is None:
-        return len(table.features)
-    return min(check_whole_number("max_features", max_features, 1), len(table.features))
-
-
-def _read_max_exact(max_exact: int | Literal["auto"], table: Table) -> int:
-    if isinstance(max_exact, str) and max_exact == "auto":
-        return _MAX_EXACT if table.discrete[table.target] else _MAX_EXACT_CONTINUOUS
-    return check_whole_number("max_exact", max_exact, 0, or_name="auto")
-
-
-def _read_tolerance(tolerance: float) -> float:
-    if not isinstance(tolerance, Real) or isinstance(tolerance, bool) or not 0 <= float(tolerance) < np.inf:
-        raise ValueError(f"tolerance={tolerance!r} must be a number of nats from 0 on")
-    return float(tolerance)
 
 
 def _read_order(table: Table, order: Sequence[int | str]) -> Columns:

@@ -1,6 +1,5 @@
 """How stable a selection is: the same selector on many parts of the rows."""
 
-import hashlib
 import json
 import os
 from collections.abc import Sequence
@@ -16,11 +15,12 @@ from scipy.stats import hypergeom
 from sklearn.base import clone
 
 from unirel._runtime import check_time, map_tasks, progress_of
-from unirel.data.columns import take_rows
+from unirel.data.readers import take_rows
 from unirel.data.table import Table
 from unirel.errors import check_fraction, check_whole_number
 from unirel.results import ExchangeablePair, Stability
 
+Mask = NDArray[np.bool_]
 # A pair is exchangeable if one of the two is in at least this share of the subsamples, both in at most this share of
 # those, and, unless they are copies, chance would put as few of any two features together at most that often.
 _EITHER, _BOTH, _CHANCE = 0.5, 0.1, 0.05
@@ -109,7 +109,6 @@ def selection_stability(
     drawn = {"sample_fraction": sample_fraction, "random_state": random_state}
     known = {} if journal is None else _resume(Path(journal), drawn | {"identity": _identity(selector, table)})
     missing = [number for number in range(n_subsamples) if number not in known]
-    bar = progress_of(verbose, "fitting subsamples")
 
     def fit(number: int) -> None:
         rows = draw_rows(table.n_samples, labels, sample_fraction, (random_state, number))
@@ -119,18 +118,17 @@ def selection_stability(
             _append(Path(journal), {"subsample": number, **record})
         known[number] = record
 
-    map_tasks(fit, missing, n_jobs, bar)
-    return _summarize(
-        table, [known[number] for number in range(n_subsamples)], confidence_level, {"selector": repr(selector)} | drawn
-    )
+    map_tasks(fit, missing, n_jobs, progress_of(verbose, "fitting subsamples"))
+    found = [known[number] for number in range(n_subsamples)]
+    return _summarize(table, found, confidence_level, {"selector": repr(selector)} | drawn)
 
 
 def _read(X: Any, y: Any, selector: Any) -> tuple[Table, Any]:
     """The whole table, and a selector that decides nothing about its columns anew for every subsample."""
     if not hasattr(selector, "settings"):
         return Table.from_data(X, y), selector
-    settings = selector.settings()
-    table = Table.from_data(X, y, discrete_features=settings.discrete_features, target_type=settings.target_type)
+    asked = selector.settings()
+    table = Table.from_data(X, y, discrete_features=asked.discrete_features, target_type=asked.target_type)
     return table, clone(selector).set_params(**table.decided_types(X))
 
 
@@ -144,9 +142,8 @@ def _identity(selector: Any, table: Table) -> str:
             f"selector={selector!r} has a parameter that cannot be told from others ({error}), so journal= could mix "
             "up its results; pass a named function instead of a lambda, or no journal"
         ) from error
-    columns = [*table.features.tolist(), table.target]
-    content = hashlib.sha256(b"".join(_content(table, column) for column in columns))
-    return f"{described}-{content.hexdigest()}"
+    content = [_content(table, column) for column in [*table.features.tolist(), table.target]]
+    return f"{described}-{joblib.hash(content)}"
 
 
 def _resume(journal: Path, header: dict[str, Any]) -> dict[int, dict[str, Any]]:
@@ -183,16 +180,11 @@ def draw_rows(n_samples: int, labels: NDArray[Any] | None, share: float, seed: S
 def _fit(selector: Any, X: Any, y: Any) -> dict[str, Any]:
     """Positions of the selected features, and ranks: places in the order of selection, or those of the selector."""
     selector.fit(X, y)
-    selected = np.flatnonzero(selector.get_support()).tolist()
     if hasattr(selector, "order_"):
-        places = {int(feature): place for place, feature in enumerate(selector.order_, start=1)}
-        ranks = [places.get(feature) for feature in selected]
-        return {"selected": selected, "ranks": dict(zip(map(str, selected), ranks, strict=True))}
-    ranking = getattr(selector, "ranking_", None)
-    return {
-        "selected": selected,
-        "ranks": {} if ranking is None else {str(feature): float(rank) for feature, rank in enumerate(ranking)},
-    }
+        ranks = {str(feature): float(place) for place, feature in enumerate(selector.order_, start=1)}
+    else:
+        ranks = {str(feature): float(rank) for feature, rank in enumerate(getattr(selector, "ranking_", ()))}
+    return {"selected": np.flatnonzero(selector.get_support()).tolist(), "ranks": ranks}
 
 
 def _summarize(
@@ -204,16 +196,14 @@ def _summarize(
         selected[number, record["selected"]] = True
         for feature, rank in record["ranks"].items():
             ranks[number, int(feature)] = rank
-    known = ~np.isnan(ranks)
-    n_known = known.sum(axis=0)
-    sums = np.where(known, ranks, 0.0).sum(axis=0)
+    n_known = np.count_nonzero(~np.isnan(ranks), axis=0)
     index, error = nogueira_index(selected)
     reach = NormalDist().inv_cdf(0.5 + confidence_level / 2) * error
     return Stability(
         names=table.names,
         selected=selected,
         frequency=selected.mean(axis=0),
-        mean_rank=np.where(n_known > 0, sums / np.maximum(n_known, 1), np.nan),
+        mean_rank=np.where(n_known > 0, np.nansum(ranks, axis=0) / np.maximum(n_known, 1), np.nan),
         index=index,
         interval=(index - reach, index + reach),
         confidence_level=confidence_level,
@@ -222,9 +212,7 @@ def _summarize(
     )
 
 
-def find_exchangeable(
-    selected: NDArray[np.bool_], copies: Sequence[tuple[int, int]] = ()
-) -> tuple[ExchangeablePair, ...]:
+def find_exchangeable(selected: Mask, copies: Sequence[tuple[int, int]] = ()) -> tuple[ExchangeablePair, ...]:
     """Pairs of features of which one is often selected, but seldom both; most often first.
 
     Of exact copies a selector takes always the same one; they count all the same.
@@ -245,18 +233,17 @@ def find_exchangeable(
 
 def _copies(table: Table, frequency: NDArray[np.float64]) -> list[tuple[int, int]]:
     """Pairs of equal columns of which one is selected now and then."""
-    groups: dict[bytes, list[int]] = {}
+    groups: dict[str, list[int]] = {}
     for feature in table.features.tolist():
         groups.setdefault(_content(table, feature), []).append(feature)
     pairs = (pair for group in groups.values() for pair in combinations(group, 2))
     return [(one, other) for one, other in pairs if max(frequency[one], frequency[other]) > 0]
 
 
-def _content(table: Table, column: int) -> bytes:
+def _content(table: Table, column: int) -> str:
     """What tells a column from others."""
-    place = np.array([column])
-    block = table.code_block(place)[0] if table.discrete[column] else table.continuous_block(place)
-    return hashlib.sha256(block.dtype.str.encode() + np.ascontiguousarray(block).tobytes()).digest()
+    values = table.codes(column) if table.discrete[column] else table.continuous_block([column])
+    return str(joblib.hash(values))
 
 
 def stability(selections: Sequence[Sequence[int]], n_features: int) -> float:
@@ -286,7 +273,7 @@ def stability(selections: Sequence[Sequence[int]], n_features: int) -> float:
     return nogueira_index(chosen)[0] if len(chosen) > 1 else float("nan")
 
 
-def nogueira_index(selected: NDArray[np.bool_]) -> tuple[float, float]:
+def nogueira_index(selected: Mask) -> tuple[float, float]:
     """The stability index of rows of a matrix that say which features are selected, and its standard error.
 
     Both are NaN where none, or all, of the features are always selected: then there is nothing to be stable about.

@@ -4,11 +4,11 @@ from itertools import count
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import chdtrc
+from scipy.ndimage import maximum, minimum
+from scipy.special import chdtrc, xlogy
 
 from unirel._runtime import progress_of
-from unirel.data.columns import DiscreteFeatures, TargetType
+from unirel.data.readers import DiscreteFeatures, TargetType
 from unirel.data.table import Table
 from unirel.errors import check_choice, check_whole_number, warn
 from unirel.estimation.base import Columns, Information, Values, make_information
@@ -51,11 +51,8 @@ def relevance_test(
         The target: class labels of any type, or numbers.
     mi_estimator : str or estimator of information
         As in `relevance`; "auto" is "knn".
-    discrete_features : "auto", bool, mask, list of names or positions, or mapping from columns to bool
-        Which columns are discrete, as in scikit-learn; "auto" decides from their types and values, and so does a
-        mapping for columns that it does not name.
-    target_type : {"auto", "discrete", "continuous"}
-        Whether the target is a class label; "auto" decides from its type and values.
+    discrete_features, target_type
+        Which columns are discrete, and whether the target is, as in `relevance`.
     n_permutations : int
         Permutations at most; no p-value is below one in that many.
     max_exceedances : int, optional
@@ -114,14 +111,8 @@ def relevance_test(
     array([False,  True, False])
     """
     table = Table.from_data(X, y, discrete_features=discrete_features, target_type=target_type)
-    return permutation_test(
-        make_information(table, mi_estimator, n_jobs=n_jobs),
-        n_permutations=n_permutations,
-        max_exceedances=max_exceedances,
-        adjust=adjust,
-        random_state=random_state,
-        verbose=verbose,
-    )
+    information = make_information(table, mi_estimator, n_jobs=n_jobs)
+    return permutation_test(information, None, n_permutations, max_exceedances, adjust, random_state, verbose)
 
 
 def conditional_test(
@@ -143,10 +134,8 @@ def conditional_test(
 
     Parameters
     ----------
-    X : array or frame of shape (n_samples, n_features)
-        The features, in any form that `BURSelector.fit` reads.
-    y : array or series of shape (n_samples,)
-        The target: class labels of any type, or numbers.
+    X, y : array or frame of shape (n_samples, n_features), array or series of shape (n_samples,)
+        The features and the target, as in `relevance_test`.
     given : list of names or positions, or array or frame of shape (n_samples, n_given)
         Columns of X that are known, or other columns.
     mi_estimator, discrete_features, target_type, n_permutations, max_exceedances, adjust, random_state, n_jobs, verbose
@@ -197,21 +186,14 @@ def conditional_test(
     named = names_columns(given)
     reading: dict[str, Any] = {"discrete_features": discrete_features, "target_type": target_type}
     table = Table.from_data(X, y, conditional_on=None if named else given, **reading)
-    return permutation_test(
-        make_information(table, mi_estimator, n_jobs=n_jobs),
-        np.array(known_columns(table, given), np.intp) if named else table.given,
-        n_permutations=n_permutations,
-        max_exceedances=max_exceedances,
-        adjust=adjust,
-        random_state=random_state,
-        verbose=verbose,
-    )
+    columns = np.array(known_columns(table, given), np.intp) if named else table.given
+    information = make_information(table, mi_estimator, n_jobs=n_jobs)
+    return permutation_test(information, columns, n_permutations, max_exceedances, adjust, random_state, verbose)
 
 
 def permutation_test(
     information: Information,
     given: Columns | None = None,
-    *,
     n_permutations: int = 1000,
     max_exceedances: int | None = 20,
     adjust: Adjust = "fdr",
@@ -234,9 +216,8 @@ def permutation_test(
     if not (adjust == "fwer" or len(given) or information.looks_at_target):
         p_values[:] = [_g_test(information, int(column)) for column in columns]
     permuted = np.flatnonzero(np.isnan(p_values))
-    tested = Exceedances(
-        observed[permuted], n_permutations, None if adjust == "fwer" else max_exceedances, keep=adjust == "fwer"
-    )
+    all_needed = adjust == "fwer"
+    tested = Exceedances(observed[permuted], n_permutations, None if all_needed else max_exceedances, keep=all_needed)
     permutations, rng = Permutations(table.n_samples, groups), np.random.default_rng(random_state)
     finished = tested.fill(
         lambda active, orders: information.permuted(columns[permuted[active]], given, orders),
@@ -245,9 +226,14 @@ def permutation_test(
     )
     p_values[permuted], n_used = tested.p_values, np.zeros(len(columns))
     n_used[permuted] = tested.used
-    adjusted = tested.p_values_of_maximum() if adjust == "fwer" else _control_false_discoveries(p_values)
-    if adjust == "fdr" and finished:
-        _warn_of_few(tested, adjusted[permuted], len(columns))
+    if adjust == "fwer":
+        adjusted = tested.p_values_of_maximum()
+    else:
+        from scipy.stats import false_discovery_control  # here: it takes long to import
+
+        adjusted = np.asarray(false_discovery_control(p_values) if len(p_values) else p_values)
+        if finished:
+            _warn_of_few(tested, adjusted[permuted], len(columns))
 
     def spread(values: Values, fill: float = np.nan) -> Values:
         result = np.full(len(table.features), fill)
@@ -287,22 +273,10 @@ def _g_test(information: Information, column: int) -> float:
     freedom = (table.shape[0] - 1) * (table.shape[1] - 1)
     if expected.min() < _EXPECTED or freedom == 0:
         return np.nan
-    seen = table > 0
-    g = 2 * np.sum(table[seen] * np.log(table[seen] / expected[seen]))
-    return float(chdtrc(freedom, g / _williams(table, freedom)))
-
-
-def _williams(table: NDArray[np.int64], freedom: int) -> float:
-    """What G is too large by in small tables, as a factor."""
-    n_samples = table.sum()
-    sides = [n_samples * np.sum(1 / table.sum(axis=axis)) - 1 for axis in (0, 1)]
-    return float(1 + sides[0] * sides[1] / (6 * n_samples * freedom))
-
-
-def _control_false_discoveries(p_values: Values) -> Values:
-    from scipy.stats import false_discovery_control  # here: it takes long to import
-
-    return np.asarray(false_discovery_control(p_values) if len(p_values) else p_values)
+    g = 2 * np.sum(xlogy(table, table / expected))
+    sides = [len(codes) * np.sum(1 / table.sum(axis=axis)) - 1 for axis in (0, 1)]
+    williams = 1 + sides[0] * sides[1] / (6 * len(codes) * freedom)  # what G is too large by in small tables
+    return float(chdtrc(freedom, g / williams))
 
 
 def _warn_of_few(tested: Exceedances, adjusted: Values, n_columns: int) -> None:
@@ -347,10 +321,8 @@ def _without_wide(along: Values, groups: Groups) -> Groups:
 
     That looks only at what is given, so it makes no test less valid.
     """
-    lowest, highest = np.full((2, int(groups.max()) + 1), np.inf)
-    np.minimum.at(lowest, groups, along)
-    np.minimum.at(highest, groups, -along)
-    widths = -highest - lowest
+    numbers = np.arange(int(groups.max()) + 1)
+    widths = maximum(along, groups, numbers) - minimum(along, groups, numbers)
     wide = (widths > _WIDE * np.median(widths[groups]))[groups]
     apart = np.where(wide, len(groups) + np.arange(len(groups)), groups)
     return np.asarray(np.unique(apart, return_inverse=True)[1], np.intp)

@@ -7,23 +7,19 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn import config_context
 from sklearn.base import clone
-from sklearn.dummy import DummyClassifier, DummyRegressor
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from unirel._runtime import Progress, call_apart, check_time
-from unirel.data.columns import take_rows
+from unirel.data.readers import take_rows
 from unirel.data.table import Table
 from unirel.errors import check_choice
 from unirel.predictors import (
     MODELS,
     design_matrix,
-    limit_neighbors,
-    make_model,
+    fit_model,
     smallest_class,
-    split_classes,
-    split_numbers,
+    split_rows,
     standardise,
-    words_of,
 )
 from unirel.report.text import plural
 from unirel.results import Selection, plain
@@ -121,10 +117,9 @@ def measure_accuracy(
     discrete = table.classes is not None
     target = table.codes(table.target) if discrete else table.continuous_block([table.target])[0]
     n_folds, fewer_folds = _count_folds(table)
-    splits = split_classes(target, n_folds) if discrete else split_numbers(table.n_samples, n_folds)
+    splits = split_rows(target, discrete, n_folds)
     matrix, columns_of = design_matrix(table)
     chosen = clone(selector).set_params(n_features_to_select=len(selection), max_seconds=None, verbose=False)
-    constant = DummyClassifier() if discrete else DummyRegressor()  # where all features are constant
     scores = np.full((n_folds, len(sizes) + 1), np.nan)
     for fold, (train, test) in enumerate(splits):
         weights = None if selection.sample_weight is None else selection.sample_weight[train]
@@ -135,13 +130,12 @@ def measure_accuracy(
         for place, features in enumerate([*blocks, table.features]):
             if features is not None:
                 columns = np.concatenate([columns_of[feature] for feature in np.sort(features)])
-                model = limit_neighbors(make_model(accuracy, discrete), len(train)) if len(columns) else constant
-                scores[fold, place] = call_apart(_score, model, inputs[:, columns], target, train, test)
+                scores[fold, place] = call_apart(_score, accuracy, inputs[:, columns], target, train, test, discrete)
             if progress is not None:
                 progress(fold * scores.shape[1] + place + 1, scores.size)
     chance = float(table.class_sizes.max() / table.n_samples) if discrete else 0.0
     found = tuple(sizes), scores[:, :-1], scores[:, -1], len(table.features), chance, fewer_folds
-    return Accuracy(words_of(accuracy, discrete), "accuracy" if discrete else "R2", *found)
+    return Accuracy(MODELS[accuracy][0 if discrete else 1], "accuracy" if discrete else "R2", *found)
 
 
 def _count_folds(table: Table) -> tuple[int, str]:
@@ -154,11 +148,13 @@ def _count_folds(table: Table) -> tuple[int, str]:
     return min(_FOLDS, size), f"class '{label}' has only {size} rows" if size < _FOLDS else ""
 
 
-def _score(model: Any, inputs: Values, target: NDArray[Any], train: NDArray[np.intp], test: NDArray[np.intp]) -> float:
+def _score(
+    model: str, inputs: Values, target: NDArray[Any], train: NDArray[np.intp], test: NDArray[np.intp], discrete: bool
+) -> float:
     # What is made here needs no checks, which on small tables take longer than the fit; and threads that scikit-learn
     # starts by itself wait for each other more than they work.
     with config_context(assume_finite=True, skip_parameter_validation=True), threadpool_limits(1):
-        return float(model.fit(inputs[train], target[train]).score(inputs[test], target[test]))
+        return float(fit_model(model, discrete, inputs[train], target[train]).score(inputs[test], target[test]))
 
 
 def accuracy_in_words(accuracy: Accuracy) -> list[str]:

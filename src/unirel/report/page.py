@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import altair as alt
 
-from unirel.data.atomic import write_text
+from unirel._runtime import write_text
 from unirel.errors import printable
 from unirel.inference.relations import order_by_similarity
 

@@ -18,16 +18,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from unirel._runtime import READING_SECONDS, Deadline, Progress, progress_of
-from unirel.data.atomic import write_text
+from unirel._runtime import READING_SECONDS, Deadline, Progress, progress_of, write_text
 from unirel.data.readers import collected
 from unirel.data.table import Table
 from unirel.errors import check_whole_number, quietly, warn
 from unirel.inference.relations import Analysis, analyse, find_significant
 from unirel.report import text
 from unirel.results import RelevanceTest, Selection, SelectionPath, Stability, plain
+from unirel.search.base import SearchSettings
 from unirel.search.greedy import select
-from unirel.search.settings import SearchSettings
 from unirel.selectors import BURSelector
 
 # Up to this many rows a page compares with weights of unique relevance in steps of a tenth, beyond in quarters.

@@ -1,31 +1,106 @@
-"""What both selectors share: a table is read, a selection is kept, and its columns are given."""
+"""What selectors share: the parameters of a search, checked, and a selection that is kept for `transform`."""
 
-import warnings
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from numbers import Integral
-from typing import Any, Literal, Self
+from dataclasses import dataclass, fields
+from numbers import Real
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import DataConversionWarning
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils import check_array, get_tags
+from sklearn.utils import check_array, column_or_1d, get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from unirel.data.columns import take_columns, take_named
-from unirel.data.opening import column_names, open_table, take_parted
-from unirel.data.readers import collected, is_frame, is_lazy, is_parted
+from unirel._runtime import check_jobs
+from unirel.criteria import Criterion, make_criterion
+from unirel.data.chunks import column_names, open_table, take_parted, taken_names
+from unirel.data.readers import collected, is_frame, is_lazy, is_parted, take_columns, take_named
 from unirel.data.table import Table
-from unirel.errors import UnirelWarning
-from unirel.results import Ending, Selection
-from unirel.search.settings import SearchSettings
+from unirel.errors import check_beta, check_choice, check_fraction, check_whole_number
+from unirel.estimation.base import Information, find_estimator
+from unirel.results import Selection
+
+DEFAULT_N_FEATURES = 10
+# Kinds of unique relevance that a search can boost.
+BOOSTS = ("both", "reference", "selected", "ksg", "classifier")
+# Parameters that change nothing about the result.
+_SILENT = ("n_jobs", "verbose")
+
+
+@dataclass(frozen=True)
+class SearchSettings:
+    """The parameters of `BURSelector`, as they are described there; a wrong one is refused."""
+
+    criterion: str | Criterion = "cmim"
+    n_features_to_select: int | float | Literal["auto", "all"] = DEFAULT_N_FEATURES
+    beta: float = 0.5
+    unique_relevance: Any = "both"
+    mi_estimator: str | Information = "auto"
+    discrete_features: Any = "auto"
+    target_type: Literal["auto", "discrete", "continuous"] = "auto"
+    include: Sequence[int | str] = ()
+    exclude: Sequence[int | str] = ()
+    max_candidates: int | Literal["auto"] | None = "auto"
+    alpha: float = 0.05
+    max_seconds: float | None = None
+    random_state: int | None = 0
+    n_jobs: int | None = None
+    verbose: bool = False
+
+    def __post_init__(self) -> None:
+        make_criterion(self.criterion)
+        check_beta(self.beta)
+        if isinstance(self.unique_relevance, str):
+            check_choice("unique_relevance", self.unique_relevance, BOOSTS)
+        self.estimator.check_parameters()
+        if self.max_candidates is not None and self.max_candidates != "auto":
+            check_whole_number("max_candidates", self.max_candidates, 1, or_name="auto")
+        check_fraction("alpha", self.alpha, "for example 0.05")
+        if self.max_seconds is not None and (not isinstance(self.max_seconds, Real) or not self.max_seconds >= 0):
+            raise ValueError(f"max_seconds={self.max_seconds!r} must be None or a number from 0 on")
+        if self.random_state is not None:
+            check_whole_number("random_state", self.random_state, 0)
+        check_jobs(self.n_jobs)
+
+    @property
+    def estimator(self) -> Information:
+        """The estimator of information; "auto" counts in bins."""
+        return find_estimator(self.mi_estimator, "binned")
+
+    def to_dict(self) -> dict[str, Any]:
+        """What decides the result, as plain values that JSON can hold."""
+        named = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in _SILENT}
+        return {name: _plain(name, value) for name, value in named.items()}
+
+
+def _plain(name: str, value: Any) -> Any:
+    value = value.tolist() if hasattr(value, "tolist") else value
+    if name == "unique_relevance" and isinstance(value, list | tuple):
+        return "given values"
+    if isinstance(value, Mapping):
+        return {str(key): _plain("", one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain("", one) for one in value]
+    if isinstance(value, Criterion):
+        return value.name
+    return value if value is None or isinstance(value, str | int | float) else repr(value)
+
+
+def settings_of(selector: Any) -> SearchSettings:
+    """The settings of a `BURSelector`; the defaults if there is none."""
+    if selector is None:
+        return SearchSettings()
+    if not hasattr(selector, "settings"):
+        raise TypeError(f"selector={selector!r} is no BURSelector; pass one with the parameters of the search")
+    settings: SearchSettings = selector.settings()
+    return settings
 
 
 class BaseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
-    """Reads a table, keeps a selection and gives its columns; subclasses decide how to search."""
+    """Checks a table, keeps a selection and gives its columns; subclasses decide how to search."""
 
     def transform(self, X: Any, *, by_name: bool = False) -> Any:
         """Reduce `X` to the selected features, in the order in which they stand in `X`.
@@ -47,25 +122,16 @@ class BaseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         if is_parted(X):
             return take_parted(X, self)
         chosen = self.get_support(indices=True)
+        asked = getattr(self, "_sklearn_output_config", {})  # where scikit-learn keeps what `set_output` is given
+        library = str(asked.get("transform", get_config()["transform_output"]))
         if not by_name and not is_lazy(X):
-            return take_columns(self._check_table(X, reset=False), chosen, self._wanted_library())
+            return take_columns(self._check_table(X, reset=False), chosen, library)
         if not by_name:
             self._check_table(collected(X.head(0)), reset=False)  # the names are checked before anything is read
-        names = [self.columns_[position].name for position in chosen.tolist()]
-        return take_named(X, names, self._wanted_library())
+        return take_named(X, [self.columns_[position].name for position in chosen.tolist()], library)
 
     def inverse_transform(self, X: Any) -> Any:
-        """Put the selected features back to their places, with zeros for all others.
-
-        Parameters
-        ----------
-        X : array or frame of shape (n_samples, n_selected_features)
-            What `transform` gave.
-
-        Returns
-        -------
-        ndarray or sparse array of shape (n_samples, n_features)
-        """
+        """Put the selected features, as `transform` gave them, back to their places, with zeros for all others."""
         if hasattr(X, "tocsc"):
             return super().inverse_transform(X)
         support = self.get_support()
@@ -75,29 +141,6 @@ class BaseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         result = np.zeros((array.shape[0], support.size), dtype=array.dtype)
         result[:, support] = array
         return result
-
-    def set_output(self, *, transform: Literal["default", "pandas", "polars"] | None = None) -> Self:
-        """Choose the container that `transform` and `fit_transform` return.
-
-        Parameters
-        ----------
-        transform : {"default", "pandas", "polars"}, optional
-            "default" keeps the library of the input; None changes nothing.
-
-        Returns
-        -------
-        self
-        """
-        super().set_output(transform=transform)
-        if transform is not None:
-            self._output_library = transform
-        return self
-
-    def __sklearn_clone__(self) -> Self:
-        twin: Self = super().__sklearn_clone__()
-        if hasattr(self, "_output_library"):
-            twin._output_library = self._output_library
-        return twin
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -109,18 +152,6 @@ class BaseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)
         return self.support_
-
-    def _wanted_library(self) -> str:
-        return str(getattr(self, "_output_library", None) or get_config()["transform_output"])
-
-    def _note_columns(self, X: Any, taken: Collection[str]) -> None:
-        """Set what scikit-learn sets, for a table in parts; `taken` are columns that are no features."""
-        names = [name for name in column_names(X) if name not in taken]
-        self.n_features_in_ = len(names)
-        if hasattr(X, "columns") or hasattr(X, "schema"):
-            self.feature_names_in_ = np.array(names, object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
 
     def _check_table(self, X: Any, *, reset: bool) -> Any:
         """Check shape and names the way scikit-learn does; what the columns hold is looked at when they are read."""
@@ -136,17 +167,14 @@ class BaseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         # numpy turns a list that mixes numbers and texts into texts.
         return np.array(X, dtype=object) if array.dtype.kind == "U" else array
 
-    def _read(self, X: Any, y: Any, settings: SearchSettings, sample_weight: Any = None) -> tuple[Table, Any]:
-        """Read a table whose shape has been checked; weights of parts of it stay with them."""
-        shape: tuple[int, ...] = getattr(y, "shape", ())
-        if len(shape) == 2 and shape[1] == 1:
-            warnings.warn(
-                "A column-vector y was passed when a 1d array was expected. Please change the shape of y to"
-                " (n_samples,), for example using ravel().",
-                DataConversionWarning,
-                stacklevel=3,
-            )
-        return open_table(X, y, settings.discrete_features, settings.target_type, sample_weight)
+    def _note_columns(self, X: Any, y: Any, sample_weight: Any) -> None:
+        """Set what scikit-learn sets, for a table in parts; the target and the weights may be columns of it."""
+        taken = taken_names(X, y, sample_weight)
+        names = [name for name in column_names(X) if name not in taken]
+        self.n_features_in_ = len(names)
+        self.__dict__.pop("feature_names_in_", None)
+        if hasattr(X, "columns") or hasattr(X, "schema"):
+            self.feature_names_in_ = np.array(names, object)
 
     @contextmanager
     def _unchanged_if_it_fails(self) -> Iterator[None]:
@@ -155,9 +183,15 @@ class BaseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         try:
             yield
         except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
+            self.__dict__ = before
             raise
+
+    def _read(self, X: Any, y: Any, settings: SearchSettings, sample_weight: Any = None) -> tuple[Table, Any]:
+        """A table whose shape has been checked, and the weights of its rows; those of parts of it stay with them."""
+        shape: tuple[int, ...] = getattr(y, "shape", ())
+        if len(shape) == 2 and shape[1] == 1:
+            column_or_1d(y, warn=True)
+        return open_table(X, y, settings.discrete_features, settings.target_type, sample_weight)
 
     def _keep(self, table: Table, selection: Selection) -> None:
         """Set what a fitted selector has.
@@ -175,38 +209,9 @@ class BaseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         self.__dict__.pop("edges_", None)  # of a table that was fitted before
         if table.is_parted:
             self.edges_ = table.edges  # type: ignore[attr-defined]
-        self.ranking_ = _rank(self.support_, selection.relevance)
+        # Ties go to the lowest position, and ignored features, whose relevance is NaN, come last.
+        others = np.flatnonzero(~self.support_)
+        self.ranking_ = np.ones(table.n_features, dtype=np.intp)
+        self.ranking_[others[np.argsort(-self.relevance_[others], kind="stable")]] = np.arange(2, others.size + 2)
         if selection.interrupted:
             raise KeyboardInterrupt(f"interrupted; the {len(selection)} features that were selected are kept")
-
-
-def check_selection(selection: Selection, wanted: Any) -> None:
-    """Refuse a selection that was stopped before it had anything, and warn of one that is empty or was stopped."""
-    if len(selection) == 0 and selection.complete:
-        warnings.warn(
-            f"n_features_to_select={wanted!r} selects nothing: {selection.reason}. Pass a number of features to have "
-            "the best of them all the same.",
-            UnirelWarning,
-            stacklevel=3,
-        )
-    elif len(selection) == 0:
-        if selection.interrupted:
-            raise KeyboardInterrupt("interrupted before the first feature was selected")
-        raise TimeoutError(f"no feature was selected: {selection.reason}; give more with max_seconds=")
-    if selection.ending is Ending.OUT_OF_TIME:
-        of_wanted = f" of {wanted}" if isinstance(wanted, Integral) else ""
-        boost = ", and unique relevance is not boosted" if selection.lacks_boost else ""
-        warnings.warn(
-            f"the selection is incomplete: {selection.reason}; {len(selection)}{of_wanted} features were selected"
-            f"{boost}. Fit again, with a larger max_seconds= or fewer features.",
-            UnirelWarning,
-            stacklevel=3,
-        )
-
-
-def _rank(support: NDArray[np.bool_], relevance: NDArray[np.float64]) -> NDArray[np.intp]:
-    """1 for selected features, the others from 2 on by relevance; ties go to the lowest position, NaN comes last."""
-    ranking = np.ones(support.size, dtype=np.intp)
-    others = np.flatnonzero(~support)
-    ranking[others[np.argsort(-relevance[others], kind="stable")]] = np.arange(2, others.size + 2)
-    return ranking

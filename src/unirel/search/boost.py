@@ -10,16 +10,17 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from unirel._runtime import call_apart
-from unirel.data.sampling import sample_table
 from unirel.data.table import Table
+from unirel.data.weights import sample_table
 from unirel.errors import check_choice, check_whole_number, quietly
 from unirel.estimation.base import Columns, Values
 from unirel.estimation.gaussian import Gaussian
 from unirel.estimation.knn import KNN, REFERENCE_NEIGHBORS
 from unirel.predictors import ClassifierLoss
-from unirel.search.settings import SearchSettings
+from unirel.search.base import SearchSettings
 from unirel.search.unique import find_unique
 
+Mask = NDArray[np.bool_]
 # Features of the unboosted run that the reference kind is conditional on.
 REFERENCE_SIZE = 20
 # Candidates that the stepwise kind looks at, those with the best score of the other terms; selected features it is
@@ -69,18 +70,7 @@ def find_kind(settings: SearchSettings) -> Any:
 class Sample:
     """The columns and rows that unique relevance is estimated from: of a large table a few, in a table of their own.
 
-    Parameters
-    ----------
-    table : Table
-        What is searched.
-    columns : ndarray of int
-        Columns that may be asked about.
-    max_samples : int or None
-        How many rows at most.
-    settings : SearchSettings
-        Their seed, and how distances are measured.
-    sample_weight : ndarray, optional
-        How many rows each row stands for: it is there that often.
+    A row is there as often as its weight says.
     """
 
     def __init__(
@@ -98,13 +88,20 @@ class Sample:
             self._positions[columns] = np.arange(len(columns))
             table = sample_table(table, columns, max_samples, rng, sample_weight)
         self.credit, self._table = _credit(table), table
+        self._added: dict[tuple[int, ...], dict[int, float]] = {}  # given which features, of which candidate
         # That classes are smaller than a ball is not for the user to mend: the credit is lowered instead.
         with quietly():
             self._information = _neighbors(settings).for_reference().on(table, n_jobs=settings.n_jobs)
 
-    def added(self, block: Columns, candidates: Columns) -> Values:
-        """I(block and candidate; y) - I(block; y) of each candidate."""
-        return self._information.with_each(self._positions[block], self._positions[candidates]).change
+    def added(self, selected: Columns, candidates: Columns) -> Values:
+        """I(x, S; y) - I(S; y) of each candidate x; given many features that is noise, so S is the first of them."""
+        first = np.sort(selected[:_MOST_SELECTED])
+        known = self._added.setdefault(tuple(first.tolist()), {})
+        asked = np.array([candidate for candidate in candidates.tolist() if candidate not in known], np.intp)
+        if len(asked):
+            changes = self._information.with_each(self._positions[first], self._positions[asked]).change
+            known |= dict(zip(asked.tolist(), changes.tolist(), strict=True))
+        return np.array([known[candidate] for candidate in candidates.tolist()])
 
     def conditional(self, block: Columns, candidates: Columns) -> Values:
         """I(candidate; y | block) of each candidate by the Gaussian estimator."""
@@ -133,44 +130,19 @@ def _credit(table: Table) -> float:
     return float((sizes * np.minimum(1.0, (sizes - 1) / REFERENCE_NEIGHBORS)).sum() / sizes.sum())
 
 
-class Stepwise:
-    """Unique relevance beside the features that are selected: I(x, S; y) - I(S; y).
-
-    Beside many features it is noise, so from then on it is taken beside the first of them.
-    """
-
-    def __init__(self, sample: Sample) -> None:
-        self._sample = sample
-        self._known: dict[tuple[int, ...], dict[int, float]] = {}  # beside which features, of which candidate
-
-    def added(self, selected: Columns, candidates: Columns) -> Values:
-        """What each candidate adds to the selected features, in whatever order they were selected."""
-        first = np.sort(selected[:_MOST_SELECTED])
-        known = self._known.setdefault(tuple(first.tolist()), {})
-        asked = np.array([candidate for candidate in candidates.tolist() if candidate not in known], np.intp)
-        if len(asked):
-            known |= dict(zip(asked.tolist(), self._sample.added(first, asked).tolist(), strict=True))
-        return np.array([known[candidate] for candidate in candidates.tolist()])
-
-
 @dataclass(frozen=True)
 class Blend:
     """Unique relevance of every column of a table, ready to be blended with the score of a criterion."""
 
     values: Values  # NaN where a column is no candidate, or where none is known beforehand
     rescale: bool = False  # to the spread of the criterion at every step; the kinds of the paper are used as they are
-    stepwise: Stepwise | None = None  # what is found anew at every step
+    stepwise: Sample | None = None  # what is found anew at every step
     share: float = 0.0  # of that in the weight of unique relevance; the rest is that of the values
     credit: float = 1.0  # times the weight: below 1 where classes are too small for the neighbours asked for
-    gaussian: Sample | None = None  # what candidates add to the selected features by the Gaussian estimator
+    gaussian: bool = False  # whether the Gaussian estimator has a part in that
 
     def blend(
-        self,
-        scores: Values,
-        candidates: Columns,
-        selected: Columns,
-        beta: float,
-        allowed: NDArray[np.bool_] | None = None,
+        self, scores: Values, candidates: Columns, selected: Columns, beta: float, allowed: Mask | None = None
     ) -> Values:
         """(1 - beta) J + beta UR of the candidates; minus infinity for those that are too far behind to ask about.
 
@@ -180,9 +152,9 @@ class Blend:
         if self.stepwise is None or len(selected) == 0:
             return blended
         later = beta * self.credit * self.share
-        if self.gaussian is not None:
+        if self.gaussian:
             weight = beta * _GAUSSIAN_SHARE
-            added = _to_spread_of(scores, self.gaussian.conditional(selected, candidates))
+            added = _to_spread_of(scores, self.stepwise.conditional(selected, candidates))
             blended, later = (1.0 - weight) * blended + weight * added, (1.0 - weight) * later
         order = np.lexsort([-blended] if allowed is None else [-blended, ~allowed])
         best = np.sort(order[:_ASKED])
@@ -228,37 +200,31 @@ def find_blend(
     `reference` are the first features of the unboosted run if the kind needs them.
     """
     if isinstance(kind, Boost):
-        return _find_boost(table, kind, reference, columns, settings, sample_weight)
-    if not isinstance(kind, KNN | ClassifierLoss):
-        return Blend(_for_all_columns(table, _given_values(table, kind, columns)))
-    if sample_weight is not None:
+        members = np.array([] if reference is None else list(reference), np.intp)
+        sample = Sample(table, np.union1d(columns, members), kind.max_samples, settings, sample_weight)
+        return _find_boost(table, kind, None if reference is None else members, columns, sample)
+    if isinstance(kind, KNN | ClassifierLoss) and sample_weight is not None:
         raise ValueError(f"sample_weight does not go with unique_relevance={kind!r}; pass 'both' or beta=0")
     if isinstance(kind, KNN):
-        unique = find_unique(table, kind, n_jobs=settings.n_jobs)
-        return Blend(_for_all_columns(table, np.maximum(unique.values, 0.0)))
-    # Training a classifier may take minutes, and looks neither at the clock nor for Ctrl-C.
-    return Blend(_for_all_columns(table, stretch(call_apart(kind.losses, table, np.sort(columns), settings.n_jobs))))
+        unique = np.maximum(find_unique(table, kind, n_jobs=settings.n_jobs).values, 0.0)
+    elif isinstance(kind, ClassifierLoss):
+        # Training a classifier may take minutes, and looks neither at the clock nor for Ctrl-C.
+        unique = stretch(call_apart(kind.losses, table, np.sort(columns), settings.n_jobs))
+    else:
+        unique = _given_values(table, kind, columns)
+    return Blend(np.append(unique, np.full(len(table.columns) - table.n_features, np.nan)))
 
 
-def _find_boost(
-    table: Table,
-    kind: Boost,
-    reference: Sequence[int] | None,
-    columns: Columns,
-    settings: SearchSettings,
-    sample_weight: Values | None,
-) -> Blend:
-    members = np.array([] if reference is None else list(reference), np.intp)
-    sample = Sample(table, np.union1d(columns, members), kind.max_samples, settings, sample_weight)
-    stepwise = None if kind.kind == "reference" else Stepwise(sample)
+def _find_boost(table: Table, kind: Boost, members: Columns | None, columns: Columns, sample: Sample) -> Blend:
+    stepwise = None if kind.kind == "reference" else sample
     values = np.full(len(table.columns), np.nan)
-    if reference is None:
+    if members is None:
         return Blend(values, True, stepwise, share=1.0, credit=sample.credit)
     others = np.setdiff1d(columns, members)
     values[np.concatenate([members, others])] = sample.given_reference(members, others)
     if stepwise is None:
         return Blend(values, True, credit=sample.credit)
-    return Blend(values, True, stepwise, _STEPWISE_SHARE, sample.credit, sample if table.classes is None else None)
+    return Blend(values, True, stepwise, _STEPWISE_SHARE, sample.credit, gaussian=table.classes is None)
 
 
 def stretch(values: Values) -> Values:
@@ -283,10 +249,3 @@ def _given_values(table: Table, values: Any, columns: Columns) -> Values:
     if not np.isfinite(array[columns]).all():
         raise ValueError("unique_relevance has values that are not finite; replace NaN and infinity by numbers")
     return array
-
-
-def _for_all_columns(table: Table, values: Values) -> Values:
-    """Values of the features, and NaN for other columns."""
-    result = np.full(len(table.columns), np.nan)
-    result[: table.n_features] = values
-    return result

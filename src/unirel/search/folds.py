@@ -1,91 +1,25 @@
-"""Select features from some rows and score the first n of them: the one loop of that kind."""
+"""Select features from the training rows of every fold, and score the first n of them on the test rows."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.utils.parallel import Parallel, delayed
 
-from unirel.data.columns import take_columns, take_rows
+from unirel._runtime import progress_of
+from unirel.data.readers import take_columns, take_rows
 from unirel.data.table import Table
-from unirel.errors import check_beta, quietly
+from unirel.errors import check_beta, check_whole_number, quietly
 from unirel.estimation.base import Columns, Values
-from unirel.results import Selection, SelectionPath
+from unirel.search.base import SearchSettings
 from unirel.search.greedy import select
-from unirel.search.settings import SearchSettings
 
-Score = TypeVar("Score")
-Order = Columns | Sequence[int]
 # Means of the same scores in another order differ by less than this.
 _ROUNDING = 1e-12
-
-
-def select_rows(
-    X: Any,
-    y: Any,
-    rows: Columns,
-    table: Table,
-    betas: Sequence[float],
-    settings: SearchSettings,
-) -> SelectionPath:
-    """Select features from some rows of `X` and `y`, of which `table` is the whole.
-
-    What there is to warn of, a selection from all rows says once.
-    """
-    positions = {name: table.positions(getattr(settings, name)) for name in ("include", "exclude")}
-    with quietly():
-        part = Table.from_data(take_rows(X, rows), take_rows(y, rows), **table.decided_types(X))
-        path = select(part, [settings.criterion], betas, replace(settings, **positions))  # type: ignore[arg-type]
-    stop_if_interrupted(path)
-    return path
-
-
-def stop_if_interrupted(selections: Iterable[Selection]) -> None:
-    """Pass Ctrl-C on that a search has kept to itself: nobody wants the score of half a selection."""
-    if any(selection.interrupted for selection in selections):
-        raise KeyboardInterrupt
-
-
-class KnownScores(Generic[Score]):
-    """Scores of the first features of orders, each found once.
-
-    Columns are scored in the order of the table, so the same features have the same score whichever came first.
-    """
-
-    def __init__(self) -> None:
-        self._scores: dict[bytes, Score] = {}
-
-    def missing(self, asked: Iterable[tuple[Order, Sequence[int]]]) -> list[Columns]:
-        """Sets of columns without a score, each once, of orders and how many of their first features are wanted."""
-        sets = [_first(order, size) for order, sizes in asked for size in sizes]
-        return list({one.tobytes(): one for one in sets if one.tobytes() not in self._scores}.values())
-
-    def add(self, columns: Columns, score: Score) -> None:
-        """Keep a score."""
-        self._scores[columns.tobytes()] = score
-
-    def of(self, order: Order, sizes: Sequence[int]) -> list[Score]:
-        """Scores of the first features of an order, for each size."""
-        return [self._scores[_first(order, size).tobytes()] for size in sizes]
-
-
-def _first(order: Order, size: int) -> Columns:
-    return np.sort(np.asarray(order[:size], np.intp))
-
-
-def score_prefixes(orders: Sequence[Columns], sizes: Sequence[int], score: Callable[[Columns], float]) -> Values:
-    """Scores of the first features of each order, for each of the ascending sizes; NaN where an order is shorter."""
-    reached = [[size for size in sizes if size <= len(order)] for order in orders]
-    known = KnownScores[float]()
-    for columns in known.missing(zip(orders, reached, strict=True)):
-        known.add(columns, score(columns))
-    scores = np.full((len(orders), len(sizes)), np.nan)
-    for row, order, few in zip(scores, orders, reached, strict=True):
-        row[: len(few)] = known.of(order, few)
-    return scores
 
 
 @dataclass(frozen=True)
@@ -94,9 +28,9 @@ class Trial:
 
     estimator: Any
     scorer: Any
-    table: Table
+    table: Table  # all rows
     betas: list[float]
-    sizes: list[int]
+    sizes: list[int]  # ascending
     settings: SearchSettings
     fit_params: Mapping[str, Any]
     score_params: Mapping[str, Any]
@@ -104,9 +38,26 @@ class Trial:
     def score(self, X: Any, y: Any, labels: NDArray[Any], train: Any, test: Any) -> Values:
         """Scores of one fold, of shape (n_betas, n_sizes); NaN where too few features were selected."""
         train, test = _row_numbers(train), _row_numbers(test)
-        path = select_rows(X, y, train, self.table, self.betas, self.settings)
-        orders = [selection.order for selection in path]
-        return score_prefixes(orders, self.sizes, lambda columns: self._score(X, labels, columns, train, test))
+        known: dict[bytes, float] = {}  # columns stand in the order of the table, whichever was selected first
+        scores = np.full((len(self.betas), len(self.sizes)), np.nan)
+        for row, order in zip(scores, self._select(X, y, train), strict=True):
+            for place, size in enumerate(self.sizes):
+                columns = np.sort(order[:size])
+                if len(columns) == size and columns.tobytes() not in known:
+                    known[columns.tobytes()] = self._score(X, labels, columns, train, test)
+                row[place] = known.get(columns.tobytes(), np.nan) if len(columns) == size else np.nan
+        return scores
+
+    def _select(self, X: Any, y: Any, rows: Columns) -> list[Columns]:
+        """An order of features for each beta; what there is to warn of, a selection from all rows says once."""
+        named = {name: self.table.positions(getattr(self.settings, name)) for name in ("include", "exclude")}
+        settings = replace(self.settings, **named)  # type: ignore[arg-type]
+        with quietly():
+            part = Table.from_data(take_rows(X, rows), take_rows(y, rows), **self.table.decided_types(X))
+            path = select(part, [settings.criterion], self.betas, settings)
+        if any(selection.interrupted for selection in path):
+            raise KeyboardInterrupt  # which the search has kept to itself: nobody wants the score of half a selection
+        return [selection.order for selection in path]
 
     def _score(self, X: Any, labels: NDArray[Any], columns: Columns, train: Columns, test: Columns) -> float:
         chosen = take_columns(X, columns)
@@ -122,18 +73,41 @@ def _row_numbers(rows: Any) -> Columns:
 
 def _of_rows(params: Mapping[str, Any], labels: NDArray[Any], rows: Columns) -> dict[str, Any]:
     """Metadata of some rows; what is not given by row stays as it is."""
-    by_row = {name for name, value in params.items() if _length(value) == len(labels)}
-    return {name: take_rows(value, rows) if name in by_row else value for name, value in params.items()}
+
+    def is_by_row(value: Any) -> bool:
+        return hasattr(value, "__len__") and not isinstance(value, str) and len(value) == len(labels)
+
+    return {name: take_rows(value, rows) if is_by_row(value) else value for name, value in params.items()}
 
 
-def _length(value: Any) -> int | None:
-    return len(value) if hasattr(value, "__len__") and not isinstance(value, str) else None
+def cross_validate(
+    trial: Trial, X: Any, y: Any, labels: NDArray[Any], splits: Sequence[Any], n_jobs: int | None, verbose: bool
+) -> Values:
+    """Scores of shape (n_splits, n_betas, n_sizes)."""
+    progress = progress_of(verbose, "cross-validating")
+    pool = Parallel(n_jobs=n_jobs, return_as="generator")
+    scores = []
+    for fold in pool(delayed(trial.score)(X, y, labels, train, test) for train, test in splits):
+        scores.append(fold)
+        if progress is not None:
+            progress(len(scores), len(splits))
+    return np.array(scores)
 
 
 def check_betas(betas: Any) -> list[float]:
     """Weights to try in ascending order, 0 among them."""
     given = [betas] if isinstance(betas, Real) else list(betas)
     return sorted({0.0, *(check_beta(beta, "betas") for beta in given)})
+
+
+def sizes_to_try(max_features: int, step: int, table: Table, settings: SearchSettings) -> list[int]:
+    """Numbers of features in ascending order."""
+    most, step = check_whole_number("max_features", max_features, 1), check_whole_number("step", step, 1)
+    included, excluded = set(table.positions(settings.include)), set(table.positions(settings.exclude))
+    if len(included) > most:
+        raise ValueError(f"include names {len(included)} features, but max_features={most}; try more features")
+    most = max(1, min(most, len(set(table.features.tolist()) - excluded)))
+    return sorted(range(most, max(len(included), 1) - 1, -step)) or [most]
 
 
 def results_of(betas: list[float], sizes: list[int], scores: Values) -> dict[str, NDArray[Any]]:

@@ -1,6 +1,6 @@
 """The one greedy loop: every criterion, plain or boosted by unique relevance, and all searches on one table."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, NamedTuple
@@ -15,8 +15,8 @@ from unirel.data.table import Table
 from unirel.errors import check_beta, warn
 from unirel.estimation.base import Columns, Memo, Values
 from unirel.results import Cause, Ending, Selection, SelectionPath
+from unirel.search.base import DEFAULT_N_FEATURES, SearchSettings
 from unirel.search.boost import REFERENCE_SIZE, Blend, find_blend, find_kind, needs_reference
-from unirel.search.settings import DEFAULT_N_FEATURES, SearchSettings
 from unirel.search.stopping import Evidence
 
 # Scores that differ by less than this, or less than this share, are a tie that rounding has broken: differences of
@@ -53,12 +53,35 @@ def select(
     return SelectionPath(tuple(selections))
 
 
+def refuse_nothing(selection: Selection) -> None:
+    """Refuse a selection that was stopped before it had anything."""
+    if len(selection) == 0 and selection.interrupted:
+        raise KeyboardInterrupt("interrupted before the first feature was selected")
+    if len(selection) == 0 and not selection.complete:
+        raise TimeoutError(f"no feature was selected: {selection.reason}; give more with max_seconds=")
+
+
+def check_selection(selection: Selection, wanted: Any) -> None:
+    """Refuse a selection that was stopped before it had anything, and warn of one that is empty or was stopped."""
+    refuse_nothing(selection)
+    if len(selection) == 0:
+        best = "Pass a number of features to have the best of them all the same."
+        warn(f"n_features_to_select={wanted!r} selects nothing: {selection.reason}. {best}", stacklevel=3)
+    if selection.ending is Ending.OUT_OF_TIME:
+        of_wanted = f" of {wanted}" if isinstance(wanted, Integral) else ""
+        boost = ", and unique relevance is not boosted" if selection.lacks_boost else ""
+        warn(
+            f"the selection is incomplete: {selection.reason}; {len(selection)}{of_wanted} features were selected"
+            f"{boost}. Fit again, with a larger max_seconds= or fewer features.",
+            stacklevel=3,
+        )
+
+
 @dataclass(frozen=True)
 class Limits:
     """When a search ends, and what it may choose from."""
 
     n_features: int  # features to select
-    max_seconds: float | None = None
     include: Sequence[int] = ()
     exclude: Sequence[int] = ()
     max_candidates: int | None = None  # search among the most relevant
@@ -67,32 +90,15 @@ class Limits:
 
 
 class Searches:
-    """Runs searches on one table with one set of estimates, one time budget and one progress bar.
-
-    Parameters
-    ----------
-    table : Table
-        What is selected from.
-    settings : SearchSettings
-        How.
-    n_searches : int
-        How many searches progress is counted over.
-    sample_weight : array of shape (n_samples,), optional
-        How many rows each row stands for.
-    """
+    """Runs searches on one table with one set of estimates, one time budget and one progress bar for all of them."""
 
     def __init__(
-        self,
-        table: Table,
-        settings: SearchSettings,
-        n_searches: int = 1,
-        sample_weight: ArrayLike | None = None,
+        self, table: Table, settings: SearchSettings, n_searches: int, sample_weight: ArrayLike | None
     ) -> None:
         n_features, auto = _n_features(table, settings.n_features_to_select)
         self._settings = settings
         self._limits = Limits(
             n_features,
-            settings.max_seconds,
             _columns(table, settings.include, "include"),
             _columns(table, settings.exclude, "exclude"),
             _max_candidates(table, settings.max_candidates, 0 if auto else n_features),
@@ -137,16 +143,12 @@ class Searches:
             self.interrupted = True
         return selection
 
-    def _key(self, criterion: Criterion) -> Criterion | None:
-        """What the boost depends on: the criterion, if it takes an unboosted run first."""
-        return criterion if needs_reference(self._kind) else None
-
     def _boost(self, criterion: Criterion) -> Blend | Selection:
         """What is boosted or, if it was stopped before that was known, a selection without it, marked incomplete."""
-        key = self._key(criterion)
+        needs_run = needs_reference(self._kind)
+        key = criterion if needs_run else None
         if key in self._boosts:
             return self._boosts[key]
-        needs_run = needs_reference(self._kind)
         # With a time budget there must be something to return when it is used up; the estimates are used again.
         is_given = not isinstance(self._kind, BaseEstimator)
         wanted = 0 if is_given or not self._limits.deadline.is_finite else self._limits.n_features
@@ -159,7 +161,7 @@ class Searches:
         try:
             with self._limits.deadline.applied():
                 members = reference.order.tolist() if needs_run else None
-                columns = self.columns()
+                columns = np.array([*candidates_of(self._memo, self._limits), *self._limits.include], np.intp)
                 boost = find_blend(self._table, self._kind, members, columns, self._settings, self._sample_weight)
         except KeyboardInterrupt:
             return self._without_boost(reference, Ending.INTERRUPTED)
@@ -167,10 +169,6 @@ class Searches:
             return self._without_boost(reference, Ending.OUT_OF_TIME)
         self._boosts[key] = boost
         return boost
-
-    def columns(self) -> Columns:
-        """Columns that may be selected, of which unique relevance is wanted."""
-        return np.concatenate([candidates_of(self._memo, self._limits), np.array(self._limits.include, np.intp)])
 
     def _without_boost(self, selection: Selection, ending: Ending) -> Selection:
         """An unboosted selection in the place of a boosted one, forced features first."""
@@ -252,11 +250,18 @@ def search(
     Ties go to the lowest column index. What was selected before Ctrl-C or the end of the time is kept, and the
     selection is marked incomplete.
     """
-    table = memo.information.table
-    steps: list[_Step] = []
+    table, steps = memo.information.table, list[_Step]()
     try:
         with limits.deadline.applied():
-            ending = _search(memo, criterion, limits, beta, boost, progress, steps)
+            candidates = candidates_of(memo, limits)
+            n_wanted = min(limits.n_features, len(candidates) + len(limits.include))
+            for step in _steps(_Scores(memo, criterion, table.features), candidates, n_wanted, limits, beta, boost):
+                steps.append(step)
+                if progress is not None:
+                    progress(len(steps), n_wanted)
+        ending = Ending.EXHAUSTED if n_wanted < limits.n_features else Ending.ASKED
+        if len(steps) < n_wanted:
+            ending = Ending.NOTHING_ADDS
     except OutOfTime:
         ending = Ending.OUT_OF_TIME
     except KeyboardInterrupt:
@@ -270,7 +275,6 @@ def search(
         relevance=table.one_per_feature(np.maximum(memo.known_relevance(table.features), 0.0)),
         unique_relevance=None if boost is None else boost.values[: table.n_features].copy(),
         ending=ending,
-        settings={"max_seconds": limits.max_seconds},
         causes=tuple(step.cause for step in steps),
     )
 
@@ -288,39 +292,25 @@ def _free_columns(table: Table, limits: Limits) -> Columns:
     return np.setdiff1d(table.features, [*limits.include, *limits.exclude])
 
 
-def _search(
-    memo: Memo,
-    criterion: Criterion,
-    limits: Limits,
-    beta: float,
-    boost: Blend | None,
-    progress: Progress | None,
-    steps: list[_Step],
-) -> Ending:
-    """Append steps until the search ends by itself; returns why it ended."""
-    table, include = memo.information.table, limits.include
-    candidates = candidates_of(memo, limits)
-    scores = _Scores(memo, criterion, table.features)
-    n_wanted = min(limits.n_features, len(candidates) + len(include))
-    is_free = np.ones(len(table.columns), bool)
-    while len(steps) < n_wanted:
+def _steps(
+    scores: _Scores, candidates: Columns, n_wanted: int, limits: Limits, beta: float, boost: Blend | None
+) -> Iterator[_Step]:
+    """Features one by one, until there are as many as are wanted or nothing adds anything."""
+    selected = np.empty(0, np.intp)
+    while len(selected) < n_wanted:
         if limits.deadline.has_passed:
             raise OutOfTime
-        selected = np.array([step.feature for step in steps], np.intp)
-        pool, allowed = candidates[is_free[candidates]], None
-        forced = len(steps) < len(include)
+        pool, allowed = np.setdiff1d(candidates, selected, assume_unique=True), None
+        forced = len(selected) < len(limits.include)
         if forced:
-            pool = np.array([include[len(steps)]], np.intp)
+            pool = np.array([limits.include[len(selected)]], np.intp)
         elif limits.evidence is not None:
             allowed = np.isin(pool, limits.evidence.adding(selected))
             if not allowed.any():
-                return Ending.NOTHING_ADDS
-        step = _best(scores, pool, selected, beta, boost, limits, allowed)
-        steps.append(step._replace(cause=Cause.INCLUDED) if forced else step)
-        is_free[step.feature] = False
-        if progress is not None:
-            progress(len(steps), n_wanted)
-    return Ending.EXHAUSTED if n_wanted < limits.n_features else Ending.ASKED
+                return
+        step = _best(scores, pool, selected, beta, boost, limits.deadline, allowed)
+        selected = np.append(selected, step.feature)
+        yield step._replace(cause=Cause.INCLUDED) if forced else step
 
 
 def _best(
@@ -329,7 +319,7 @@ def _best(
     selected: Columns,
     beta: float,
     boost: Blend | None,
-    limits: Limits,
+    deadline: Deadline,
     allowed: NDArray[np.bool_] | None,
 ) -> _Step:
     """The candidate with the best score, among those that are allowed."""
@@ -353,7 +343,7 @@ def _best(
                 known = _among(boost.without_stepwise(plain, pool, selected, beta), allowed)
                 cause = Cause.UNKNOWN if behind.any() else _cause(boost, known, place)
             return _Step(int(pool[place]), float(values[place]), cause)
-        if limits.deadline.has_passed:
+        if deadline.has_passed:
             raise OutOfTime
         promising = promising[np.argsort(-values[promising], kind="stable")[:_BATCH]]
         scores.update(pool[promising], selected)

@@ -8,10 +8,10 @@ from numpy.typing import ArrayLike
 
 from unirel._runtime import READING_SECONDS, Deadline
 from unirel.criteria import Criterion
-from unirel.data.opening import open_table
+from unirel.data.chunks import open_table
 from unirel.results import SelectionPath
+from unirel.search.base import settings_of
 from unirel.search.greedy import select
-from unirel.search.settings import settings_of
 
 DEFAULT_BETAS = tuple(step / 10 for step in range(11))
 
@@ -46,10 +46,6 @@ def selection_path(
     -------
     SelectionPath
         One selection for each criterion and beta. The first features of a longer selection are those of a shorter one.
-
-    See Also
-    --------
-    unique_relevance : What is boosted.
 
     Examples
     --------

@@ -14,9 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from unirel._runtime import map_tasks
 from unirel.data.chunks import PartedTable
-from unirel.data.sampling import sample_table
 from unirel.data.table import Table
-from unirel.data.weights import check_weights
+from unirel.data.weights import check_weights, sample_table
 from unirel.estimation.base import Columns, Values, n_log_n
 from unirel.estimation.binned import Binned, few_bins
 from unirel.estimation.codes import Joint
@@ -33,22 +32,9 @@ _GROUP = 10
 
 
 class Evidence:
-    """Tests whether candidates add anything to what is selected.
+    """Tests whether candidates add anything to what is selected; `alpha` is the chance that any passes if none does.
 
-    Parameters
-    ----------
-    table : Table
-        What is selected from. Continuous columns are cut into bins, whatever estimator the search has.
-    candidates : ndarray of int
-        Columns that may be selected.
-    alpha : float
-        Chance that one of them passes if none tells anything.
-    random_state : int or None
-        Seed of the permutations.
-    n_jobs : int or None
-        Threads.
-    sample_weight : array of shape (n_samples,), optional
-        How many rows each row stands for.
+    Continuous columns are cut into bins, whatever estimator the search has.
     """
 
     def __init__(
@@ -109,13 +95,10 @@ class Evidence:
         """A column of few levels that tells about the target what the selected features tell, as far as it can."""
         if selected not in self._summaries:
             before, newest = self._summary(selected[:-1]), _coded(self._fine.levels(selected[-1]))
-            cells, codes = np.unique(
-                before.codes.astype(np.int64) * newest.n_levels + newest.codes, return_inverse=True
-            )
-            n_classes = self._target.n_levels
-            counted = np.bincount(
-                (codes * n_classes + self._target.codes)[self._rows], minlength=len(cells) * n_classes
-            )
+            pairs = before.codes.astype(np.int64) * newest.n_levels + newest.codes
+            cells, codes = np.unique(pairs, return_inverse=True)
+            n_classes, of_target = self._target.n_levels, codes * self._target.n_levels + self._target.codes
+            counted = np.bincount(of_target[self._rows], minlength=len(cells) * n_classes)
             levels = merge_levels(counted.reshape(-1, n_classes), self._most_levels)
             self._summaries[selected] = _joint(levels[codes].astype(np.uint32), int(levels.max()) + 1)
         return self._summaries[selected]

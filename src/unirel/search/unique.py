@@ -8,7 +8,7 @@ import numpy as np
 from unirel._runtime import Progress
 from unirel.data.table import Table
 from unirel.errors import check_choice, check_whole_number, quietly, warn
-from unirel.estimation.base import Columns, Information, Values
+from unirel.estimation.base import Changes, Columns, Information, Values
 from unirel.estimation.gaussian import Gaussian
 from unirel.estimation.intervals import interval_of_halves
 from unirel.estimation.knn import KNN
@@ -51,25 +51,17 @@ def find_unique(
         losses = method.losses(table, n_jobs=n_jobs, progress=progress)
         return Unique(losses, np.full(table.n_features, np.nan))
     information, features = method.on(table, n_jobs=n_jobs), table.features
-    if isinstance(information, Gaussian):
-        changes = information.without_each(features)
-        return _collect(table, features, -changes.change, changes.error)
-    if reference is None:
-        return _given_all_others(information, rows, progress)
+    if isinstance(information, Gaussian) or reference is None:
+        changes = information.without_each(features, rows, progress)
+        if isinstance(information, KNN):
+            _warn_of_doubts(information, changes)
+        return Unique(table.one_per_feature(-changes.change), table.one_per_feature(changes.error))
     members = np.array([feature for feature in dict.fromkeys(reference) if feature in features], np.intp)
     if len(members) == 0:
         raise ValueError(f"reference={list(reference)!r} names no usable column; name at least one")
     others = np.setdiff1d(features, members)
-    unique = information.given_reference(members, others, rows, progress)
-    return _collect(table, np.concatenate([members, others]), unique.change, unique.error)
-
-
-def _given_all_others(information: KNN, rows: Columns | None, progress: Progress | None) -> Unique:
-    features = information.table.features
-    changes = information.without_each(features, rows, progress)
-    _warn_of_zeros(information, -changes.change)
-    _warn_of_incredible_joint(information, changes.before)
-    return _collect(information.table, features, -changes.change, changes.error)
+    unique, columns = information.given_reference(members, others, rows, progress), np.append(members, others)
+    return Unique(table.one_per_feature(unique.change, columns), table.one_per_feature(unique.error, columns))
 
 
 def unique_in_metric(information: Information) -> Values:
@@ -100,36 +92,24 @@ def varies(table: Table, column: int) -> bool:
     return bool(table.values[column].min() < table.values[column].max())
 
 
-def _collect(table: Table, columns: Columns, values: Values, error: Values) -> Unique:
-    """Spread values of some columns over all features."""
-    return Unique(table.one_per_feature(values, columns), table.one_per_feature(error, columns))
-
-
-def _warn_of_zeros(information: KNN, values: Values) -> None:
-    features = information.table.features
-    if len(features) < 2 or (values > 0).any():
-        return
-    discrete = information.table.discrete[information.table.target]
-    metric = information.metric_of(features) if discrete else "chebyshev"
-    remedy = "metric='euclidean'" if discrete and metric != "euclidean" else "method='reference'"
-    warn(
-        f"unique relevance is 0 for all {len(features)} features: in metric={metric!r} none adds to the others. "
-        f"Boosting it will do nothing; pass {remedy}.",
-        stacklevel=5,
-    )
-
-
-def _warn_of_incredible_joint(information: KNN, joint: float) -> None:
-    features = information.table.features
+def _warn_of_doubts(information: KNN, changes: Changes) -> None:
+    """Say that no feature adds anything to the others, or that all features tell less than one of them."""
+    table, features = information.table, information.table.features
     relevance = information.relevance(features)
     best = int(np.argmax(relevance))
-    if len(features) > 1 and joint < relevance[best]:
-        name = information.table.names[features[best]]
+    if len(features) < 2:
+        return
+    if (changes.change >= 0).all():
+        metric = "chebyshev" if table.classes is None else information.metric_of(features)
+        remedy = "method='reference'" if table.classes is None or metric == "euclidean" else "metric='euclidean'"
+        about = f"unique relevance is 0 for all {len(features)} features: in metric={metric!r} none adds to the others."
+        warn(f"{about} Boosting it will do nothing; pass {remedy}.", stacklevel=4)
+    if changes.before < relevance[best]:
         warn(
-            f"what all {len(features)} features tell together is estimated as {joint:.3f} nats, less than {name!r} "
-            f"tells alone ({relevance[best]:.3f}): not credible in that many dimensions with that few rows "
-            f"({information.table.n_samples}). Pass method='reference' or fewer features.",
-            stacklevel=5,
+            f"what all {len(features)} features tell together is estimated as {changes.before:.3f} nats, less than "
+            f"{table.names[features[best]]!r} tells alone ({relevance[best]:.3f}): not credible in that many dimensions"
+            f" with that few rows ({table.n_samples}). Pass method='reference' or fewer features.",
+            stacklevel=4,
         )
 
 

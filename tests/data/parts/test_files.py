@@ -12,8 +12,9 @@ import pandas as pd
 import pytest
 
 from unirel import BURSelector, redundancy_analysis, relevance
-from unirel.data.arrow import ArrowRows
-from unirel.data.scratch import Coded, Scratch
+from unirel.data.chunks import Coded, Scratch
+from unirel.data.parts import ArrowRows
+from unirel.data.values import empty_matrices
 from unirel.estimation.binned import Binned
 
 pytest.importorskip("datasketches")
@@ -96,9 +97,11 @@ def test_arrays_on_disk_keep_what_is_written_when_memory_is_given_back(scratch, 
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_a_copy_of_codes_for_another_process_is_on_disk_there(weighted, scratch, rng):
-    codes = Coded.empty(np.array([3, 300, 70_000, 2]), 500, weighted)
-    for array in [*codes.matrices, *([codes.weights] if weighted else [])]:
-        array[:] = rng.integers(0, 200, array.shape)
+    n_levels = np.array([3, 300, 70_000, 2])
+    matrices = empty_matrices(n_levels, 500, np.empty)
+    for matrix in matrices:
+        matrix[:] = rng.integers(0, 200, matrix.shape)
+    codes = Coded(n_levels, matrices, rng.random(500) if weighted else None, Scratch())
     copy = pickle.loads(pickle.dumps(codes))
     assert [matrix.dtype for matrix in copy.matrices] == [np.uint8, np.uint16, np.uint32]
     for ours, theirs in zip([*copy.matrices, copy.weights], [*codes.matrices, codes.weights], strict=True):

@@ -7,7 +7,6 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import unirel.data.chunks
-import unirel.data.scratch
 from tests.data.parts.test_equal import CUTS, dask_of, dataset_of, make_frame
 from unirel import BURSelector, mutual_information, relevance, selection_path, unique_relevance
 from unirel.criteria import CRITERIA
@@ -27,7 +26,7 @@ def _small_pieces(monkeypatch):
     import dask
 
     monkeypatch.setattr(unirel.data.chunks, "_VALUES", 900)
-    monkeypatch.setattr(unirel.data.scratch, "_STRETCH", 2000)
+    monkeypatch.setattr(unirel.data.chunks, "_STRETCH", 2000)
     with dask.config.set(scheduler="synchronous"), warnings.catch_warnings():
         warnings.simplefilter("ignore", UnirelWarning)
         yield

@@ -6,10 +6,9 @@ from functools import partial
 import numpy as np
 import pytest
 
-from unirel.data.columns import CONTINUOUS, DISCRETE, UNKNOWN
 from unirel.data.parts import Part
-from unirel.data.plan import sketched_edges
-from unirel.data.scan import SKETCH_SIZE, Wanted, merge, scan_part
+from unirel.data.scan import SKETCH_SIZE, Wanted, merge, scan_part, sketched_edges
+from unirel.data.values import CONTINUOUS, DISCRETE, UNKNOWN
 from unirel.estimation.binned import bin_edges
 
 pytest.importorskip("datasketches")

@@ -1,61 +1,12 @@
-"""Edges of bins from sorted values, and the bins of values from edges.
-
-The bin of a value is how many edges it reaches; an edge may be the least value of the bin above it. Sorted values come
-with how many of them are no NaN, which is at the end, and with how much weight stands before each of them: ``before``
-has one entry more than there are values, and a single row if it is the same for all. Edges that are not needed stay
-infinite.
-"""
-
-from collections.abc import Callable
-from typing import Any
+"""Edges between bins of minimum description length."""
 
 import numpy as np
 
-from unirel.estimation.kernels._jit import Floats, Integers, inner, kernel
+from unirel.data.jit import Floats, Integers, inner, kernel
 from unirel.estimation.kernels.counts import n_log_n
 
 # Descriptions that differ by less than this share of the weight are equal but for rounding.
 _ROUNDING = 1e-12
-
-
-def frequency_edges(ordered: Floats, sizes: Integers, before: Floats, n_bins: int, edges: Floats) -> None:
-    """Equal-frequency bins of the first values of every row, as many as `sizes` says; `before` adds up their weights.
-
-    The bin of a value is ``floor(n_bins * rank / weight)``, equal values sharing their mean rank. A bin begins at the
-    values that reach its share of the weight or right behind them, and these are searched for all rows and edges at
-    once, so that nothing has to be compiled. Beside sorting it takes little: 0.7 ms for 26 rows of 10,000 values, where
-    a compiled pass over them took 1.3, and 5.1 ms for 3,640 rows of 72, where it took 0.8.
-    """
-    rows = np.flatnonzero(sizes)[:, None]
-    ends, stands, shares = sizes[rows], rows % before.shape[0], np.arange(1, n_bins)
-    weights = before[stands, ends]
-    nothing = np.zeros((len(rows), n_bins - 1), np.intp)
-    reaching = _halve(lambda place: n_bins * before[stands, place + 1] / weights >= shares, nothing, ends - 1 + nothing)
-    values = ordered[rows, reaching]
-    starts = _halve(lambda place: ordered[rows, place] >= values, nothing, reaching)
-    stops = _halve(lambda place: ordered[rows, place] > values, reaching + 1, ends + nothing)
-    ranks = (before[stands, starts] + before[stands, stops]) / 2
-    begins = np.where(n_bins * ranks / weights >= shares, starts, stops)
-    last = ordered.shape[1] - 1
-    edges[rows[:, 0]] = np.where(begins < ends, ordered[rows, np.minimum(begins, last)], np.inf)
-
-
-def _halve(holds: Callable[[Integers], Any], low: Integers, high: Integers) -> Integers:
-    """The first places from `low` on where something holds that goes on holding, or `high`."""
-    while (unsettled := low < high).any():
-        middle = (low + high) >> 1
-        # Where the search is over, the middle is that place, and what holds there says nothing any more.
-        held = holds(np.where(unsettled, middle, 0))
-        low, high = np.where(unsettled & ~held, middle + 1, low), np.where(unsettled & held, middle, high)
-    return low
-
-
-def width_edges(values: Floats, n_bins: int, edges: Floats) -> None:
-    """Bins of equal width between the least and the largest value of every row that has any."""
-    lowest, highest = np.fmin.reduce(values, axis=1), np.fmax.reduce(values, axis=1)
-    some = lowest <= highest
-    shares = np.arange(1, n_bins) / n_bins
-    edges[some] = lowest[some, None] + (highest - lowest)[some, None] * shares
 
 
 @inner
@@ -120,28 +71,3 @@ def description_edges(
                 stretches.append((start, cut))
         edges[place].sort()
     return n_edges
-
-
-@kernel
-def _find_bins(values: Floats, edges: Floats, n_bins: Integers, reached: Integers, codes: Integers) -> None:
-    stretch = reached.shape[0]
-    for place in range(values.shape[0]):
-        for start in range(0, values.shape[1], stretch):
-            numbers, found = values[place, start : start + stretch], codes[place, start : start + stretch]
-            for row in range(numbers.shape[0]):
-                reached[row] = 0
-            # The hot loop: one edge against many values, which becomes vector code.
-            for edge in edges[place]:
-                for row in range(numbers.shape[0]):
-                    reached[row] += numbers[row] >= edge
-            for row in range(numbers.shape[0]):
-                found[row] = reached[row] if numbers[row] == numbers[row] else n_bins[place]
-
-
-def find_bins(values: Floats, edges: Floats, n_bins: Integers, codes: Integers) -> None:
-    """Write the bin of every value; a row of `values` has its row of `edges`, and NaN is behind its `n_bins`.
-
-    Every edge is compared with a stretch of values that stays in the cache, many at once: 1.7 ns per value for 8 bins
-    and 20 ns for 64. Halving takes fewer steps, but the processor guesses every second one wrong: 56 and 90 ns.
-    """
-    _find_bins(values, edges, n_bins, np.empty(1024, np.int64), codes)

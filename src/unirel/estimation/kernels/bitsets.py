@@ -10,7 +10,7 @@ import numpy as np
 from numba import types
 from numba.extending import intrinsic
 
-from unirel.estimation.kernels._jit import Integers, inner, kernel
+from unirel.data.jit import Integers, inner, kernel
 
 # Words of a set that are counted at a time: those of the fixed side, 2 KiB for a level, stay in the nearest cache.
 _WORDS = 256

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from unirel.estimation.kernels._jit import Floats, Integers, inner, kernel
+from unirel.data.jit import Floats, Integers, inner, kernel
 
 # Moments that the series has.
 _MOMENTS = 12

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel.estimation.kernels._jit import Floats, Integers, inner, kernel, zero
+from unirel.data.jit import Floats, Integers, inner, kernel, zero
 from unirel.estimation.kernels.metric import Ball
 from unirel.estimation.kernels.ties import limits_of, ross_term
 

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel.estimation.kernels._jit import Floats, inner
+from unirel.data.jit import Floats, inner
 
 CHEBYSHEV, MANHATTAN, EUCLIDEAN = 0, 1, 2
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel.estimation.kernels._jit import Floats, Integers, inner, kernel, zero
+from unirel.data.jit import Floats, Integers, inner, kernel, zero
 from unirel.estimation.kernels.line import Classes, Line, count_around, end_within, first_within
 from unirel.estimation.kernels.metric import Ball, count_up_to, insert
 from unirel.estimation.kernels.ties import crossed, ksg_term, limits_of, not_crossed, ross_term

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel.estimation.kernels._jit import Floats, Integers, inner, kernel, zero
+from unirel.data.jit import Floats, Integers, inner, kernel, zero
 from unirel.estimation.kernels.line import end_within, first_within
 from unirel.estimation.kernels.metric import EUCLIDEAN, Ball, count_both, keep_smallest, measure
 from unirel.estimation.kernels.ties import conditional_term, limits_of, ross_term

@@ -6,7 +6,7 @@ distances in these.
 
 import numpy as np
 
-from unirel.estimation.kernels._jit import Floats, Integers, inner, kernel, zero
+from unirel.data.jit import Floats, Integers, inner, kernel, zero
 from unirel.estimation.kernels.line import Classes
 from unirel.estimation.kernels.metric import CHEBYSHEV, Ball, cost, kth_smallest, larger
 from unirel.estimation.kernels.ties import limits_of, ross_term_of

@@ -7,7 +7,7 @@ where nothing ties there is one order only: the estimators of Ross, and of Krask
 
 import numpy as np
 
-from unirel.estimation.kernels._jit import Floats, Integers, inner, kernel
+from unirel.data.jit import Floats, Integers, inner, kernel
 from unirel.estimation.kernels.metric import Ball, count_both, kth_smallest
 
 

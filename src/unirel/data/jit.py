@@ -79,8 +79,9 @@ class _Patience(event.Listener):
 event.register("numba:compile", _Listener())  # type: ignore[no-untyped-call]
 event.register("numba:compiler_lock", _Patience())  # type: ignore[no-untyped-call]
 
-
-_SOURCES = sha256(b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))).hexdigest()[:12]
+_package = Path(__file__).parents[1]
+_files = sorted([Path(__file__), *_package.rglob("kernels.py"), *_package.rglob("kernels/*.py")])
+_SOURCES = sha256(b"".join(path.read_bytes() for path in _files)).hexdigest()[:12]
 
 
 def kernel(function: Function) -> Function:

@@ -1,3 +1,0 @@
-"""Results as data frames."""
-
-from unirel.results import make_frame as make_frame
