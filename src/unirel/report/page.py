@@ -141,9 +141,14 @@ def make_charts(report: "Report") -> dict[str, Any]:
 
 def _tips(*fields: str, form: str = ".4f") -> list[alt.Tooltip]:
     """What is shown where one points at: texts, numbers that count, and estimates, which are rounded."""
-    kinds = [("N", "") if field in _TEXTS else ("Q", "" if field in _EXACT else form) for field in fields]
-    titled = zip(fields, kinds, strict=True)
-    return [alt.Tooltip(f"{one}:{kind}", title=_TITLES.get(one, one), format=way) for one, (kind, way) in titled]
+    return [
+        alt.Tooltip(
+            f"{field}:{'N' if field in _TEXTS else 'Q'}",
+            title=_TITLES.get(field, field),
+            format=alt.Undefined if field in _TEXTS | _EXACT else form,
+        )
+        for field in fields
+    ]
 
 
 def _order_rows(report: "Report") -> Rows:
