@@ -23,7 +23,7 @@ from unirel.plotting import (
     RelevanceDisplay,
     SelectionDisplay,
 )
-from unirel.report.report import Report
+from unirel.report import Report
 
 X, y = load_breast_cancer(return_X_y=True, as_frame=True)
 report = Report.from_data(X, y, selector=BURSelector("jmi", 12, beta=0.1))

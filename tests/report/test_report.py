@@ -16,8 +16,7 @@ pytest.importorskip("vl_convert")
 from unirel import KNN, Binned, BURSelector
 from unirel.data.table import Table
 from unirel.inference.relations import Analysis, analyse
-from unirel.report import Origin
-from unirel.report.report import Report
+from unirel.report import Origin, Report
 from unirel.results import Ending, Selection
 
 HOSTILE = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "</script><b>", "{{ 7*7 }}", "a'b&amp;c"]

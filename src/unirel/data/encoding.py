@@ -47,27 +47,13 @@ _FEWEST_COLUMNS, _MOST_COLUMNS = 8, 32
 
 @dataclass(frozen=True)
 class Column:
-    """What is known about one column.
+    """What is known about one column."""
 
-    Attributes
-    ----------
-    name : str
-        Its name in the frame, or ``x0``, ``x1``, ... for an array.
-    kind : {"continuous", "discrete", "ignored"}
-        How estimators treat it.
-    reason : str
-        Why it has this kind, such as ``"3 distinct values in 62 rows"``.
-    n_levels : int
-        Levels of a discrete column, one of them for missing values if there are any; otherwise 0.
-    n_missing : int
-        Missing values; 0 for an ignored column, whose values are not looked at.
-    """
-
-    name: str
+    name: str  # in the frame, or x0, x1, ... for an array
     kind: Kind
-    reason: str
-    n_levels: int
-    n_missing: int
+    reason: str  # why it has this kind, such as "3 distinct values in 62 rows"
+    n_levels: int  # of a discrete column, one of them for missing values if there are any; otherwise 0
+    n_missing: int  # 0 for an ignored column, whose values are not looked at
 
 
 @dataclass(frozen=True, eq=False)

@@ -42,14 +42,7 @@ class Layout(NamedTuple):
 class Encoder:
     """Turns a column into rows of mean 0 and length 1 that have nothing in common, no more than there is room for.
 
-    Parameters
-    ----------
-    layout : Layout
-        What is known of the columns.
-    n_samples : int
-        How many values a column has.
-    weights : ndarray or None
-        How many samples each value stands for; rows are multiplied by the roots of them.
+    With weights, how many samples each value stands for, rows are multiplied by the roots of them.
     """
 
     def __init__(self, layout: Layout, n_samples: int, weights: Weights | None) -> None:

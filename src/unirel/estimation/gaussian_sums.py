@@ -20,19 +20,9 @@ _BLOCK = 2**21
 
 
 class Encoded:
-    """Encoded rows in memory.
+    """Encoded rows in memory: of each column `ranks` rows that follow each other from `starts` on."""
 
-    Attributes
-    ----------
-    starts, ranks : ndarray of int
-        The first row of each column, and how many follow each other from there.
-    n_rows, n_samples : int
-        Rows of all columns, and how many numbers each has.
-    has_samples : bool
-        Whether single numbers can be had, not only sums of products.
-    """
-
-    has_samples = True
+    has_samples = True  # whether single numbers can be had, not only sums of products
 
     def __init__(self, layout: Layout, n_samples: int) -> None:
         self.starts, self.n_rows, self.n_samples = layout.starts, layout.n_rows, n_samples
@@ -132,10 +122,11 @@ class EncodedParts(Encoded):
     def __init__(self, layout: Layout, table: PartedTable) -> None:
         self.starts, self.n_rows, self.n_samples = layout.starts, layout.n_rows, table.n_samples
         self._kept: Kept = table.encode_rows(partial(encode_columns, layout=layout), layout.heights)
-        lengths = self._add(RowsOfPart.lengths)
-        self.ranks = np.bincount(
-            np.repeat(np.arange(len(layout.heights)), layout.heights), lengths > 0.5, len(layout.heights)
-        ).astype(np.intp)
+        owners, is_there = (
+            np.repeat(np.arange(len(layout.heights)), layout.heights),
+            self._add(RowsOfPart.lengths) > 0.5,
+        )
+        self.ranks = np.bincount(owners[is_there], minlength=len(layout.heights))
 
     def products(self, rows: Columns, others: Columns | slice = slice(None)) -> Values:
         """Sums of products of some rows with others."""

@@ -28,29 +28,12 @@ def open_parts(table: PartedTable, cuts: Cuts, n_jobs: int | None) -> tuple[Code
     if cuts.strategy == "mdl" and table.continuous.any():
         raise ValueError("strategy='mdl' looks at all values in order, but X is in parts; pass 'quantile' or 'uniform'")
     plan, kept = table.encode(*cuts)
-    total = float(table.n_samples) if table.weights is None else float(kept.add(weight_of, sum))
-    return PartCodes(plan.n_levels, kept, table.n_samples, n_jobs), total
-
-
-def weight_of(part: Coded) -> float:
-    """The weight of all rows of a part."""
-    return 0.0 if part.weights is None else float(part.weights.sum())
+    codes = PartCodes(plan.n_levels, kept, table.n_samples, n_jobs)
+    return codes, float(table.n_samples if table.weights is None else kept.add(lambda part: part.weights.sum(), sum))
 
 
 class PartCodes:
-    """Codes in several places; only tables come here.
-
-    Parameters
-    ----------
-    n_levels : ndarray of int64
-        Levels of every column.
-    kept : Kept
-        The coded parts.
-    n_samples : int
-        Rows of all parts.
-    n_jobs : int or None
-        Threads that count parts that are in this process.
-    """
+    """Codes in several places; only tables come here. `n_jobs` threads count parts that are in this process."""
 
     cells_at_once = 2**22  # of tables that travel together, and that every thread has
 
@@ -67,7 +50,7 @@ class PartCodes:
 
     def codes(self, column: int) -> Codes:
         """Codes of one column, of all rows: a byte for each of them comes here."""
-        return _join(self._kept.map(partial(codes_of, column=column)))
+        return _join(self._kept.map(lambda part: _matrix(part).codes(column)))
 
     def tables(self, candidates: Columns, rest: Rest) -> tuple[Counts, Columns]:
         """Tables of some candidates against the rest, one after the other, and where each of them begins."""
@@ -116,11 +99,6 @@ class PartCodes:
         if len(self._known) >= _MOST_KNOWN:
             self._known.clear()
         self._known[columns] = counts
-
-
-def codes_of(part: Coded, *, column: int) -> Codes:
-    """Codes of a column of a part."""
-    return _matrix(part).codes(column)
 
 
 def weights_of(part: Coded) -> NDArray[Any]:

@@ -128,7 +128,7 @@ class AccuracyDisplay(Display):
 
     @classmethod
     def from_evaluation(cls, evaluation: Any, model: str | None = None, dataset: str | None = None) -> Self:
-        """Take the test scores of what `unirel.evaluation.compare` returns, of some model and dataset or the first."""
+        """Take the test scores that `unirel.evaluation.compare` returns, of the first model and dataset or others."""
         model = evaluation.rows[0]["model"] if model is None else model
         dataset = evaluation.rows[0]["dataset"] if dataset is None else dataset
         rows = [row for row in evaluation.rows if (row["model"], row["dataset"]) == (model, dataset)]

@@ -116,8 +116,8 @@ class RelevanceDisplay(Display):
     """Relevance of every feature against its unique relevance; the selected ones are named."""
 
     selection: Selection  #: A boosted one, so that unique relevance is known.
-    #: What `relevance_test` says of the same features: those whose relevance may be chance are hollow, and a line is
-    #: drawn at the least relevance that is significant.
+    #: What `relevance_test` says of the same features: those whose relevance may be chance are hollow, and there is a
+    #: line at the least relevance that is significant.
     test: RelevanceTest | None = None
     _: KW_ONLY
     alpha: float = 0.05  #: Features with an adjusted value up to this are significant.
