@@ -16,6 +16,7 @@ from unirel.criteria import Criterion
 from unirel.data.readers import DiscreteFeatures, TargetType, collected, is_parted
 from unirel.estimation.base import Information
 from unirel.estimation.knn import KNN
+from unirel.predictors import ClassifierLoss
 from unirel.search.base import DEFAULT_N_FEATURES, BaseSelector, SearchSettings
 from unirel.search.folds import Trial, check_betas, choose, cross_validate, results_of, sizes_to_try
 from unirel.search.greedy import check_selection, select
@@ -200,9 +201,10 @@ class BURSelector(BaseSelector):
     def takes_sparse(self) -> bool:
         """Whether a sparse `X` will do: all that is asked of it can be counted, or estimated from a few columns."""
         unique = self.unique_relevance
-        given_all = isinstance(unique, KNN) or (isinstance(unique, str) and unique == "ksg")
+        named = unique if isinstance(unique, str) else ""
+        needs_all = named in ("ksg", "classifier") or isinstance(unique, KNN | ClassifierLoss)
         by_neighbors = isinstance(self.mi_estimator, KNN) or self.mi_estimator == "knn"
-        return not by_neighbors and (self.beta == 0 or not given_all)
+        return not by_neighbors and (self.beta == 0 or not needs_all)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
