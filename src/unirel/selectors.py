@@ -201,10 +201,11 @@ class BURSelector(BaseSelector):
     def takes_sparse(self) -> bool:
         """Whether a sparse `X` will do: all that is asked of it can be counted, or estimated from a few columns."""
         unique = self.unique_relevance
-        named = unique if isinstance(unique, str) else ""
-        needs_all = named in ("ksg", "classifier") or isinstance(unique, KNN | ClassifierLoss)
+        given_all = isinstance(unique, KNN | ClassifierLoss) or (
+            isinstance(unique, str) and unique in ("ksg", "classifier")
+        )
         by_neighbors = isinstance(self.mi_estimator, KNN) or self.mi_estimator == "knn"
-        return not by_neighbors and (self.beta == 0 or not needs_all)
+        return not by_neighbors and (self.beta == 0 or not given_all)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
