@@ -6,8 +6,7 @@ from time import perf_counter
 from sklearn.datasets import load_breast_cancer
 
 from unirel import BURSelector
-from unirel.report import Origin
-from unirel.report.report import Report
+from unirel.report import Origin, Report
 
 BUILD = Path(__file__).resolve().parents[1] / "build"
 READING = (

@@ -16,7 +16,7 @@ from sklearn.feature_selection import SelectKBest, f_classif, mutual_info_classi
 
 from unirel import BURSelector, datasets
 from unirel.evaluation import compare
-from unirel.plotting.curves import AccuracyDisplay
+from unirel.plotting import AccuracyDisplay
 
 planted = datasets.make_planted(
     500, n_informative=6, n_copies=6, n_noise=40, random_state=3

@@ -22,7 +22,7 @@ from sklearn.preprocessing import StandardScaler
 
 import unirel
 from unirel import BURSelector
-from unirel.plotting.curves import RedundancyDisplay
+from unirel.plotting import RedundancyDisplay
 
 rng = np.random.default_rng(0)
 strong, noise, weak = rng.standard_normal((3, 400))

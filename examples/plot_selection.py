@@ -16,10 +16,14 @@ from sklearn.datasets import load_breast_cancer
 
 from unirel import BURSelector
 from unirel.evaluation import compare
-from unirel.plotting.curves import AccuracyDisplay
-from unirel.plotting.relations import HeatmapDisplay, RelevanceDisplay
-from unirel.plotting.selection import BetaPathDisplay, SelectionDisplay
-from unirel.report.report import Report
+from unirel.plotting import (
+    AccuracyDisplay,
+    BetaPathDisplay,
+    HeatmapDisplay,
+    RelevanceDisplay,
+    SelectionDisplay,
+)
+from unirel.report import Report
 
 X, y = load_breast_cancer(return_X_y=True, as_frame=True)
 report = Report.from_data(X, y, selector=BURSelector("jmi", 12, beta=0.1))

@@ -15,25 +15,20 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_breast_cancer
 
-from unirel import BURSelector
-from unirel.inference.stability import stability
+from unirel import BURSelector, selection_stability
 
 X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-rng = np.random.default_rng(0)
-samples = [rng.permutation(len(y))[: len(y) * 4 // 5] for _ in range(20)]
 selectors = {
     "BURSelector": BURSelector(n_features_to_select=6),
     "ranking (mim)": BURSelector("mim", 6, beta=0),
 }
-supports = {
-    name: np.array(
-        [selector.fit(X.iloc[rows], y.iloc[rows]).support_ for rows in samples]
+supports = {}
+for name, selector in selectors.items():
+    found = selection_stability(
+        X, y, selector=selector, n_subsamples=20, sample_fraction=0.8
     )
-    for name, selector in selectors.items()
-}
-for name, support in supports.items():
-    orders = [np.flatnonzero(one) for one in support]
-    print(f"{name:<14} stability {stability(orders, X.shape[1]):.2f}")
+    supports[name] = found.selected
+    print(f"{name:<14} stability {found.index:.2f}")
 
 # %%
 # One column per subsample, one row per feature that was ever selected, a dot where it

@@ -55,8 +55,7 @@ def unsupported(estimator):
     if not isinstance(getattr(estimator, "unique_relevance", None), KNN | ClassifierLoss):
         return {}
     weights = ("pandas_series", "not_an_array", "list", "shape", "not_overwritten")
-    names = [f"check_sample_weights_{name}" for name in weights]
-    names += [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")]
+    names = [*(f"check_sample_weights_{name}" for name in weights), "check_sample_weight_equivalence_on_dense_data"]
     return dict.fromkeys(names, "sample_weight does not go with this kind of unique relevance")
 
 

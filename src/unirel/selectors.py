@@ -16,6 +16,7 @@ from unirel.criteria import Criterion
 from unirel.data.readers import DiscreteFeatures, TargetType, collected, is_parted
 from unirel.estimation.base import Information
 from unirel.estimation.knn import KNN
+from unirel.predictors import ClassifierLoss
 from unirel.search.base import DEFAULT_N_FEATURES, BaseSelector, SearchSettings
 from unirel.search.folds import Trial, check_betas, choose, cross_validate, results_of, sizes_to_try
 from unirel.search.greedy import check_selection, select
@@ -50,10 +51,8 @@ class BURSelector(BaseSelector):
         mapping for columns that it does not name.
     target_type : {"auto", "discrete", "continuous"}
         Whether the target is a class label; "auto" decides from its type and values.
-    include : list of names or positions
-        Features that are selected first, in this order.
-    exclude : list of names or positions
-        Features that are never selected.
+    include, exclude : list of names or positions
+        Features that are selected first, in this order, and features that are never selected.
     max_candidates : int, "auto" or None
         Search among the most relevant columns only, that many of them; None for all. With many columns and few rows
         noise wins maxima: "auto" is 300 where there are more than ten columns for each row, otherwise 5000.
@@ -89,10 +88,8 @@ class BURSelector(BaseSelector):
         Edges of the bins of continuous columns, to be passed as ``Binned(edges=...)``; only if `X` was read in parts.
     columns_ : tuple of Column
         Name, kind and the reason for it, of every feature and, last, of the target.
-    n_features_in_ : int
-        Number of features seen in `fit`.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Their names; only if all of them are strings.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of features seen in `fit`, and their names; only if all of them are strings.
 
     See Also
     --------
@@ -204,7 +201,9 @@ class BURSelector(BaseSelector):
     def takes_sparse(self) -> bool:
         """Whether a sparse `X` will do: all that is asked of it can be counted, or estimated from a few columns."""
         unique = self.unique_relevance
-        given_all = isinstance(unique, KNN) or (isinstance(unique, str) and unique == "ksg")
+        given_all = isinstance(unique, KNN | ClassifierLoss) or (
+            isinstance(unique, str) and unique in ("ksg", "classifier")
+        )
         by_neighbors = isinstance(self.mi_estimator, KNN) or self.mi_estimator == "knn"
         return not by_neighbors and (self.beta == 0 or not given_all)
 

@@ -180,16 +180,16 @@ class TestApply:
         (tmp_path / "out.csv").write_text("before", encoding="utf-8")
         done = unirel("apply", saved, tmp_path / "new.csv", "-o", tmp_path / "out.csv")
         assert done.code == 2
-        assert "lacks what was selected: missing columns" in done.error
+        assert "lacks columns that were selected: " in done.error
         assert (tmp_path / "out.csv").read_text(encoding="utf-8") == "before"
         assert len(list(tmp_path.iterdir())) == 4
 
     @pytest.mark.parametrize(
         ("content", "reason"),
         [
-            (b"not json", "is not JSON"),
-            (b"\x80\x04K\x01.", "is not JSON"),
-            (b"[" * 100_000, "is not JSON"),
+            (b"not json", "is no selection"),
+            (b"\x80\x04K\x01.", "is no selection"),
+            (b"[" * 100_000, "is no selection"),
             (b"{}", "is no selection"),
             (b'{"schema": "unirel/selection", "version": 9}', "has version 9"),
             (b'{"schema": "unirel/selection", "version": 1, "features": [{"name": 3}]}', "no selected features"),

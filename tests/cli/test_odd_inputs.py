@@ -129,7 +129,7 @@ def test_a_very_long_name_is_not_said_in_full(unirel, table, tmp_path):
     chosen = save(unirel, table, tmp_path / "s.json", features=[{"name": name}, {"name": "b"}])
     done = unirel("apply", chosen, table, "-o", tmp_path / "out.csv")
     assert done.code == 2
-    assert "missing column 'nnnn" in done.error
+    assert "lacks columns that were selected: 'nnnn" in done.error
     assert len(done.error) < 500
     # What is said behind the name is there to be read.
     assert unirel("select", table, "-t", name).error.endswith("the columns are 'a', 'b', 'copy', 'noise', 'class'")

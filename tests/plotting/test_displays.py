@@ -10,14 +10,18 @@ pytest.importorskip("matplotlib")
 import matplotlib
 from matplotlib import pyplot
 from sklearn.datasets import load_iris
-from unirel.plotting.certainty import SignificanceDisplay
-from unirel.plotting.curves import AccuracyDisplay
-from unirel.plotting.relations import HeatmapDisplay, RelevanceDisplay
 
 from unirel import BURSelector, relevance, relevance_test, selection_path
 from unirel.inference.relations import order_by_similarity
+from unirel.plotting import (
+    AccuracyDisplay,
+    BetaPathDisplay,
+    HeatmapDisplay,
+    RelevanceDisplay,
+    SelectionDisplay,
+    SignificanceDisplay,
+)
 from unirel.plotting.base import label
-from unirel.plotting.selection import BetaPathDisplay, SelectionDisplay
 from unirel.results import Ending, ExchangeablePair, Selection, SelectionPath, Stability
 
 matplotlib.use("agg")

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
-from unirel.plotting.curves import RedundancyDisplay
 
+from unirel.plotting import RedundancyDisplay
 from unirel.results import Redundancy
 
 matplotlib = pytest.importorskip("matplotlib")

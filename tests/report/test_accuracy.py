@@ -12,9 +12,8 @@ from sklearn.preprocessing import StandardScaler
 
 from unirel import Binned, BURSelector
 from unirel.data.table import Table
-from unirel.report import Origin
+from unirel.report import Origin, Report
 from unirel.report.accuracy import accuracy_in_words, check_accuracy
-from unirel.report.report import Report
 
 
 def measure(X, y, accuracy="knn", n_features=3, beta=0.1, progress=None, **parameters):

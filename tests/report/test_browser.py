@@ -28,8 +28,7 @@ def report(tmp_path_factory):
     import pandas as pd
 
     from unirel import BURSelector
-    from unirel.report import Origin
-    from unirel.report.report import Report
+    from unirel.report import Origin, Report
 
     rng = np.random.default_rng(5)
     a, b, c, d, e = rng.standard_normal((5, 200))
@@ -266,7 +265,7 @@ def test_names_that_objects_have_too(browser, tmp_path):
     """What every object of the page has, such as a constructor, can be the name of a feature."""
     import pandas as pd
 
-    from unirel.report.report import Report
+    from unirel.report import Report
 
     taken = ["constructor", "toString", "valueOf", "hasOwnProperty", "__proto__"]
     columns = np.random.default_rng(6).standard_normal((5, 120))

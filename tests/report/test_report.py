@@ -16,8 +16,7 @@ pytest.importorskip("vl_convert")
 from unirel import KNN, Binned, BURSelector
 from unirel.data.table import Table
 from unirel.inference.relations import Analysis, analyse
-from unirel.report import Origin
-from unirel.report.report import Report
+from unirel.report import Origin, Report
 from unirel.results import Ending, Selection
 
 HOSTILE = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "</script><b>", "{{ 7*7 }}", "a'b&amp;c"]
@@ -140,7 +139,7 @@ def test_the_snippet_names_what_is_not_the_default():
 
 
 def test_scripts_are_kept_in_the_cache_of_the_user(tmp_path, page, monkeypatch):
-    from unirel.report import render
+    from unirel.report.page import TEMPLATES
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     report = make_report()
@@ -148,7 +147,7 @@ def test_scripts_are_kept_in_the_cache_of_the_user(tmp_path, page, monkeypatch):
     (kept,) = (tmp_path / "unirel").iterdir()
     kept.write_text("// mark")
     assert "<script>// mark</script>" in report.save(tmp_path / "page.html").read_text(encoding="utf-8")
-    assert not list(render.TEMPLATES.parent.glob("**/*charts-*.js"))
+    assert not list(TEMPLATES.parent.glob("**/*charts-*.js"))
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     assert report.to_html() == page  # a cache that cannot be written to
@@ -349,11 +348,11 @@ class TestAnalysis:
 
 
 def test_a_missing_library_is_named(monkeypatch):
-    from unirel.report import render
+    from unirel.report import report as module
 
-    monkeypatch.setattr(render, "find_spec", lambda name: None if name == "altair" else object())
+    monkeypatch.setattr(module, "find_spec", lambda name: None if name == "altair" else object())
     with pytest.raises(ImportError, match=r"needs altair; install it with: pip install 'unirel\[report\]'"):
-        render.check_installed()
+        module.check_installed()
 
 
 def test_the_page_of_a_selection_that_left_no_time_to_analyse_it(monkeypatch):

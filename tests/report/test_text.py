@@ -9,10 +9,9 @@ import pytest
 from unirel import Binned, BURSelector, redundancy_analysis
 from unirel.data.table import Table
 from unirel.inference.relations import REDUNDANT, RedundantGroup, explain
-from unirel.report import Origin
+from unirel.report import Origin, Report
 from unirel.report.accuracy import Accuracy
 from unirel.report.explain import explanation_in_words, redundancy_in_words
-from unirel.report.report import Report
 from unirel.report.text import find_enough, group_in_words, warnings_of, why_selected
 from unirel.results import Cause, Redundancy
 

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from unirel.cli import BadInput, Failed
 from unirel.cli.options import Data, File, find_names, listed, suggest
 from unirel.cli.output import Messages
-from unirel.report import Origin
 
 if TYPE_CHECKING:
     from unirel.data.table import Table
+    from unirel.report import Origin
 
 SUFFIXES = {".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow"}
 _FORMATS = {b"PAR1": "parquet", b"ARROW1": "arrow", b"FEA1": "arrow", b"\xff\xff\xff\xff": "arrow stream"}
@@ -29,9 +29,8 @@ _REFUSED = {b"PK\x03\x04": "zip or workbook", b"\x89HDF": "HDF5", b"\x93NUMPY": 
 _EXPANDED, _TIMES = 2**28, 100
 # Bytes of a value in memory, by the physical types of Parquet.
 _WIDTHS = {"BOOLEAN": 1, "INT32": 4, "FLOAT": 4, "INT64": 8, "DOUBLE": 8, "INT96": 8}
-_SAMPLE = 2**16
-# A row, and so a field, can be no longer than a block.
-_BLOCK = 2**24
+# Bytes that are looked at; bytes of a block, which a row, and so a field, can be no longer than.
+_SAMPLE, _BLOCK = 2**16, 2**24
 _DELIMITERS = (",", ";", "\t", "|")
 # Around names they are not meant; other characters that Python counts among blanks may be.
 _BLANKS = " \t\r\n\u00a0"
@@ -52,7 +51,7 @@ class Input:
 
     X: Any  # pyarrow.Table, or parts of the rows
     y: Any
-    origin: Origin
+    origin: "Origin"
     names: Sequence[str]
     kinds: dict[str, Any]  # the parameters `discrete_features` and `target_type` of the library
 
@@ -79,18 +78,21 @@ def open_data(data: Data, messages: Messages, *, in_parts: bool = False) -> Inpu
     if not is_file and any(mark in name for mark in "*?["):
         if not in_parts:
             raise BadInput(f"'{name}' names files that are read in parts, but this needs all rows; name one file")
-        X, y, origin, names = _open_pattern(data)
+        X, y, origin = _open_pattern(data)
     elif data.scheduler is not None:
         raise BadInput("--scheduler reads files in parts; pass a pattern in quotes, such as 'data/*.parquet'")
     elif not is_file and not any(mark in name for mark in "/\\."):
-        X, y, origin, names = _open_dataset(data)
+        X, y, origin = _open_dataset(data)
     else:
-        X, y, origin, names = _open_file(data, messages)
+        X, y, origin = _open_file(data, messages)
+    from unirel.report import Origin
+
+    names = X.names[:-1] if isinstance(y, str) else X.column_names  # parts have the target as their last column
     kinds = {"discrete_features": data.discrete_features(names), "target_type": data.target_type}
-    return Input(X, y, origin, names, kinds)
+    return Input(X, y, Origin(**origin), names, kinds)
 
 
-def _open_dataset(data: Data) -> tuple[Any, Any, Origin, Sequence[str]]:
+def _open_dataset(data: Data) -> tuple[Any, Any, dict[str, Any]]:
     """A dataset of scikit-learn."""
     import pyarrow as pa
 
@@ -103,18 +105,15 @@ def _open_dataset(data: Data) -> tuple[Any, Any, Origin, Sequence[str]]:
         raise BadInput(f"there is no file '{name}', and {error}") from None
     if data.target not in (None, "target"):
         raise BadInput(f"--target: dataset '{name}' has one target, 'target', not {data.target!r}")
-    table = pa.table([bunch.data[:, j] for j in range(bunch.data.shape[1])], list(bunch.feature_names))
+    table = pa.table(list(bunch.data.T), list(bunch.feature_names))
     drop = find_names(data.drop, table.column_names, "--drop")
-    lines = (
-        f"from sklearn.datasets import load_{name}",
-        f"X, y = load_{name}(return_X_y=True, as_frame=True)",
-        *([f"X = X.drop(columns={drop!r})"] if drop else []),
-    )
-    table = table.drop_columns(drop)
-    return table, bunch.target, Origin(name, "target", tuple(drop), reading=lines), table.column_names
+    lines = [f"from sklearn.datasets import load_{name}", f"X, y = load_{name}(return_X_y=True, as_frame=True)"]
+    lines += [f"X = X.drop(columns={drop!r})"] if drop else []
+    origin = {"source": name, "target": "target", "dropped": tuple(drop), "reading": tuple(lines)}
+    return table.drop_columns(drop), bunch.target, origin
 
 
-def _open_pattern(data: Data) -> tuple[Any, Any, Origin, Sequence[str]]:
+def _open_pattern(data: Data) -> tuple[Any, str, dict[str, Any]]:
     """Files that are read in parts, here or on a cluster."""
     from glob import glob
 
@@ -147,12 +146,10 @@ def _open_pattern(data: Data) -> tuple[Any, Any, Origin, Sequence[str]]:
         except (OSError, ValueError, ImportError) as error:
             raise Failed(f"--scheduler {data.scheduler} cannot be reached: {error}") from None
         parts = DaskRows.of_files(dataset, target, without=drop)
-    lines = (
-        "import pyarrow.dataset as ds",
-        "from glob import glob",
-        f"X, y = ds.dataset(sorted(glob({data.data!r}))), {target!r}",
-    )
-    return parts, target, Origin(_as_text(data.data), target, tuple(drop), reading=lines), parts.names[:-1]
+    call = f"X, y = ds.dataset(sorted(glob({data.data!r}))), {target!r}"
+    lines = ("import pyarrow.dataset as ds", "from glob import glob", call)
+    origin = {"source": _as_text(data.data), "target": target, "dropped": tuple(drop), "reading": lines}
+    return parts, target, origin
 
 
 def _check_columns(data: Data, names: Sequence[str]) -> tuple[str, list[str]]:
@@ -170,7 +167,7 @@ def _check_columns(data: Data, names: Sequence[str]) -> tuple[str, list[str]]:
     return data.target, drop
 
 
-def _open_file(data: Data, messages: Messages) -> tuple[Any, Any, Origin, Sequence[str]]:
+def _open_file(data: Data, messages: Messages) -> tuple[Any, Any, dict[str, Any]]:
     import pyarrow.compute as pc
 
     file = read_table(data)
@@ -196,9 +193,11 @@ def _open_file(data: Data, messages: Messages) -> tuple[Any, Any, Origin, Sequen
     features = features.drop_columns(list(ignored))
     if features.num_columns == 0:
         raise BadInput(f"there is no column beside the target {target!r} left")
-    lines = tuple(_snippet(data, file, [target, *drop, *ignored]))
-    origin = Origin(source, target, tuple(drop), tuple(ignored.items()), n_rows - table.num_rows, reading=lines)
-    return features, table.column(target), origin, features.column_names
+    origin = {
+        **{"source": source, "target": target, "dropped": tuple(drop), "ignored": tuple(ignored.items())},
+        **{"n_without_target": n_rows - table.num_rows, "reading": _snippet(data, file, [target, *drop, *ignored])},
+    }
+    return features, table.column(target), origin
 
 
 def _as_text(name: str) -> str:
@@ -223,7 +222,7 @@ def _reason_to_ignore(column: Any) -> str:
     return ""
 
 
-def _snippet(data: Data, file: FileTable, left_out: list[str]) -> list[str]:
+def _snippet(data: Data, file: FileTable, left_out: list[str]) -> tuple[str, ...]:
     """Lines of Python that read the same file."""
     import pyarrow as pa
 
@@ -237,7 +236,7 @@ def _snippet(data: Data, file: FileTable, left_out: list[str]) -> list[str]:
     lines = ["import pandas as pd", f"data = pd.{reader}({', '.join(arguments)})"]
     if data.drop_missing_target:
         lines.append(f"data = data.dropna(subset=[{data.target!r}])")
-    return [*lines, f"X, y = data.drop(columns={left_out!r}), data[{data.target!r}]"]
+    return (*lines, f"X, y = data.drop(columns={left_out!r}), data[{data.target!r}]")
 
 
 def read_table(file: File, columns: Sequence[str] | None = None, as_text: bool = False) -> FileTable:
@@ -253,7 +252,7 @@ def read_table(file: File, columns: Sequence[str] | None = None, as_text: bool =
             stream = _decompressed(opened, limit, label)
             head = stream.read(_SAMPLE)
             stream.seek(0)
-            kind = _kind(head, "" if file.data == "-" else file.data, file.encoding, label)
+            kind = _kind(head, file.data, file.encoding, label)
             if kind == "text":
                 return _read_text(stream, head, file, label, columns, as_text)
             return FileTable(_read_binary(kind, stream, columns, limit, label), kind)
@@ -275,9 +274,8 @@ def _decompressed(stream: Any, limit: float, label: str) -> Any:
     """The stream, or all that it holds in its compressed form, unless that is far more than tables hold."""
     import pyarrow as pa
 
-    start = stream.read(8)
+    compression = _by_start(stream.read(8), _COMPRESSED)
     stream.seek(0)
-    compression = next((kind for magic, kind in _COMPRESSED.items() if start.startswith(magic)), None)
     if compression is None:
         return stream
     content, expanding = io.BytesIO(), pa.CompressedInputStream(pa.PythonFile(stream, "r"), compression)
@@ -286,6 +284,10 @@ def _decompressed(stream: Any, limit: float, label: str) -> Any:
         _check_size(content.tell(), limit, label)
     content.seek(0)
     return content
+
+
+def _by_start(head: bytes, kinds: dict[bytes, str]) -> str | None:
+    return next((kind for magic, kind in kinds.items() if head.startswith(magic)), None)
 
 
 def _check_size(size: float, limit: float, label: str) -> None:
@@ -298,16 +300,11 @@ def _kind(head: bytes, name: str, encoding: str, label: str) -> str:
     """Format of a file by its first bytes; refuse what is no table."""
     if not head.strip():
         raise BadInput(f"{label} is empty")
-    for magic, kind in _FORMATS.items():
-        if head.startswith(magic):
-            return kind
-    if head[0] == 0x80 and head[1:2] and head[1] <= 5:
-        raise BadInput(f"{label} is a pickle, which can run any code when it is read; save the table as CSV or Parquet")
-    for magic, what in _REFUSED.items():
-        if head.startswith(magic):
-            raise BadInput(f"{label} is a {what} file; save the table as CSV or Parquet")
-    promised = next((SUFFIXES[part] for part in reversed(Path(name.lower()).suffixes) if part in SUFFIXES), None)
-    if promised is not None:
+    if kind := _by_start(head, _FORMATS):
+        return kind
+    if refused := "pickle" if re.match(rb"\x80[\x00-\x05]", head) else _by_start(head, _REFUSED):
+        raise BadInput(f"{label} is a {refused} file, which is not read; save the table as CSV or Parquet")
+    if promised := next((SUFFIXES[part] for part in reversed(Path(name.lower()).suffixes) if part in SUFFIXES), None):
         raise BadInput(f"{label} is no {promised.capitalize()} file, whatever its name says")
     wide = encoding.lower().startswith(("utf-16", "utf-32"))
     if head.startswith((b"\xff\xfe", b"\xfe\xff")) and not wide:
@@ -332,10 +329,9 @@ def _read_binary(kind: str, stream: Any, columns: Sequence[str] | None, limit: f
 
 def _size_in_memory(metadata: Any) -> int:
     """Bytes that the values of a Parquet file take at least: runs of equal values are stored as one."""
-    groups = [metadata.row_group(place) for place in range(metadata.num_row_groups)]
+    groups = map(metadata.row_group, range(metadata.num_row_groups))
     chunks = [group.column(place) for group in groups for place in range(group.num_columns)]
-    sizes = [max(one.total_uncompressed_size, one.num_values * _WIDTHS.get(one.physical_type, 4)) for one in chunks]
-    return int(sum(sizes))
+    return sum(max(one.total_uncompressed_size, one.num_values * _WIDTHS.get(one.physical_type, 4)) for one in chunks)
 
 
 def _present(columns: Sequence[str], names: Sequence[str], label: str) -> list[str]:
@@ -343,9 +339,8 @@ def _present(columns: Sequence[str], names: Sequence[str], label: str) -> list[s
     known = set(names)
     missing = [column for column in columns if column not in known]
     if missing:
-        word, which = "column" if len(missing) == 1 else "columns", ", ".join(map(repr, missing[:20]))
         hint = f"for {missing[0]!r}, {suggest(missing[0], names)}"
-        raise BadInput(f"{label} lacks what was selected: missing {word} {which}; {hint}")
+        raise BadInput(f"{label} lacks columns that were selected: {listed(missing, 20)}; {hint}")
     return list(columns)
 
 

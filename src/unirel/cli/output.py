@@ -29,13 +29,7 @@ _PLAIN = str.maketrans({FULL: "#", ELLIPSIS: "~", "\N{BOX DRAWINGS LIGHT HORIZON
 
 
 class Messages:
-    """Where messages go: standard error, unless they are to be left out.
-
-    Parameters
-    ----------
-    quiet : bool
-        Leave out everything but errors.
-    """
+    """Where messages go: standard error, unless everything but errors is to be left out."""
 
     def __init__(self, quiet: bool = False) -> None:
         self._quiet = quiet
@@ -80,24 +74,13 @@ def one_line(text: str) -> str:
 
 
 class Output:
-    """Prints the result of a command in the way that was asked for.
-
-    Parameters
-    ----------
-    printing : Printing
-        The way.
-    """
+    """Prints the result of a command in the way that was asked for."""
 
     def __init__(self, printing: Printing) -> None:
         if sys.stdout is None:
             raise Failed("standard output is closed, so there is no place for the result")
         self.printing = printing
-        self.messages = Messages(printing.quiet)
-
-    @property
-    def verbose(self) -> bool:
-        """Whether progress is shown."""
-        return not self.printing.quiet
+        self.messages, self.verbose = Messages(printing.quiet), not printing.quiet
 
     def show(
         self,
@@ -200,20 +183,22 @@ def read_selected_names(path: str) -> list[str]:
     """Names of the columns of a saved selection, first selected first."""
     try:
         content = json.loads(Path(path).read_bytes())
+        schema, version = content["schema"], content["version"]
     except OSError as error:
         raise BadInput(f"'{path}' cannot be read: {error.strerror}") from None
-    except (ValueError, RecursionError):
-        raise BadInput(f"'{path}' is no selection: it is not JSON; write one with `unirel select --save`") from None
-    if not isinstance(content, dict) or content.get("schema") != "unirel/selection":
+    except (ValueError, TypeError, LookupError, RecursionError):
+        schema, version = None, None
+    if schema != "unirel/selection":
         raise BadInput(f"'{path}' is no selection; write one with `unirel select --save`")
-    if content.get("version") != _VERSION:
-        raise BadInput(f"'{path}' has version {content.get('version')!r}, this program reads {_VERSION}; update unirel")
-    features = content.get("features")
-    rows = features if isinstance(features, list) else []
-    names = [row.get("name") if isinstance(row, dict) else None for row in rows]
+    if version != _VERSION:
+        raise BadInput(f"'{path}' has version {version!r}, this program reads {_VERSION}; update unirel")
+    try:
+        names = [row["name"] for row in content["features"]]
+    except (TypeError, LookupError):
+        names = []
     if not names or not all(isinstance(name, str) for name in names):
         raise BadInput(f"'{path}' holds no selected features")
-    return [str(name) for name in names]
+    return names
 
 
 def check_path(path: Path, sources: Sequence[str] = (), force: bool = False) -> None:

@@ -70,7 +70,7 @@ class Writing:
         for path in filter(None, (self.save, report)):
             check_path(path, [data], self.force)
         if report is not None:
-            from unirel.report.render import check_installed
+            from unirel.report.report import check_installed
 
             check_installed()
 
@@ -155,28 +155,13 @@ def _make_report(given: Input, selector: "BURSelector", messages: Messages, page
     """Select, and look at what was asked for beside that, as far as time allows."""
     from unirel.report.report import Report
 
-    deadline, asked = (
-        Deadline.after(selector.max_seconds),
-        {"stability": writing.stability, "accuracy": writing.accuracy},
-    )
+    deadline, test = Deadline.after(selector.max_seconds), page or bool(writing.stability)
     with messages.catching_warnings():
         table = given.read()
         Report.check(table, selector, writing.accuracy, writing.stability)
         with deadline.applied():
-            found = Report.from_table(table, selector, given.origin, page=page, test=page or bool(writing.stability))
-            for name, value in asked.items():
-                if value is None or found.interrupted:
-                    continue
-                why = "" if found.selection.complete else "the selection is incomplete"
-                try:
-                    if not why:
-                        found = getattr(found, f"with_{name}")(value, given.X, given.y, selector)
-                except TimeoutError:
-                    why = "the time budget was used up; give more with --max-seconds"
-                except KeyboardInterrupt:
-                    found = replace(found, interrupted=True)
-                if why:
-                    messages.note(f"the {name} was not measured, because {why}")
+            found = Report.from_table(table, selector, given.origin, page=page, test=test)
+            found = found.measured(given.X, given.y, selector, writing.stability, writing.accuracy)
     return replace(found, origin=replace(found.origin, notes=tuple(messages.notes)))
 
 

@@ -178,7 +178,7 @@ class Information(BaseEstimator, ABC):  # type: ignore[misc]
 
     def nested(self, order: Block) -> Values:
         """I(first columns; target) of the first column of `order`, the first two, and so on."""
-        return np.array([self.subsets([], order, np.arange(n + 1)[None])[0] for n in range(len(order))])
+        return np.array([self.mutual_information(order[: n + 1], [self.table.target]) for n in range(len(order))])
 
     def subsets(self, always: Block, columns: Block, subsets: NDArray[np.intp], floor: float = -np.inf) -> Values:
         """I(always and some of the columns; target) for each of some subsets.

@@ -224,6 +224,15 @@ class KNN(Information):
         change, error = np.append(-within.change, added.change), np.append(within.error, added.error)
         return Changes(within.before, change, error)
 
+    def nested(self, order: Block) -> Values:
+        """I(first columns; target) of the first column of `order`, the first two, ...: one pass, in one metric."""
+        if not self.table.discrete[self.table.target]:
+            return super().nested(order)
+        columns = np.asarray(order, np.intp)
+        varying = np.logical_or.accumulate(self._geometry.varies[columns])
+        information = self._target_labels.nested(self.table.values[columns], self.metric_of(self._varying(order)))
+        return np.where(varying, information, 0.0)
+
     def subsets(self, always: Block, columns: Block, subsets: NDArray[np.intp], floor: float = -np.inf) -> Values:
         """I(always and some of the columns; target) for each of some subsets, in one metric, with shared distances."""
         if not self.table.discrete[self.table.target]:

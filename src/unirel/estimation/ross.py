@@ -17,7 +17,7 @@ from unirel.estimation.kernels.line import Classes, ross_on_line
 from unirel.estimation.kernels.metric import CHEBYSHEV, EUCLIDEAN, MANHATTAN, Ball
 from unirel.estimation.kernels.plane import Strips, cut_strips, ross_in_plane
 from unirel.estimation.kernels.space import Sorted, ross_in_space
-from unirel.estimation.kernels.subsets import add_subset_terms
+from unirel.estimation.kernels.subsets import add_nested_terms, add_subset_terms
 
 Columns = NDArray[np.floating[Any]]
 Rows = NDArray[np.intp]
@@ -281,6 +281,17 @@ class Ross:
             return change_one_in_classes(block, changed, self._by_class, part, ball, room, sums)
 
         return self._geometry.changes(work, len(columns), centers, self._constant(centers), progress)
+
+    def nested(self, columns: Columns, metric: str) -> Values:
+        """I(first columns; labels) of the first column, the first two, and so on."""
+        columns, ball = self._sorted(columns), self._geometry.ball(metric)
+
+        def work(first: int, last: int) -> Values:
+            sums = np.zeros(len(columns))
+            add_nested_terms(columns, self._by_class, first, last, ball, sums)
+            return sums
+
+        return self._mean(np.sum(self._geometry.each_range(work, self.n_samples), axis=0))
 
     def subsets(self, always: Columns, columns: Columns, subsets: Rows, floor: float, metric: str) -> Values:
         """I(always and subset; labels) of subsets of the columns, -inf for one that is known to be below `floor`."""

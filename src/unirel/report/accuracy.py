@@ -102,13 +102,7 @@ def check_repeatable(asked: str, table: Table, selector: Any) -> None:
 
 
 def measure_accuracy(
-    accuracy: str,
-    X: Any,
-    y: Any,
-    table: Table,
-    selection: Selection,
-    selector: Any,
-    progress: Progress | None = None,
+    accuracy: str, X: Any, y: Any, table: Table, selection: Selection, selector: Any, progress: Progress | None = None
 ) -> Accuracy | None:
     """Cross-validate selecting features and predicting the target from the first n of them; None if there are none.
 
@@ -166,17 +160,13 @@ def _score(
 def accuracy_in_words(accuracy: Accuracy) -> list[str]:
     """Two paragraphs: how it was measured, and what came out."""
     classes = accuracy.measure == "accuracy"
-    what = (
-        "Share of held-out rows predicted correctly"
-        if classes
-        else "Share of the variance of held-out rows explained (R²)"
-    )
+    right, explained = "held-out rows predicted correctly", "the variance of held-out rows explained (R²)"
     folds = f"{'stratified ' if classes else ''}cross-validation in {accuracy.n_folds} folds"
     fewer = f" (no more, because {accuracy.fewer_folds})" if accuracy.fewer_folds else ""
     how = (
-        f"{what} by {accuracy.method}, {folds}{fewer}. In every fold features are selected anew from the training rows "
-        "only, so those of a fold may differ from the ones listed. Line: mean over the folds; band: one standard "
-        "deviation to either side."
+        f"Share of {right if classes else explained} by {accuracy.method}, {folds}{fewer}. "
+        "In every fold features are selected anew from the training rows only, so those of a fold may differ from "
+        "the ones listed. Line: mean over the folds; band: one standard deviation to either side."
     )
     every = f"all {accuracy.n_features:,} features" if accuracy.n_features > 1 else "the only feature"
     found = [f"{_mean_score(accuracy, accuracy.all_features)} with {every}"]

@@ -4,12 +4,13 @@ import os
 import platform
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Self
 
@@ -17,13 +18,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from unirel._runtime import READING_SECONDS, Deadline, Progress, ProgressBar, write_text
+from unirel._runtime import READING_SECONDS, Deadline, Progress, progress_of, write_text
 from unirel.data.readers import collected
 from unirel.data.table import Table
 from unirel.errors import check_whole_number, quietly, warn
 from unirel.inference.relations import Analysis, analyse, find_significant
-from unirel.report import Origin, text
-from unirel.report.render import render
+from unirel.report import text
 from unirel.results import RelevanceTest, Selection, SelectionPath, Stability, plain
 from unirel.search.base import SearchSettings
 from unirel.search.greedy import select
@@ -36,16 +36,36 @@ _MOST_NAMED = 12
 _LIBRARIES = ("unirel", "numpy", "scipy", "numba", "scikit-learn")
 
 
+# What a page needs: modules, and the packages that have them.
+_NEEDED = {"jinja2": "jinja2", "altair": "altair", "vl_convert": "vl-convert-python"}
+
+
+def check_installed() -> None:
+    """Refuse early if something is missing that a page needs."""
+    missing = [package for module, package in _NEEDED.items() if find_spec(module) is None]
+    if missing:
+        raise ImportError(f"a report needs {', '.join(missing)}; install it with: pip install 'unirel[report]'")
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a table comes from and what happened to it before the library saw it."""
+
+    source: str = "data"  #: Name of a file or dataset.
+    target: str = "y"  #: Name of the target.
+    dropped: tuple[str, ...] = ()  #: Columns left out on request.
+    ignored: tuple[tuple[str, str], ...] = ()  #: Columns left out by the reader, and why.
+    n_without_target: int = 0  #: Rows left out because they have no target.
+    notes: tuple[str, ...] = ()  #: What else the reader of the page should know.
+    reading: tuple[str, ...] = ()  #: Lines of Python that give ``X`` and ``y``.
+
+
 @dataclass(frozen=True, eq=False)
 class Report:
     """A selection to look at and to send: one page with words, a table and interactive charts.
 
     The page holds its own scripts and works offline. It has no time stamp and no random names: the same input gives the
-    same bytes. All texts from the data are escaped.
-
-    See Also
-    --------
-    Report.from_data : Select features and report on it in one call.
+    same bytes. All texts from the data are escaped. `from_data` makes one.
 
     Examples
     --------
@@ -110,25 +130,14 @@ class Report:
             With `beta` above 0 it compares the selection with those for other weights.
         """
         selector, X = BURSelector() if selector is None else selector, _rows_of(X)
-        deadline = Deadline.after(selector.max_seconds)
+        settings, deadline = selector.settings(), Deadline.after(selector.max_seconds)
+        types = {"discrete_features": settings.discrete_features, "target_type": settings.target_type}
         with deadline.applied(READING_SECONDS):
-            selector, table = _read(selector, X, y, feature_names)
+            table = Table.from_data(X, y, feature_names=feature_names, **types)
         cls.check(table, selector, accuracy, stability, sample_weight)
         with deadline.applied():
             report = cls.from_table(table, selector, origin or Origin(), sample_weight=sample_weight, title=title)
-            if report.interrupted or not report.selection.complete:
-                return report
-            measured = "stability"
-            try:
-                if stability is not None:
-                    report = report.with_stability(stability, X, y, selector)
-                measured = "accuracy"
-                if accuracy is not None:
-                    report = report.with_accuracy(accuracy, X, y, selector)
-            except TimeoutError:
-                budget = f"max_seconds={selector.max_seconds:g}"
-                warn(f"{budget} was used up before the {measured} was measured")
-        return report
+            return report.measured(X, y, selector, stability, accuracy)
 
     @classmethod
     def from_selection(cls, selection: Selection, X: Any, y: Any, **more: Any) -> Self:
@@ -180,17 +189,37 @@ class Report:
         table: Table, selector: BURSelector, accuracy: str | None, stability: int | None, sample_weight: Any = None
     ) -> None:
         """Refuse early what cannot be measured."""
-        if accuracy is not None:
-            from unirel.report.accuracy import check_accuracy  # scikit-learn's models are slow to import
+        if accuracy is None and stability is None:
+            return
+        from unirel.report.accuracy import check_accuracy, check_repeatable  # scikit-learn's models are slow to import
 
+        if accuracy is not None:
             check_accuracy(accuracy, table, selector)
         if stability is not None:
-            from unirel.report.accuracy import check_repeatable
-
             check_whole_number("stability", stability, 2)
             check_repeatable(f"stability={stability}", table, selector)
             if sample_weight is not None:
                 raise ValueError(f"stability={stability} cannot be measured with sample_weight; leave one of them out")
+
+    def measured(
+        self, X: Any, y: Any, selector: BURSelector, stability: int | None = None, accuracy: str | None = None
+    ) -> Self:
+        """The same report with its stability and accuracy, as far as there is time; a warning says what is missing."""
+        report = self
+        for name, value in {"stability": stability, "accuracy": accuracy}.items():
+            if value is None or report.interrupted:
+                continue
+            why = "" if report.selection.complete else "the selection is incomplete"
+            try:
+                if not why:
+                    report = getattr(report, f"with_{name}")(value, X, y, selector)
+            except TimeoutError:
+                why = f"the time budget was used up; give more than max_seconds={selector.max_seconds:g}"
+            except KeyboardInterrupt:
+                report = replace(report, interrupted=True)
+            if why:
+                warn(f"the {name} was not measured, because {why}")
+        return report
 
     def with_accuracy(
         self, accuracy: str, X: Any, y: Any, selector: BURSelector, progress: Progress | None = None
@@ -198,7 +227,7 @@ class Report:
         """The same report, which also says how well the first features predict; raises `TimeoutError` at its end."""
         from unirel.report.accuracy import measure_accuracy
 
-        shown = ProgressBar("measuring accuracy") if selector.verbose and progress is None else progress
+        shown = progress or progress_of(selector.verbose, "measuring accuracy")
         pinned = _pinned(selector, self.table, X)
         with quietly():  # about what has been said of all rows
             found = measure_accuracy(accuracy, X, y, self.table, self.selection, pinned, shown)
@@ -259,6 +288,9 @@ class Report:
 
     def to_html(self) -> str:
         """The page."""
+        check_installed()
+        from unirel.report.page import render
+
         return render(self)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
@@ -385,39 +417,9 @@ def _left_out(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{"heading": heading, "names": names[:_MOST_NAMED], "n": len(names)} for heading, names in groups]
 
 
-# What is known of the parameters of a selector
-
-
 def _rows_of(X: Any) -> Any:
     """Rows that can be taken apart: numpy would turn a list that mixes numbers and texts into texts."""
     return np.array(X, dtype=object) if isinstance(X, list | tuple) else collected(X)
-
-
-def _read(selector: BURSelector, X: Any, y: Any, feature_names: Sequence[str] | None) -> tuple[BURSelector, Table]:
-    """The table, with other names of its features if wanted, and a selector that knows columns by their positions."""
-    names = None if feature_names is None else [str(name) for name in feature_names]
-    if names is not None:
-        repeated = [name for name, n in Counter(names).items() if n > 1]
-        if repeated:
-            raise ValueError(f"feature_names has {repeated[0]!r} more than once; rename one of them")
-        place = {name: position for position, name in enumerate(names)}
-
-        def placed(columns: Any) -> Any:
-            if isinstance(columns, Mapping):
-                return {place.get(column, column): value for column, value in columns.items()}
-            return [place.get(one, one) for one in columns] if isinstance(columns, list | tuple) else columns
-
-        named = ("include", "exclude", "discrete_features")
-        selector = clone(selector).set_params(**{name: placed(getattr(selector, name)) for name in named})
-    settings = selector.settings()
-    table = Table.from_data(X, y, discrete_features=settings.discrete_features, target_type=settings.target_type)
-    if names is None:
-        return selector, table
-    if len(names) != table.n_features:
-        raise ValueError(
-            f"feature_names has {len(names)} names, but X has {table.n_features} columns; name each of them"
-        )
-    return selector, table.renamed(names)
 
 
 def _pinned(selector: BURSelector, table: Table, X: Any) -> BURSelector:

@@ -57,13 +57,9 @@ def in_nats(information: float, entropy: float | None) -> str:
     return f"{information:.2f} of {entropy:.2f} nats ({percent(min(1.0, information / entropy))})"
 
 
-def boost_in_words(selection: Selection) -> str:
-    """What unique relevance is conditional on."""
-    method = str(selection.settings.get("unique_relevance", "both"))
-    return next((words for kind, words in _GIVEN.items() if kind in method.lower()), f"by {method}")
-
-
-# The answer
+def plural(number: int) -> str:
+    """What a word ends with after a number."""
+    return "" if number == 1 else "s"
 
 
 class Enough(NamedTuple):
@@ -109,10 +105,9 @@ def headline(report: "Report", enough: Enough | None) -> str:
     selected = f"{n_selected:,} of {n_features:,} feature{plural(n_features)} selected."
     predicts = accuracy is not None and bool((accuracy.means - accuracy.deviations > accuracy.chance).any())
     if report.test is not None and not report.test.significant(ALPHA).any() and not predicts:
-        n_tested = int(np.isfinite(report.test.p_value).sum())
         return (
-            f"No feature is significant by itself ({n_tested:,} tested, false discovery rate {percent(ALPHA)}): "
-            f"the {n_selected:,} selected may be the best of noise."
+            f"No feature is significant by itself ({_n_tested(report):,} tested, false discovery rate "
+            f"{percent(ALPHA)}): the {n_selected:,} selected may be the best of noise."
         )
     if enough is None:
         return selected
@@ -133,6 +128,10 @@ def headline(report: "Report", enough: Enough | None) -> str:
     )
 
 
+def _n_tested(report: "Report") -> int:
+    return 0 if report.test is None else int(np.isfinite(report.test.p_value).sum())
+
+
 def _score_at(accuracy: "Accuracy", n: int) -> str:
     mean = float(accuracy.means[accuracy.sizes.index(n)])
     if accuracy.measure == "accuracy":
@@ -142,31 +141,24 @@ def _score_at(accuracy: "Accuracy", n: int) -> str:
 
 def selection_in_words(report: "Report") -> str:
     """One paragraph: what was selected, what stands out, what to be careful about."""
+    if len(report.selection) == 0:
+        return f"No feature was selected: {report.selection.reason}."
+    parts = (_opening, _most_relevant, _together, _unique, _least_redundant, _mostly_missing, _ending)
+    return " ".join(filter(None, (part(report) for part in parts)))
+
+
+def _opening(report: "Report") -> str:
     selection, table = report.selection, report.table
-    if len(selection) == 0:
-        return f"No feature was selected: {selection.reason}."
-    sentences = [
-        _opening(selection, table, report.origin.target),
-        _most_relevant(report),
-        _together(report),
-        _unique(report),
-        _least_redundant(report),
-        _mostly_missing(selection, table),
-        _ending(selection),
-    ]
-    return " ".join(filter(None, sentences))
-
-
-def _opening(selection: Selection, table: Table, target: str) -> str:
     about = table.columns[table.target]
     kind = f"{len(table.classes)} classes" if table.classes is not None else about.kind
-    boost = "without boost"
+    boost, method = "without boost", str(selection.settings.get("unique_relevance", "both"))
     if selection.beta > 0:
-        boost = f"with unique relevance ({boost_in_words(selection)}) at weight {selection.beta:g}"
+        given = next((words for kind, words in _GIVEN.items() if kind in method.lower()), f"by {method}")
+        boost = f"with unique relevance ({given}) at weight {selection.beta:g}"
     n_features, verb = len(table.features), "was" if len(selection) == 1 else "were"
     return (
         f"Of {n_features:,} feature{plural(n_features)}, {len(selection):,} {verb} selected for "
-        f"{quoted(target)} ({kind}, {table.n_samples:,} rows) by {selection.criterion} {boost}."
+        f"{quoted(report.origin.target)} ({kind}, {table.n_samples:,} rows) by {selection.criterion} {boost}."
     )
 
 
@@ -198,14 +190,14 @@ def _together(report: "Report") -> str:
 
 
 def _unique(report: "Report") -> str:
-    selection, table = report.selection, report.table
+    selection = report.selection
     if selection.unique_relevance is None or len(selection) < 2:
         return ""
     unique, method = selection.unique_relevance[selection.order], str(selection.settings.get("unique_relevance"))
-    most = Boost().max_samples if method in ("both", "reference", "selected") else None
-    if given := re.search(r"max_samples=(\d+)", method):  # settings have an object as it is written
-        most = int(given[1])
-    sample = f" (from a sample of {most:,} rows)" if most and most < table.n_samples else ""
+    given = re.search(r"max_samples=(\d+)", method)  # settings have an object as it is written
+    by_boost = method in ("both", "reference", "selected")
+    most = int(given[1]) if given else Boost().max_samples if by_boost else None
+    sample = f" (from a sample of {most:,} rows)" if most and most < report.table.n_samples else ""
     if not np.isfinite(unique).any() or np.nanmax(unique) <= LITTLE * (report.analysis.entropy or 1.0):
         return f"None of them has detectable unique relevance{sample}."
     best = int(np.nanargmax(unique))
@@ -226,17 +218,18 @@ def _least_redundant(report: "Report") -> str:
     return f"No two of {who} are redundant with each other ({most})."
 
 
-def _mostly_missing(selection: Selection, table: Table) -> str:
-    columns = [table.columns[feature] for feature in selection.order]
-    shares = [(quoted(column.name), column.n_missing / table.n_samples) for column in columns]
+def _mostly_missing(report: "Report") -> str:
+    columns = [report.table.columns[feature] for feature in report.selection.order]
+    shares = [(quoted(column.name), column.n_missing / report.table.n_samples) for column in columns]
     missing = [f"{name} ({percent(share)})" for name, share in shares if share > 0.5]
     if not missing:
         return ""
     return f"Missing in most rows: {listed(missing, most=5)}; a missing value counts as a level of its own."
 
 
-def _ending(selection: Selection) -> str:
+def _ending(report: "Report") -> str:
     """Why a selection ended, where that says something about it."""
+    selection = report.selection
     if selection.ending is Ending.NOTHING_ADDS:
         return f"It ended there because {selection.reason}."
     return "" if selection.complete else f"This is incomplete: {selection.reason}."
@@ -245,7 +238,7 @@ def _ending(selection: Selection) -> str:
 def warnings_of(report: "Report") -> list[str]:
     """What to look at before the answer is believed."""
     table, target = report.table, quoted(report.origin.target)
-    said = [_ending(report.selection)] if _ending(report.selection) else []
+    said = [ending] if (ending := _ending(report)) else []
     explained = sorted(report.analysis.explained.items(), key=lambda item: -item[1])
     what = f"{target}'s entropy" if table.classes is not None else f"the variance of {target}"
     for feature, share in [item for item in explained if item[1] > _LEAK][:5]:
@@ -265,9 +258,6 @@ def warnings_of(report: "Report") -> list[str]:
         has = "has" if len(constant) == 1 else "have"
         said.append(f"{listed(constant, most=5)} {has} the same value in every row.")
     return said
-
-
-# Single features
 
 
 class Why(NamedTuple):
@@ -378,21 +368,17 @@ def _likeness(group: RedundantGroup, selection: Selection, best: str) -> str:
     return f"nearly the same ({_similarity(group)}), but the others add information ({left})."
 
 
-# How sure it is
-
-
 def stability_in_words(report: "Report") -> str:
     """How much the selections from parts of the rows agree."""
     found = report.stability
     if found is None or len(report.selection) == 0:
         return ""
-    low, high = found.interval
-    agreement = "They all select the same."
-    if not np.isnan(found.index):
-        agreement = (
-            f"Their stability is {found.index:.2f} (interval {low:.2f} to {high:.2f}): 1 means the same features every "
-            "time, 0 no more agreement than chance gives."
-        )
+    agreement = (
+        f"Their stability is {found.index:.2f} (interval {found.interval[0]:.2f} to {found.interval[1]:.2f}): 1 means "
+        "the same features every time, 0 no more agreement than chance gives."
+    )
+    if np.isnan(found.index):
+        agreement = "They all select the same."
     return (
         f"The selection was repeated on {len(found.selected)} random halves of the rows (subsamples). {agreement} "
         "A half has fewer rows, so shares are rather too low. A stable feature need not be a good one."
@@ -413,15 +399,15 @@ def significance_in_words(report: "Report") -> str:
     """Which of the selected features are significant by themselves."""
     if report.test is None or len(report.selection) == 0:
         return ""
-    order = report.selection.order
+    order, names = report.selection.order, report.table.names
     tested = order[np.isfinite(report.test.adjusted[order])]
-    unsure = [quoted(report.table.names[feature]) for feature in tested if not report.test.significant(ALPHA)[feature]]
     if len(tested) == 0:
         return ""
-    n_all = int(np.isfinite(report.test.p_value).sum())
-    how = f"permutation test of all {n_all:,} features, counted in bins, false discovery rate {percent(ALPHA)}"
+    unsure = [quoted(names[feature]) for feature in tested[~report.test.significant(ALPHA)[tested]]]
     found = (
-        f"Significant by themselves: {len(tested) - len(unsure):,} of the {len(tested):,} selected features ({how})."
+        f"Significant by themselves: {len(tested) - len(unsure):,} of the {len(tested):,} selected features "
+        f"(permutation test of all {_n_tested(report):,} features, counted in bins, false discovery rate "
+        f"{percent(ALPHA)})."
     )
     if not unsure:
         return found
@@ -436,9 +422,8 @@ def unsure_of(feature: int, report: "Report") -> list[str]:
     said = []
     test, stability = report.test, report.stability
     if test is not None and test.adjusted[feature] > ALPHA:
-        p_value, n_tested = f"p = {test.p_value[feature]:.2g}", int(np.isfinite(test.p_value).sum())
-        adjusted = f"{test.adjusted[feature]:.2g} adjusted for {n_tested:,} features"
-        said.append(f"Not significant by itself: {p_value}, {adjusted}.")
+        adjusted = f"{test.adjusted[feature]:.2g} adjusted for {_n_tested(report):,} features"
+        said.append(f"Not significant by itself: p = {test.p_value[feature]:.2g}, {adjusted}.")
     pairs = [] if stability is None else [pair for pair in stability.exchangeable if feature in pair[:2]]
     others = [
         f"{quoted(report.table.names[pair.other if pair.one == feature else pair.one])} (one of them in "
@@ -446,8 +431,3 @@ def unsure_of(feature: int, report: "Report") -> list[str]:
         for pair in pairs[:3]
     ]
     return [*said, f"Exchangeable with {listed(others, 'or')}."] if others else said
-
-
-def plural(number: int) -> str:
-    """What a word ends with after a number."""
-    return "" if number == 1 else "s"

@@ -341,7 +341,11 @@ def _best(
             cause = Cause.CRITERION
             if boost is not None and not _is_best(_among(plain, allowed), place):
                 known = _among(boost.without_stepwise(plain, pool, selected, beta), allowed)
-                cause = Cause.UNKNOWN if behind.any() else _cause(boost, known, place)
+                cause = Cause.SELECTED
+                if behind.any() or not boost.rescale:
+                    cause = Cause.UNKNOWN if behind.any() else Cause.UNIQUE
+                elif boost.share < 1 and _is_best(known, place):
+                    cause = Cause.REFERENCE
             return _Step(int(pool[place]), float(values[place]), cause)
         if deadline.has_passed:
             raise OutOfTime
@@ -361,13 +365,6 @@ def _reach(values: Values, best: float) -> NDArray[np.bool_]:
 def _is_best(values: Values, place: int) -> bool:
     """Whether nothing is better than the value at a position, but for rounding."""
     return bool(_reach(values, values.max())[place])
-
-
-def _cause(boost: Blend, known: Values, place: int) -> Cause:
-    """Which kind of unique relevance made a candidate the best; `known` are the scores without the stepwise kind."""
-    if not boost.rescale:
-        return Cause.UNIQUE
-    return Cause.REFERENCE if _is_best(known, place) and boost.share < 1 else Cause.SELECTED
 
 
 def _n_features(table: Table, wanted: Any) -> tuple[int, bool]:

@@ -1,10 +1,16 @@
-"""The interactive charts of a page, as Vega-Lite specifications."""
+"""A report as one HTML page that needs nothing else, with interactive charts as Vega-Lite specifications."""
 
+import os
+from contextlib import suppress
+from importlib import import_module
 from itertools import pairwise, permutations
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import altair as alt
 
+from unirel._runtime import write_text
+from unirel.errors import printable
 from unirel.inference.relations import order_by_similarity
 
 if TYPE_CHECKING:
@@ -12,6 +18,23 @@ if TYPE_CHECKING:
 
 Rows = list[dict[str, Any]]
 
+TEMPLATES = Path(__file__).parent / "templates"
+# Rows of the table of all features; the selected ones come first.
+_MOST_ROWS = 1000
+# Columns of that table: key, title, whether it holds numbers.
+_COLUMNS = (
+    ("step", "step", True),
+    ("name", "name", False),
+    ("relevance", "relevance", True),
+    ("unique_relevance", "unique relevance", True),
+    ("significant", "significant", False),
+    ("frequency", "selected in", True),
+    ("why", "why", False),
+    ("partner", "shares most with", False),
+    ("shared", "normalised MI", True),
+    ("kind", "kind", False),
+    ("missing", "missing", True),
+)
 # Colours that are told apart on light and dark ground, also by people who see few of them.
 _MAIN, _OTHER, _MARK, _NEUTRAL = "#3b82c4", "#d97b1f", "#d6456f", "#8a8f98"
 # The page uses what stands along an axis as keys of objects, where names like "constructor" are taken: a mark keeps
@@ -21,7 +44,73 @@ _HEIGHT = 260  # of a curve
 _FEW_SIZES = 10  # each has a tick of its own
 # Points of the chart of all features, selected ones first; features of the heat map.
 _MOST_POINTS, _MOST_COMPARED = 500, 40
-_TITLES = {"unique_relevance": "unique relevance", "joint": "joint information"}
+_TITLES = {
+    **{"name": "feature", "partners": "shares most with", "a": "feature", "b": "and", "shared": "normalised MI"},
+    **{"unique_relevance": "unique relevance", "joint": "joint information"},
+}
+_TEXTS, _EXACT = {"name", "partners", "a", "b"}, {"n", "step", "beta"}
+
+
+def render(report: "Report") -> str:
+    """Fill the template; every text is escaped, in HTML and within scripts, and has no control characters."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    lines: dict[str, Any] = {"trim_blocks": True, "lstrip_blocks": True, "keep_trailing_newline": True}
+    environment = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, **lines)
+    environment.filters["cell"] = _cell
+    answer = report.to_dict()
+    maybe = [key for key in ("significant", "frequency") if all(row[key] is None for row in answer["features"])]
+    return environment.get_template("report.html").render(
+        summary=_printable({**answer, "features": answer["features"][:_MOST_ROWS], "snippet": ""}),
+        snippet=answer["snippet"],  # which has lines, and names as Python writes them
+        n_features=len(answer["features"]),
+        columns=[column for column in _COLUMNS if column[0] not in maybe],
+        charts=_printable(make_charts(report)),
+        vega=_vega(),
+    )
+
+
+def _printable(value: Any) -> Any:
+    if isinstance(value, str):
+        return printable(value)
+    if isinstance(value, dict):
+        return {key: _printable(one) for key, one in value.items()}
+    return [_printable(one) for one in value] if isinstance(value, list | tuple) else value
+
+
+def _cell(value: str | int | float | None, key: str) -> str:
+    """A value as the table shows it; numbers that were estimated with four decimals."""
+    if value is None or not isinstance(value, float):
+        return "" if value is None else str(value)
+    return f"{value:.0%}" if key == "frequency" else f"{value:.4f}"
+
+
+def _vega() -> str:
+    """The JavaScript that draws the charts, in the version that altair writes specifications for.
+
+    To put it together takes seconds, so it is kept in the user's cache folder for the next page.
+    """
+    vl_convert: Any = import_module("vl_convert")  # its hints ask for an argument that has a default
+    major, minor = alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2]
+    known = vl_convert.get_vegalite_versions()
+    wanted = f"{major}.{minor}"
+    if wanted not in known:  # the newest of the same generation draws it too
+        wanted = [name for name in known if name.split(".")[0] == major][-1]
+    kept = _cache_folder() / f"charts-{wanted}-{vl_convert.__version__}.js"
+    with suppress(OSError):
+        return kept.read_text(encoding="utf-8")
+    bundle: str = vl_convert.javascript_bundle(vl_version=wanted)
+    script = bundle.replace("</script", "<\\/script").replace("<!--", "<\\!--")
+    with suppress(OSError, RuntimeError):  # whose cache cannot be written to waits for the charts every time
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        write_text(kept, script)
+    return script
+
+
+def _cache_folder() -> Path:
+    """Where programs of the user keep what can be made again."""
+    named = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
+    return Path(named or os.path.expanduser("~/.cache")) / "unirel"
 
 
 def make_charts(report: "Report") -> dict[str, Any]:
@@ -50,10 +139,16 @@ def make_charts(report: "Report") -> dict[str, Any]:
     return {name: _finish(chart) for name, chart in charts.items()}
 
 
-def _tips(*fields: str, form: str = ".4f", **titles: str) -> list[alt.Tooltip]:
-    """Tooltips: first those with a title of their own, then numbers."""
-    named = [alt.Tooltip(field.replace("__", ":"), title=title) for field, title in titles.items()]
-    return [*named, *(alt.Tooltip(f"{one}:Q", title=_TITLES.get(one, one), format=form) for one in fields)]
+def _tips(*fields: str, form: str = ".4f") -> list[alt.Tooltip]:
+    """What is shown where one points at: texts, numbers that count, and estimates, which are rounded."""
+    return [
+        alt.Tooltip(
+            f"{field}:{'N' if field in _TEXTS else 'Q'}",
+            title=_TITLES.get(field, field),
+            format=alt.Undefined if field in _TEXTS | _EXACT else form,
+        )
+        for field in fields
+    ]
 
 
 def _order_rows(report: "Report") -> Rows:
@@ -93,11 +188,7 @@ def _order(rows: Rows, beta: float) -> Any:
                 scale=alt.Scale(domain=["yes", "no"], range=[_MAIN, _OTHER]),
                 legend=alt.Legend(title=f"also selected at beta {beta:g}", orient="bottom"),
             ),
-            tooltip=[
-                *_tips(name__N="feature", step__Q="step", beta__Q="beta"),
-                *_tips("score", "relevance", "unique_relevance"),
-                *_tips(partners__N="shares most with"),
-            ],
+            tooltip=_tips("name", "step", "beta", "score", "relevance", "unique_relevance", "partners"),
         )
         .properties(description="Bar chart of the selected features in order of selection for one weight")
     )
@@ -136,7 +227,7 @@ def _curve(rows: Rows, entropy: float | None, sizes: _Sizes) -> Any:
     scale = alt.Scale(domain=[0, top], nice=False) if entropy else alt.Undefined
     y = alt.Y("joint:Q", title="joint information (nats)", scale=scale)
     words = "'first ' + datum.n + ': ' + format(datum.joint, '.2f') + ' nats, last added ' + datum.name"
-    layers = _layers_by_size(rows, y, [*_tips(n__Q="n", name__N="feature added"), *_tips("joint")], words, sizes)
+    layers = _layers_by_size(rows, y, _tips("n", "name", "joint"), words, sizes)
     if entropy is not None:
         limit = alt.Chart(alt.InlineData(values=[{"joint": entropy, "words": "entropy of the target"}]))
         name = limit.mark_text(align="right", baseline="bottom", dy=-3)
@@ -160,7 +251,7 @@ def _accuracy(accuracy: dict[str, Any], sizes: _Sizes) -> Any:
     limit = alt.Chart(alt.InlineData(values=[{"mean": accuracy["all_mean"]}]))
     line = limit.mark_rule(color=_OTHER, strokeDash=[8, 4], strokeWidth=2).encode(y="mean:Q")
     y = alt.Y("mean:Q", title=title, axis=axis, scale=alt.Scale(zero=False))
-    tips = [*_tips(n__Q="n"), *_tips("mean", "deviation", form=form)]
+    tips = _tips("n", "mean", "deviation", form=form)
     layers = [band, line, *_layers_by_size(rows, y, tips, words, sizes)]
     return _by_size(layers, sizes, "Line chart of how well the first features predict the target")
 
@@ -208,11 +299,7 @@ def _points(rows: Rows) -> Any:
     base = alt.Chart(alt.InlineData(values=shown), width="container", height=320).encode(
         x=alt.X("relevance:Q", title="relevance (nats)", axis=alt.Axis(tickCount=8)),
         y=alt.Y("unique_relevance:Q", title="unique relevance"),
-        tooltip=[
-            *_tips(name__N="feature"),
-            *_tips("relevance", "unique_relevance"),
-            *_tips(partners__N="shares most with"),
-        ],
+        tooltip=_tips("name", "relevance", "unique_relevance", "partners"),
     )
     dots = base.mark_circle(size=70, opacity=0.75).encode(
         color=alt.Color(
@@ -264,7 +351,7 @@ def _heat(report: "Report") -> Any:
                 scale=alt.Scale(domain=[0, 1], scheme="viridis"),
                 legend=alt.Legend(title="normalised MI", orient="bottom"),
             ),
-            tooltip=[*_tips(a__N="feature", b__N="and"), alt.Tooltip("shared:Q", title="normalised MI", format=".2f")],
+            tooltip=_tips("a", "b", "shared", form=".2f"),
         )
         .properties(description="Heat map of the normalised mutual information of every two selected features")
     )
