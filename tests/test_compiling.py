@@ -37,14 +37,15 @@ def test_it_is_said_where_the_cache_is_cold(tmp_path):
     assert run(tmp_path / "cache", True) == ""
 
 
-NESTED = """
+SUBSETS = """
 import numpy as np
 from unirel.estimation.kernels.line import Classes
 from unirel.estimation.kernels.metric import Ball
-from unirel.estimation.kernels.subsets import add_nested_terms
+from unirel.estimation.kernels.subsets import add_subset_terms
 
 sums, classes = np.zeros(1), Classes(np.zeros(4, np.int32), np.array([0, 4]))
-add_nested_terms(np.arange(4.0)[None], classes, 0, 4, Ball(1, 0, 9.0, 9.0, 1e-9, np.zeros(5)), sums)
+columns, ball, none = np.arange(4.0)[None], Ball(1, 0, 9.0, 9.0, 1e-9, np.zeros(5)), np.empty((1, 0), np.intp)
+add_subset_terms(columns, columns[:0], classes, ball, none, -np.inf, sums)
 print(sums[0])
 """
 
@@ -56,7 +57,7 @@ def test_an_edit_of_what_a_kernel_calls_is_seen(tmp_path):
     environment = {**os.environ, "PYTHONPATH": str(tmp_path), "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
 
     def sum_of_terms():
-        command = [sys.executable, "-c", NESTED]
+        command = [sys.executable, "-c", SUBSETS]
         return float(subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout)
 
     assert sum_of_terms() == 0

@@ -8,7 +8,7 @@ from sklearn.base import clone
 from unirel.data.table import Table
 from unirel.estimation import ESTIMATORS
 from unirel.estimation.base import Information, find_estimator, make_information
-from unirel.estimation.plugin import Plugin
+from unirel.estimation.binned import Binned
 
 CLOSE = {"rtol": 0, "atol": 1e-10}
 
@@ -240,7 +240,7 @@ def test_estimator_agrees_with_itself(accepted, monkeypatch):
     for selected in ([0], [0, 1], [0, 1, 2]):
         single = [accepted.mutual_information([k, *selected], [target]) for k in columns]
         close = CLOSE
-        if isinstance(accepted, Plugin):  # what is selected comes first, and what chance gives is looked up
+        if isinstance(accepted, Binned):  # what is selected comes first, and what chance gives is looked up
             before = accepted.mutual_information(selected, [target])
             single = [before + accepted.conditional([k], [target], selected) for k in columns]
             close = {"rtol": 0, "atol": 1e-5}

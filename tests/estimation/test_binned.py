@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from reference import read
 
 from unirel.data.table import Table
-from unirel.estimation import binned as module
+from unirel.estimation import codes as module
 from unirel.estimation.binned import Binned, bin_edges
 
 numbers = st.one_of(st.integers(-5, 5).map(float), st.floats(-100, 100, width=32))

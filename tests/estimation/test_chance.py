@@ -12,10 +12,10 @@ from sklearn.metrics.cluster import contingency_matrix, expected_mutual_informat
 
 import unirel
 from unirel.data.table import Table
-from unirel.estimation.base import known_n_log_n
 from unirel.estimation.binned import Binned
-from unirel.estimation.chance import COARSE, FINE, Chance, expected_information
 from unirel.estimation.kernels import chance, counts
+from unirel.estimation.kernels.chance import COARSE, FINE, Chance, expected_information
+from unirel.estimation.kernels.counts import known_n_log_n
 from unirel.estimation.knn import KNN
 from unirel.estimation.plugin import Plugin
 
@@ -28,7 +28,7 @@ def by_chance(number, lookup, group):
 
 
 added_up, expanded = reference.from_python(chance._added_up), reference.from_python(chance._expanded)
-KNOWN = known_n_log_n(chance.N_KNOWN)
+KNOWN = known_n_log_n(512)
 
 
 def draw_columns(rng, n_rows):

@@ -46,11 +46,6 @@ def n_log_n(counts: NDArray[np.integer]) -> Values:
     return np.asarray(counts * np.log(np.maximum(counts, 1)))
 
 
-def known_n_log_n(size: int) -> Values:
-    """N log n of the whole numbers below `size`, to be looked up."""
-    return n_log_n(np.arange(size))
-
-
 def entropy_of(counts: NDArray[np.integer]) -> float:
     """Plug-in entropy of the levels of a column, from how often each occurs."""
     n_samples = counts.sum()
@@ -88,21 +83,9 @@ class Information(BaseEstimator, ABC):  # type: ignore[misc]
     _weights: Values | None = None  # of every row, where they are taken
 
     def on(self, table: Table, sample_weight: ArrayLike | None = None, n_jobs: int | None = None) -> Self:
-        """The same estimator for the columns of a table.
+        """A copy of the estimator for the columns of a table, which must be of kinds that it can use.
 
-        Parameters
-        ----------
-        table : Table
-            Columns of kinds that the estimator can use.
-        sample_weight : array of shape (n_samples,), optional
-            How many rows each row stands for, for estimators that count.
-        n_jobs : int, optional
-            Threads, as in scikit-learn.
-
-        Returns
-        -------
-        Information
-            A copy that can be asked for information.
+        Estimators that count take `sample_weight`, how many rows each row stands for.
         """
         check_jobs(n_jobs)
         self.check_parameters()
@@ -195,7 +178,7 @@ class Information(BaseEstimator, ABC):  # type: ignore[misc]
 
     def nested(self, order: Block) -> Values:
         """I(first columns; target) of the first column of `order`, the first two, and so on."""
-        return np.array([self.mutual_information(order[: n + 1], [self.table.target]) for n in range(len(order))])
+        return np.array([self.subsets([], order, np.arange(n + 1)[None])[0] for n in range(len(order))])
 
     def subsets(self, always: Block, columns: Block, subsets: NDArray[np.intp], floor: float = -np.inf) -> Values:
         """I(always and some of the columns; target) for each of some subsets.
@@ -271,11 +254,6 @@ class Memo:
     """An estimator that remembers, and clips what it gives to what is possible.
 
     Where the mean of noise is 0, nothing is clipped: what tells less than chance comes after what tells more.
-
-    Parameters
-    ----------
-    information : Information
-        The estimator to ask.
     """
 
     def __init__(self, information: Information) -> None:
@@ -293,11 +271,11 @@ class Memo:
 
     def pairwise(self, candidates: Columns, column: int) -> Values:
         """I(candidate; column) of every candidate."""
-        return self._recall("pairwise", (column,), candidates, lambda asked: self._pairwise(asked, column))
+        return self._pairs_of(self.information.pairwise, "pairwise", candidates, column)
 
     def pairwise_given_target(self, candidates: Columns, column: int) -> Values:
         """I(candidate; column | target) of every candidate."""
-        return self._recall("given", (column,), candidates, lambda asked: self._pairwise_given(asked, column))
+        return self._pairs_of(self.information.pairwise_given_target, "given", candidates, column)
 
     def joint(self, candidates: Columns, selected: Columns) -> Values:
         """I(candidate, selected; target) of every candidate."""
@@ -321,14 +299,12 @@ class Memo:
         order = tuple(map(int, selected))
         return self._recall("pairs", order, candidates, lambda asked: self._pairs(asked, selected))
 
-    def _pairwise(self, candidates: Columns, column: int) -> Values:
-        return self._bounded_pairs(self.information.pairwise(candidates, column), candidates, column)
+    def _pairs_of(self, ask: Callable[[Columns, int], Values], kind: str, candidates: Columns, column: int) -> Values:
+        def estimate(asked: Columns) -> Values:
+            raw = ask(asked, column)
+            return raw if self.information.compares_raw else self.information.bounded_pairs(raw, asked, column)
 
-    def _pairwise_given(self, candidates: Columns, column: int) -> Values:
-        return self._bounded_pairs(self.information.pairwise_given_target(candidates, column), candidates, column)
-
-    def _bounded_pairs(self, raw: Values, candidates: Columns, column: int) -> Values:
-        return raw if self.information.compares_raw else self.information.bounded_pairs(raw, candidates, column)
+        return self._recall(kind, (column,), candidates, estimate)
 
     def _joint(self, candidates: Columns, selected: Columns) -> Values:
         raw = self.information.joint(candidates, selected)

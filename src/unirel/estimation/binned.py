@@ -1,38 +1,43 @@
-"""Mutual information from counts, after cutting continuous columns into bins, and how these are found."""
+"""Mutual information from counts: of levels, and of the bins that continuous columns are cut into."""
 
 import math
-from collections.abc import Mapping
-from functools import cached_property
+from collections.abc import Callable, Mapping
+from copy import copy
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import xlogy
 
-from unirel._runtime import map_tasks, pieces
+from unirel._runtime import map_tasks
 from unirel.data.chunks import PartedTable
-from unirel.data.kernels import find_bins, frequency_edges, width_edges
-from unirel.data.table import Table
+from unirel.data.weights import check_weights
 from unirel.errors import check_choice, check_whole_number
-from unirel.estimation.base import Columns, Values, known_n_log_n
-from unirel.estimation.kernels.bins import description_edges
-from unirel.estimation.part_codes import Cuts
-from unirel.estimation.plugin import Correction, Plugin
+from unirel.estimation.base import Block, Columns, Information, Values
+from unirel.estimation.codes import BinRule, Bins, CodeMatrix, Codes, Counts, Joint, Margins, Rest, Strategy
+from unirel.estimation.kernels.chance import COARSE, FINE, NOTHING, Chance, expected_information, joined
+from unirel.estimation.kernels.counts import NO_CHANCE, Lookup, known_n_log_n, sum_groups, sum_tables
+from unirel.estimation.part_codes import Cuts, PartCodes, open_parts
+from unirel.estimation.sparse_codes import SparseCodes
 
 # A continuous target has bins of its own, which make tables of 8 x 8 x 8 cells of two features and the target; a few
 # hundred rows leave these nearly empty, so there "auto" takes fewer. Measured in docs/which_selector.rst.
 _CLASS_BINS = 8
-# Edges that minimum description length may find: bins and a level for missing values fit into a byte.
-_MOST_EDGES = 254
-# Numbers of a block of columns that are sorted at a time.
-_BLOCK = 2**18
+
+# Cells of a table beyond which it is not counted directly, however many rows: it may have to travel.
+_MOST_CELLS = 2**22
+# Whole numbers whose n log n is kept, and lookup tables of what is told by chance.
+_KNOWN, _MOST_LOOKUPS = 2**16, 256
+
+Correction = Literal["chance", "miller-madow"] | None
+CORRECTIONS, STRATEGIES = ("chance", "miller-madow", None), ("quantile", "uniform", "mdl")
 
 
-Strategy = Literal["quantile", "uniform", "mdl"]
-STRATEGIES = ("quantile", "uniform", "mdl")
+class Binned(Information):
+    """Entropies of the empirical distribution, H(A) + H(B) - H(A, B), of levels and bins, less what that is by chance.
 
-
-class Binned(Plugin):
-    """The plug-in estimator on bins: far cheaper than neighbours, and blind within a bin.
+    Far cheaper than neighbours, and blind within a bin.
 
     Parameters
     ----------
@@ -43,13 +48,21 @@ class Binned(Plugin):
         Bins of equal frequency, of equal width, or of minimum description length, which looks at class labels and finds
         the number of bins itself.
     correction : {"chance", "miller-madow", None}
-        As in `Plugin`.
+        "chance" takes off the mean over all orders of the rows (see `unirel.estimation.kernels.chance`), so that
+        independent columns share 0 on average, however many levels they have; "miller-madow" adds (observed levels - 1)
+        / (2 n_samples) to every entropy, which removes the first-order bias where all cells are filled well; None does
+        neither.
     edges : mapping from columns to edges, optional
         Edges that are known, as `bin_edges` gives them, by name or position of their column.
+
+    Notes
+    -----
+    A weight of 2 counts as two equal rows, one of 0 as none. Weights that are not all whole numbers, or add up to more
+    than eight times the rows, stand for (sum w)^2 / sum w^2 rows.
     """
 
     name = "binned"
-    accepts = frozenset({"continuous", "discrete"})
+    takes_weights = True
 
     def __init__(
         self,
@@ -65,12 +78,126 @@ class Binned(Plugin):
 
     def check_parameters(self) -> None:
         """Refuse numbers and names that are out of range."""
-        super().check_parameters()
+        check_choice("correction", self.correction, CORRECTIONS)
         check_choice("strategy", self.strategy, STRATEGIES)
         if self.n_bins != "auto":
             check_whole_number("n_bins", self.n_bins, 2, or_name="auto")
 
-    def _make_bins(self) -> "Bins":
+    def _prepare(self, sample_weight: ArrayLike | None) -> None:
+        table = self.table
+        self.compares_raw = self._by_chance = self.correction == "chance"
+        self._weights = None if sample_weight is None else check_weights(sample_weight, table.n_samples)
+        self._total = float(table.n_samples if self._weights is None else self._weights.sum())
+        self._codes: CodeMatrix | PartCodes
+        if isinstance(table, PartedTable):
+            self._codes, self._total = open_parts(table, self._make_cuts(), self.n_jobs)
+        elif table.is_sparse:
+            self._codes = SparseCodes(table, self._make_bins(), self._weights)
+        else:
+            self._codes = CodeMatrix(table, self._make_bins(), self._weights, self.n_jobs)
+        # More cells would cost more to clear and read than the data to count.
+        self._most_cells = min(max(2**14, 4 * table.n_samples), _MOST_CELLS)
+        self._known = known_n_log_n(min(int(self._total) + 1, _KNOWN))
+        self._ceilings = np.full(len(table.columns), np.nan)
+        self._latest: tuple[tuple[int, ...], int, bool, Columns, Margins] | None = None
+        self._lookups: dict[Any, Lookup] = {}
+
+    def mutual_information(self, a: Block, b: Block) -> float:
+        """I(a; b) of two blocks."""
+        blocks = self._block(a), self._block(b)
+        value = self._entropy(blocks[0]) + self._entropy(blocks[1]) - self._entropy(self._combine(*blocks))
+        if not self._by_chance:
+            return value
+        return value - expected_information(*(self._codes.counts(block) for block in blocks))
+
+    def conditional(self, a: Block, b: Block, given: Block) -> float:
+        """I(a; b | given), less what chance gives within the levels of what is given."""
+        if len(given) == 0:
+            return self.mutual_information(a, b)
+        one, other, fixed = (self._block(columns) for columns in (a, b, given))
+        with_one, with_other = self._combine(fixed, one), self._combine(fixed, other)
+        value = self._entropy(with_one) + self._entropy(with_other) - self._entropy(fixed)
+        value -= self._entropy(self._combine(with_one, other))
+        if not self._by_chance:
+            return value
+        return value - self._chance_within(one, other, fixed) / self._total
+
+    def pairwise(self, candidates: Block, column: int) -> Values:
+        """I(candidate; column) of every candidate."""
+        if self._latest is not None:
+            fixed, _, about_fixed, columns, margins = self._latest
+            if fixed == (column,) and about_fixed and np.array_equal(columns, candidates):
+                return margins.redundancy
+        return self._margins(candidates, None, column).relevance
+
+    def pairwise_given_target(self, candidates: Block, column: int) -> Values:
+        """I(candidate; column | target) of every candidate."""
+        return self._margins(candidates, [column], self.table.target, about_fixed=True).conditional_redundancy
+
+    def joint(self, candidates: Block, selected: Block) -> Values:
+        """I(candidate, selected; target) of every candidate."""
+        return self._margins(candidates, selected, self.table.target).joint
+
+    def joint_entropy(self, candidates: Block, selected: Block) -> Values:
+        """H(candidate, selected, target) of every candidate."""
+        return self._margins(candidates, selected, self.table.target).xsy
+
+    def conditional_relevance(self, candidates: Block, given: Block) -> Values:
+        """I(candidate; target | given) of every candidate."""
+        return self._margins(candidates, given, self.table.target).conditional
+
+    def given_codes(self, candidates: Columns, fixed: Joint, other: Joint, weights: Values | None = None) -> Values:
+        """I(candidate; other | fixed) of every candidate, for codes that need not be columns of the table.
+
+        Weights that belong to such codes, and not to the rows of the table, come with them.
+        """
+        if weights is None:
+            return self._count(candidates, fixed, other).conditional
+        moved = copy(self)
+        moved._codes = self._codes.weighted(weights)
+        return moved._count(candidates, fixed, other).conditional
+
+    def permuted(self, candidates: Block, given: Block, orders: Columns) -> Values:
+        """I(candidate; target | given) with the rows of the target in other orders; codes are made once."""
+        if self.looks_at_target:
+            return super().permuted(candidates, given, orders)
+        candidates, fixed, other = np.asarray(candidates, np.intp), self._block(given), self._block([self.table.target])
+        alone = copy(self)  # the orders are what is shared out among threads
+        alone.n_jobs = 1
+
+        def moved(order: Columns) -> Values:
+            weights = None if self._weights is None else self._weights[order]
+            in_order = Joint(other.n_levels, None, partial(np.take, other.codes, order))
+            return alone.given_codes(candidates, fixed, in_order, weights)
+
+        # The first one makes all codes that are missing, which is nothing that two threads could do.
+        return np.array([moved(orders[0]), *map_tasks(moved, list(orders[1:]), self.n_jobs)])
+
+    def counts(self, columns: Block) -> bool:
+        """All information is counted."""
+        return True
+
+    def levels(self, column: int) -> Codes:
+        """Codes of a column."""
+        return self._codes.codes(column)
+
+    def entropy(self, column: int) -> float:
+        """Plug-in entropy of a column."""
+        return self._entropy(self._block([column]))
+
+    def ceilings(self, columns: Block) -> Values:
+        """Plug-in entropies of columns, without correction."""
+        columns = np.asarray(columns, np.intp)
+        # Those of candidates are known by now, from the tables that were counted for what is to be bounded.
+        for column in columns[np.isnan(self._ceilings[columns])].tolist():
+            self._ceilings[column] = self._entropy_of(self._codes.counts(self._block([column])), corrected=False)
+        return self._ceilings[columns]
+
+    def by_chance(self, candidates: Block, column: int) -> Values:
+        """What was taken off I(candidate; column)."""
+        return self._margins(candidates, None, column).x_by_chance
+
+    def _make_bins(self) -> Bins | None:
         n_bins, strategy, given = self._make_cuts()
         target = self.table.target
         self.looks_at_target = strategy == "mdl" and bool(self.table.discrete[target])
@@ -97,6 +224,188 @@ class Binned(Plugin):
                 raise ValueError(f"edges of column {column!r} hold NaN; pass numbers, or infinity")
         return found
 
+    def _margins(self, candidates: Block, fixed: Block | None, other: int, about_fixed: bool = False) -> Margins:
+        """All entropies that tables of candidates, fixed columns and another one hold, from one pass over the rows.
+
+        The latest ones are kept: a criterion that asks for several things about the same columns pays for one pass.
+        `fixed` may be None where it does not matter; `about_fixed` if it is wanted what candidates tell about it.
+        """
+        candidates, key = np.asarray(candidates, np.intp), None if fixed is None else tuple(int(one) for one in fixed)
+        if self._latest is not None:
+            of_latest, column, has_fixed, columns, margins = self._latest
+            same = column == other and key in (None, of_latest) and has_fixed >= about_fixed
+            if same and np.array_equal(columns, candidates):
+                return margins
+        key = key or ()
+        margins = self._count(candidates, self._block(key), self._block([other]), about_fixed)
+        self._latest = key, other, about_fixed, candidates, margins
+        return margins
+
+    def _count(self, candidates: Columns, fixed: Joint, other: Joint, about_fixed: bool = False) -> Margins:
+        both = self._combine(fixed, other)
+        rest = Rest(both, fixed.n_levels, other.n_levels)
+        # Relabelled codes of both no longer tell the two apart.
+        direct = np.full(len(candidates), both.n_levels == rest.n_levels)
+        direct &= self._codes.n_levels[candidates] * rest.n_levels <= self._most_cells
+        counts = self._counts_of(fixed, other, both)
+        chance = self._lookup_of(other, fixed, about_fixed, counts)
+        sums, used = self._sums(candidates if direct.all() else candidates[direct], rest, chance)
+        if not direct.all():
+            few, (sums, used) = (sums, used), self._sums_in_groups(candidates, ~direct, fixed, other, chance)
+            sums[direct], used[direct] = few
+        self._ceilings[candidates] = self._entropies(sums[:, 0], None)
+        entropies, by_chance = self._entropies(sums[:, :4], used).T, sums[:, 4:].T / self._total
+        single = [self._entropy_of(one) for one in counts]
+        return Margins._make([*entropies, *by_chance, *single, self._looked_up(counts[0], chance) / self._total])
+
+    def _counts_of(self, fixed: Joint, other: Joint, both: Joint) -> list[Counts]:
+        """Rows of every fixed level, of every other one, and of every pair."""
+        counts = self._codes.counts(both)
+        if len(counts) != fixed.n_levels * other.n_levels:
+            return [self._codes.counts(fixed), self._codes.counts(other), counts]
+        pairs = counts.reshape(fixed.n_levels, other.n_levels)
+        return [pairs.sum(axis=1), pairs.sum(axis=0), counts]
+
+    def _lookup_of(self, other: Joint, fixed: Joint, about_fixed: bool, counts: list[Counts]) -> Lookup:
+        """What is told by chance about a block, about it within the levels of a fixed one, and about that one."""
+        if not self._by_chance:
+            return NO_CHANCE
+        key: Any = (fixed.columns, other.columns, about_fixed)
+        if None in key:  # rows in another order, or levels that were numbered anew
+            key = (fixed.n_levels, about_fixed, counts[2].tobytes())
+        return self._remembered(key, lambda: self._make_lookup(other, fixed, about_fixed, counts))
+
+    def _make_lookup(self, other: Joint, fixed: Joint, about_fixed: bool, counts: list[Counts]) -> Lookup:
+        of_fixed, of_other, of_both = counts
+        # Of the target, whose rows may be in another order, more exactly.
+        grid = FINE if other.columns in (None, (self.table.target,)) else COARSE
+        about_other = self._remembered(other.columns or of_other.tobytes(), lambda: Chance.about(of_other, grid).lookup)
+        if fixed.n_levels == 1:
+            return joined(about_other, about_other, NOTHING)
+        within = Chance.within(*self._pairs_within(fixed, other, of_both), fixed.n_levels).lookup
+        return joined(about_other, within, Chance.about(of_fixed, COARSE).lookup if about_fixed else NOTHING)
+
+    def _remembered(self, key: Any, make: Callable[[], Lookup]) -> Lookup:
+        if key not in self._lookups:
+            if len(self._lookups) >= _MOST_LOOKUPS:
+                self._lookups.clear()
+            self._lookups[key] = make()
+        return self._lookups[key]
+
+    def _pairs_within(self, fixed: Joint, other: Joint, counts: Counts) -> tuple[Values, NDArray[np.integer[Any]]]:
+        """Rows of every pair of a fixed level and another one, in the order of the fixed ones, and which these are."""
+        if len(counts) == fixed.n_levels * other.n_levels:
+            return counts.astype(np.float64), np.arange(len(counts)) // other.n_levels
+        # Pairs that were numbered anew are still in that order.
+        _, rows = np.unique(self._combine(fixed, other).codes, return_index=True)
+        return counts.astype(np.float64), fixed.codes[rows]
+
+    def _sums(self, candidates: Columns, rest: Rest, chance: Lookup) -> tuple[Values, NDArray[np.int64]]:
+        """Sums of n log n, of chance, and levels in use of the margins of every candidate's table; see `sum_tables`."""
+        sums, used = np.empty((len(candidates), 7)), np.empty((len(candidates), 4), np.int64)
+        self._codes.prepare(candidates, rest)
+        most = int(self._codes.n_levels[candidates].max(initial=1)) * rest.n_levels
+
+        def count(part: slice) -> None:
+            tables, starts = self._codes.tables(candidates[part], rest)
+            n_levels, room = self._codes.n_levels[candidates[part]], np.empty(rest.n_other, tables.dtype)
+            shape = starts, n_levels, rest.n_fixed
+            sum_tables(tables, *shape, room, self._known, chance, sums[part])
+            if self.correction == "miller-madow":
+                # With 1 for every cell in use, and 1 instead of n log n for all but 0, the sums are levels in use.
+                in_use, known = np.empty((len(starts), 7)), np.minimum(np.arange(most + 1.0), 1.0)
+                sum_tables((tables > 0).astype(tables.dtype), *shape, room, known, NO_CHANCE, in_use)
+                used[part] = in_use[:, :4]
+
+        size = max(1, min(self._codes.columns_at_once(len(candidates)), self._codes.cells_at_once // most))
+        map_tasks(count, [slice(first, first + size) for first in range(0, len(candidates), size)], self.n_jobs)
+        return sums, used
+
+    def _sums_in_groups(
+        self, candidates: Columns, chosen: NDArray[np.bool_], fixed: Joint, other: Joint, chance: Lookup
+    ) -> tuple[Values, NDArray[np.int64]]:
+        """The same of chosen candidates where a table would have far more cells than there are rows."""
+        sums, used = np.empty((len(candidates), 7)), np.empty((len(candidates), 4), np.int64)
+        self._codes.prepare(candidates[chosen])
+        weights = self._codes.row_weights()
+        weights = np.ones(self.table.n_samples) if weights is None else weights
+        order = np.argsort(fixed.codes, kind="stable")
+        order = order[weights[order] > 0]
+        changes = np.flatnonzero(np.diff(fixed.codes[order])) + 1
+        _ = other.codes  # made here, once, before threads ask for them
+        groups = order, np.concatenate([[0], changes, [len(order)]])
+
+        def count(place: int) -> None:
+            alone = self._block(candidates[[place]])
+            if alone.n_levels * other.n_levels <= self._most_cells:
+                levels = alone.codes, alone.n_levels, groups, other.codes, other.n_levels
+                sums[place], used[place] = sum_groups(*levels, weights, self._known, chance, fixed.codes)
+            else:
+                sums[place], used[place] = self._sums_of_many(alone, fixed, other)
+
+        map_tasks(count, np.flatnonzero(chosen).tolist(), self.n_jobs)
+        return sums, used
+
+    def _sums_of_many(self, alone: Joint, fixed: Joint, other: Joint) -> tuple[Values, NDArray[np.int64]]:
+        """The same where even candidate and target have too many joint levels: only those in use are counted."""
+        with_fixed = self._combine(alone, fixed)
+        blocks = (alone, with_fixed, self._combine(alone, other), self._combine(with_fixed, other))
+        counts = [self._codes.counts(joint) for joint in blocks]
+        sums, used = [self._sum_n_log_n(one) for one in counts], [np.count_nonzero(one) for one in counts]
+        by_chance = np.zeros(3)
+        if self._by_chance:
+            own = self._codes.counts(alone)
+            about = [expected_information(own, self._codes.counts(side)) for side in (other, fixed)]
+            by_chance[:] = self._total * about[0], self._chance_within(alone, other, fixed), self._total * about[1]
+        return np.append(sums, by_chance), np.array(used)
+
+    def _chance_within(self, one: Joint, other: Joint, fixed: Joint) -> float:
+        """What one block tells about another by chance within the levels of a fixed one, times all rows."""
+        of_other, of_one = (
+            self._pairs_within(fixed, side, self._codes.counts(self._combine(fixed, side))) for side in (other, one)
+        )
+        return float(Chance.within(*of_other, fixed.n_levels).of(*of_one).sum())
+
+    def _entropy(self, joint: Joint) -> float:
+        return self._entropy_of(self._codes.counts(joint))
+
+    def _entropy_of(self, counts: Counts, corrected: bool = True) -> float:
+        used = np.array(np.count_nonzero(counts)) if corrected else None
+        return float(self._entropies(np.array(self._sum_n_log_n(counts)), used))
+
+    def _entropies(self, sums: Values, used: NDArray[np.int64] | None) -> Values:
+        """Entropies from sums of n log n and, if they are to be corrected, from how many levels are in use."""
+        entropies = (self._sum_n_log_n(np.array([self._total])) - sums) / self._total
+        if used is not None and self.correction == "miller-madow":
+            entropies += (used - 1) / (2 * self._total)
+        return np.asarray(entropies)
+
+    def _sum_n_log_n(self, counts: Counts) -> float:
+        """Of counts or sums of weights; whole ones are looked up, so that a weight of 2 gives the bits of two rows."""
+        whole = counts.astype(np.int64)
+        if whole.max(initial=0) < len(self._known) and (whole == counts).all():
+            return float(self._known[whole].sum())
+        return float(xlogy(counts, counts).sum())
+
+    def _looked_up(self, counts: Counts, chance: Lookup) -> float:
+        """What levels of so many rows tell by chance about the other side, times all rows."""
+        few = counts.dtype.kind == "i" and self._total < 2**31
+        table = counts.astype(np.int32) if few else counts  # as tables of candidates are: the kernel is compiled once
+        sums, start, n_levels = np.empty((1, 7)), np.zeros(1, np.int64), np.array([len(table)])
+        sum_tables(table, start, n_levels, 1, np.empty(1, table.dtype), self._known, chance, sums)
+        return float(sums[0, 4])
+
+    def _block(self, columns: Block) -> Joint:
+        """Codes of the joint levels of several columns."""
+        block = Joint(1, (), lambda: np.zeros(self.table.n_samples, np.uint32))
+        for column in map(int, columns):
+            alone = Joint(int(self._codes.n_levels[column]), (column,), partial(self._codes.codes, column))
+            block = self._combine(block, alone)
+        return block
+
+    def _combine(self, a: Joint, b: Joint) -> Joint:
+        return a.beside(b, self._most_cells)
+
 
 def few_bins(total: float) -> int:
     """As many bins as leave enough rows in each for tests of weak relations, and for tables of three columns."""
@@ -111,33 +420,12 @@ def bin_edges(
     labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
 ) -> Values:
-    """Edges between the bins of some values, to be kept and applied to other values.
+    """Edges between the bins of some numbers, NaN left out, to be kept and applied to other values.
 
-    Parameters
-    ----------
-    values : array of shape (n_samples,)
-        Numbers; NaN is left out.
-    n_bins : int
-        How many bins; "mdl" finds their number itself.
-    strategy : {"quantile", "uniform", "mdl"}, default="quantile"
-        Bins of equal frequency, where equal values share a bin; of equal width; or those that describe class labels in
-        the fewest words (Fayyad and Irani 1993).
-    labels : array of shape (n_samples,), optional
-        Class labels for "mdl".
-    sample_weight : array of shape (n_samples,), optional
-        How many rows each value stands for.
+    They are in ascending order: the bin of a value is how many edges it reaches. Strategies are those of `Binned`;
+    "mdl" needs class labels. An edge of "quantile" and "mdl" is the least of the values in the bins above it, infinite
+    if there is none.
 
-    Returns
-    -------
-    ndarray
-        Edges in ascending order: the bin of a value is how many edges it reaches,
-        ``numpy.searchsorted(edges, values, side="right")``. An edge of "quantile" and "mdl" is the least of the
-        `values` in the bins above it, infinite if there is none.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from unirel.estimation.binned import bin_edges
     >>> edges = bin_edges([1, 2, 2, 3, 7, 9], 3)
     >>> edges
     array([2., 7.])
@@ -156,134 +444,3 @@ def bin_edges(
     weights = None if sample_weight is None else np.asarray(sample_weight, np.float64)[present]
     edges, n_edges = BinRule(n_bins, strategy, classes, weights).edges(numbers[None, present])
     return edges[0, : n_edges[0]]
-
-
-class BinRule:
-    """How continuous columns are cut.
-
-    Parameters
-    ----------
-    n_bins : int
-        How many bins; not used by "mdl".
-    strategy : {"quantile", "uniform", "mdl"}
-        As in `bin_edges`.
-    labels : ndarray or None
-        Class of every row as a code, for "mdl".
-    weights : ndarray or None
-        Weight of every row.
-    """
-
-    def __init__(
-        self, n_bins: int, strategy: Strategy, labels: NDArray[np.integer] | None, weights: Values | None
-    ) -> None:
-        self.n_bins, self.strategy, self._labels, self._weights = n_bins, strategy, labels, weights
-        self.weighted, self._rows = weights is not None, None
-        if weights is not None:  # A row without weight is as good as not there.
-            self._rows = np.flatnonzero(weights)
-            self._weights = weights[self._rows]
-            self._labels = None if labels is None else labels[self._rows]
-
-    def edges(self, values: Values) -> tuple[Values, Columns]:
-        """Edges of every row, filled up with infinity where it has fewer than others, and how many there are."""
-        values = values if self._rows is None else values[:, self._rows]
-        sizes = (~np.isnan(values)).sum(axis=1)
-        most = _MOST_EDGES if self.strategy == "mdl" else self.n_bins - 1
-        edges = np.full((len(values), most), np.inf)
-        if self.strategy == "mdl":
-            return edges, self._describe(values, sizes, edges)
-        if self.strategy == "uniform":
-            width_edges(values, self.n_bins, edges)
-        elif self._weights is None:
-            before = np.arange(values.shape[1] + 1, dtype=np.float64)
-            frequency_edges(np.sort(values, axis=1), sizes, before[None], self.n_bins, edges)
-        else:
-            order = np.argsort(values, axis=1, kind="stable")
-            before = np.zeros((len(values), values.shape[1] + 1))
-            np.cumsum(self._weights[order], axis=1, out=before[:, 1:])
-            frequency_edges(np.take_along_axis(values, order, axis=1), sizes, before, self.n_bins, edges)
-        return edges, np.full(len(values), most)
-
-    def _describe(self, values: Values, sizes: Columns, edges: Values) -> Columns:
-        """Edges of minimum description length; returns how many there are."""
-        if self._labels is None:
-            raise ValueError("strategy='mdl' needs class labels as target; pass strategy='quantile' or 'uniform'")
-        weights = np.ones(values.shape[1]) if self._weights is None else self._weights
-        order = np.argsort(values, axis=1, kind="stable")
-        ordered, n_classes = np.take_along_axis(values, order, axis=1), int(self._labels.max(initial=0)) + 1
-        known = known_n_log_n(min(int(weights.sum()) + 1, 2**16))
-        labels, weights = self._labels[order], weights[order]
-        return description_edges(ordered, sizes, labels, weights, n_classes, known, edges)
-
-
-class Bins:
-    """Bins of the continuous columns of a table, found when they are first asked for.
-
-    Parameters
-    ----------
-    table : Table
-        Its missing values have a level of their own, behind the bins.
-    rule : BinRule
-        How columns are cut.
-    n_jobs : int or None
-        Threads that look for bins of minimum description length.
-    given : mapping from positions to edges
-        Columns whose edges are known.
-    """
-
-    def __init__(self, table: Table, rule: BinRule, n_jobs: int | None, given: Mapping[int, Values]) -> None:
-        self._table, self.rule, self._n_jobs, self._given = table, rule, n_jobs, given
-
-    @property
-    def equal_frequency(self) -> int | None:
-        """How many bins, if they are plain bins of equal frequency, which need no look at other columns or weights."""
-        plain = self.rule.strategy == "quantile" and not self.rule.weighted and not self._given
-        return self.rule.n_bins if plain else None
-
-    def n_levels(self, columns: Columns) -> Columns:
-        """Levels of some columns: bins, and one for missing values if there are any."""
-        n_bins = (
-            self._described[1][columns] + 1 if self.rule.strategy == "mdl" else np.full(len(columns), self.rule.n_bins)
-        )
-        for place, column in enumerate(columns.tolist()):
-            if column in self._given:
-                n_bins[place] = len(self._given[column]) + 1
-        return np.asarray(n_bins + self._table.has_missing[columns])
-
-    def codes(self, columns: Columns, dtype: np.dtype[Any]) -> NDArray[Any]:
-        """Bins of the values of some columns."""
-        values = self._table.continuous_block(columns)
-        if self.rule.strategy == "mdl":
-            edges, n_edges = self._described[0][columns], self._described[1][columns]
-        else:
-            edges, n_edges = self._edges(columns, values)
-        codes = np.empty(values.shape, dtype)
-        find_bins(values, edges, n_edges + 1, codes)
-        return codes
-
-    def _edges(self, columns: Columns, values: Values) -> tuple[Values, Columns]:
-        """Edges of some columns, those that are given and others, and how many there are."""
-        known = [self._given.get(column) for column in columns.tolist()]
-        others = np.array([place for place, own in enumerate(known) if own is None], np.intp)
-        if len(others) == len(known):
-            return self.rule.edges(values)
-        n_edges = np.array([self.rule.n_bins - 1 if own is None else len(own) for own in known])
-        edges = np.full((len(known), max(1, n_edges.max())), np.inf)
-        for row, own in zip(edges, known, strict=True):
-            row[: 0 if own is None else len(own)] = own
-        if len(others):
-            edges[others, : self.rule.n_bins - 1] = self.rule.edges(values[others])[0]
-        return edges, n_edges
-
-    @cached_property
-    def _described(self) -> tuple[Values, Columns]:
-        """Edges of minimum description length of all columns, the number of which nobody knows before."""
-        continuous = np.flatnonzero(self._table.continuous)
-        blocks = pieces(continuous, _BLOCK // self._table.n_samples)
-        found = map_tasks(lambda block: self.rule.edges(self._table.continuous_block(block)), blocks, self._n_jobs)
-        n_edges = np.zeros(len(self._table.columns), np.intp)
-        for block, (_, numbers) in zip(blocks, found, strict=True):
-            n_edges[block] = numbers
-        edges = np.full((len(n_edges), n_edges.max(initial=0)), np.inf)
-        for block, (of_block, _) in zip(blocks, found, strict=True):
-            edges[block] = of_block[:, : edges.shape[1]]
-        return edges, n_edges

@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Iterable
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +11,7 @@ from scipy.special import ndtri
 
 from unirel.data.table import Table
 from unirel.estimation.base import Block, Columns, Information, Values
-
-if TYPE_CHECKING:
-    from unirel.estimation.plugin import Plugin
+from unirel.estimation.binned import Binned
 
 
 class Side(NamedTuple):
@@ -24,7 +22,7 @@ class Side(NamedTuple):
 
 
 class BlockInformation(Information):
-    """Information of blocks that are counted, as by `Plugin`, if all their columns are discrete."""
+    """Information of blocks that are counted, as by `Binned`, if all their columns are discrete."""
 
     @abstractmethod
     def estimate_blocks(self, a: Side, b: Side) -> float:
@@ -80,10 +78,8 @@ class BlockInformation(Information):
         return len(np.unique(self.table.continuous_block([column]))) > 1  # All missing values are one.
 
     @cached_property
-    def _counts(self) -> "Plugin":
-        from unirel.estimation.plugin import Plugin
-
-        return Plugin().bind(self.table, n_jobs=self.n_jobs)
+    def _counts(self) -> Binned:
+        return Binned().bind(self.table, n_jobs=self.n_jobs)
 
 
 def normal_scores(values: Values) -> Values:

@@ -1,25 +1,25 @@
-"""The codes of all columns as one matrix, and the contingency tables that are counted from it."""
+"""The codes of all columns as one matrix, how continuous ones are cut into bins, and the tables counted from them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from copy import copy
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from functools import cached_property, partial
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unirel._runtime import map_tasks, pieces
+from unirel.data.kernels import find_bins, frequency_edges, width_edges
 from unirel.data.table import Table
 from unirel.data.values import empty_matrices, find_places
 from unirel.estimation.base import Columns, Values
+from unirel.estimation.kernels.bins import description_edges
 from unirel.estimation.kernels.bitsets import Sets, count_tables_by_bits, pack_sets
-from unirel.estimation.kernels.counts import count_tables, count_weighted_tables
-
-if TYPE_CHECKING:
-    from unirel.estimation.binned import Bins
+from unirel.estimation.kernels.counts import count_tables, count_weighted_tables, known_n_log_n
 
 Codes = NDArray[np.unsignedinteger[Any]]
 Counts = NDArray[Any]  # int32 or int64, float64 with weights
+Strategy = Literal["quantile", "uniform", "mdl"]
 
 # Bit sets are made of columns with at most that many levels, and used while they share at most that many pairs of sets
 # with what is fixed. Measured, ns per row and candidate by bits and by a direct table, with a target of 2 classes and
@@ -32,21 +32,16 @@ MOST_PAIRS = 64
 _FEWEST_CANDIDATES = 8
 # Rows times candidates that are worth a task of their own.
 _WORK = 2**20
-# Numbers of a block of columns that are coded at a time.
+# Numbers of a block of columns that are coded, or sorted, at a time.
 _BLOCK = 2**18
+# Edges that minimum description length may find: bins and a level for missing values fit into a byte.
+_MOST_EDGES = 254
 
 
 class Joint:
     """Joint levels of some columns: how many there may be, and the code of every row, made when it is asked for.
 
-    Parameters
-    ----------
-    n_levels : int
-        How many.
-    columns : tuple of int or None
-        The columns whose codes, the first one foremost, they are; None for levels that were numbered anew.
-    make : callable
-        Gives the codes.
+    Its columns are those whose codes, the first one foremost, they are; None for levels that were numbered anew.
     """
 
     def __init__(self, n_levels: int, columns: tuple[int, ...] | None, make: Callable[[], Codes]) -> None:
@@ -73,11 +68,9 @@ class Rest:
     Its codes are made when a source first asks for them; one whose rows are elsewhere asks for the columns instead.
     """
 
-    def __init__(self, codes: Codes | Joint, n_fixed: int, n_other: int) -> None:
-        self._joint = codes if isinstance(codes, Joint) else Joint(n_fixed * n_other, None, lambda: codes)
-        self.columns = self._joint.columns
-        self.n_fixed, self.n_other = n_fixed, n_other
-        self.n_levels = n_fixed * n_other
+    def __init__(self, joint: Joint, n_fixed: int, n_other: int) -> None:
+        self._joint, self.columns = joint, joint.columns
+        self.n_fixed, self.n_other, self.n_levels = n_fixed, n_other, n_fixed * n_other
 
     @cached_property
     def codes(self) -> NDArray[np.uint32]:
@@ -96,48 +89,55 @@ class Rest:
         return sets
 
 
-class CodeSource(Protocol):
-    """What estimators that count know of a table; one that is sparse, or in several places, can offer it too."""
+class Margins(NamedTuple):
+    """Entropies of every candidate x, of a fixed block s, of another block y, and of what they are together.
 
-    n_levels: NDArray[np.int64]
-    n_samples: int
-    cells_at_once: int  # of tables that are asked for together
+    Those by chance are what x tells about y, about y within the levels of s, and about s, and what s tells about y.
+    """
 
-    def columns_at_once(self, n_candidates: int) -> int:
-        """How many of some candidates are counted together, in a thread or in a step."""
+    x: Values
+    xs: Values
+    xy: Values
+    xsy: Values
+    x_by_chance: Values
+    x_by_chance_within_s: Values
+    s_from_x_by_chance: Values
+    s: float
+    y: float
+    sy: float
+    s_by_chance: float
 
-    def prepare(self, columns: Columns, rest: Rest | None = None) -> None:
-        """Make what counting some columns against the rest needs; called first by whoever counts in threads."""
+    @property
+    def relevance(self) -> Values:
+        """I(x; y)."""
+        return self.x + self.y - self.xy - self.x_by_chance
 
-    def codes(self, column: int) -> Codes:
-        """Codes of one column."""
+    @property
+    def conditional(self) -> Values:
+        """I(x; y | s)."""
+        return self.xs + self.sy - self.s - self.xsy - self.x_by_chance_within_s
 
-    def tables(self, candidates: Columns, rest: Rest) -> tuple[Counts, Columns]:
-        """Tables of some candidates against the rest, one after the other, and where each of them begins."""
+    @property
+    def joint(self) -> Values:
+        """I(x, s; y) = I(s; y) + I(x; y | s)."""
+        return self.xs + self.y - self.xsy - self.s_by_chance - self.x_by_chance_within_s
 
-    def counts(self, joint: Joint) -> Counts:
-        """How many rows, or which weight, each joint level has."""
+    @property
+    def redundancy(self) -> Values:
+        """I(x; s)."""
+        return self.x + self.s - self.xs - self.s_from_x_by_chance
 
-    def row_weights(self) -> Values | None:
-        """Weight of every row, None if all count alike."""
-
-    def weighted(self, weights: Values) -> Self:
-        """The same codes with other weights of the rows."""
+    @property
+    def conditional_redundancy(self) -> Values:
+        """I(x; s | y) = I(x; s) + I(x; y | s) - I(x; y), so that criteria that are equal on paper are equal here."""
+        by_chance = self.s_from_x_by_chance + self.x_by_chance_within_s - self.x_by_chance
+        return self.xy + self.sy - self.y - self.xsy - by_chance
 
 
 class CodeMatrix:
     """Codes of all columns of a table, a row for each, in the narrowest type; made when they are first asked for.
 
-    Parameters
-    ----------
-    table : Table
-        Its discrete columns keep their levels.
-    bins : Bins or None
-        How continuous columns are cut; None refuses them.
-    weights : ndarray or None
-        Weight of every row.
-    n_jobs : int or None
-        Threads that make codes.
+    Discrete columns keep their levels, bins say how continuous ones are cut; None refuses them.
     """
 
     cells_at_once = 2**18  # few enough to stay in the cache of a thread
@@ -158,7 +158,7 @@ class CodeMatrix:
     @classmethod
     def of_codes(
         cls, n_levels: NDArray[np.int64], matrices: list[Codes], weights: Values | None, n_jobs: int | None = 1
-    ) -> "CodeMatrix":
+    ) -> Self:
         """The same from codes that are there already, in matrices as `empty_matrices` makes them."""
         self = cls.__new__(cls)
         self._hold(n_levels, matrices, weights, n_jobs)
@@ -168,7 +168,7 @@ class CodeMatrix:
     def _hold(
         self, n_levels: NDArray[np.int64], matrices: list[Codes], weights: Values | None, n_jobs: int | None
     ) -> None:
-        self.n_levels, self.n_samples = n_levels, matrices[0].shape[1]
+        self.n_levels, self.n_samples = n_levels, int(matrices[0].shape[1])
         self._matrices, self._weights, self._n_jobs = matrices, weights, n_jobs
         self._widths, self._places = find_places(n_levels)
         self._ready, self._packed = np.zeros((2, len(n_levels)), bool)
@@ -183,9 +183,10 @@ class CodeMatrix:
         _ = rest.codes  # made here, once, before threads ask for them, and so are sets
         if (by_bits := self._by_bits(columns, rest)).any():
             few = columns[by_bits]
-            _, _ = rest.sets, self._sets
+            _ = rest.sets
             if not self._packed[few].all():
-                self._each_block(self._pack, few[~self._packed[few]])
+                pack = partial(pack_sets, self._matrices[0], self._places, sets=self._sets)
+                self._each_block(pack, few[~self._packed[few]])
                 self._packed[few] = True
 
     def codes(self, column: int) -> Codes:
@@ -195,28 +196,29 @@ class CodeMatrix:
         return codes
 
     def tables(self, candidates: Columns, rest: Rest) -> tuple[Counts, Columns]:
-        """Tables of some candidates against the rest, one after the other, and where each of them begins."""
-        rows = (0, self.n_samples)
-        by_bits = self._by_bits(candidates, rest)
-        if not by_bits.any():
-            return self.tables_of_part(candidates, rest, rows)
-        tables, starts = self._empty_tables(candidates, rest)
-        words = rest.sets.words.reshape(rest.n_levels - 1, -(-self.n_samples // 64))
-        count_tables_by_bits(self._sets, candidates[by_bits], words, rest.sets.sizes[0], starts[by_bits], tables)
-        if not by_bits.all():
-            self._count(candidates[~by_bits], rest, rows, starts[~by_bits], tables)
-        return tables, starts
+        """Tables of some candidates against the rest, one after the other, and where each of them begins.
 
-    def tables_of_part(self, candidates: Columns, rest: Rest, rows: tuple[int, int]) -> tuple[Counts, Columns]:
-        """The same of the rows from the first to before the last; those of all parts add up to those of all rows."""
-        self.prepare(candidates)
+        They have been prepared, by whoever counts in threads.
+        """
         tables, starts = self._empty_tables(candidates, rest)
-        self._count(candidates, rest, rows, starts, tables)
+        by_bits = self._by_bits(candidates, rest)
+        if by_bits.any():
+            words = rest.sets.words.reshape(rest.n_levels - 1, -(-self.n_samples // 64))
+            count_tables_by_bits(self._sets, candidates[by_bits], words, rest.sets.sizes[0], starts[by_bits], tables)
+        for width, matrix in enumerate(self._matrices):
+            chosen = ~by_bits & (self._widths[candidates] == width)
+            if not chosen.any():
+                continue
+            counted = (matrix, self._places[candidates[chosen]], rest.codes, rest.n_levels)
+            if self._weights is None:
+                count_tables(*counted, starts[chosen], tables)
+            else:
+                count_weighted_tables(*counted, self._weights, starts[chosen], tables)
         return tables, starts
 
     def columns_at_once(self, n_candidates: int) -> int:
-        """How many of some candidates are counted together, in a thread."""
-        return tasks_of(self.n_samples, n_candidates)
+        """How many of some candidates are counted together, in a thread: an eighth, or as many as are worth it."""
+        return max(_WORK // self.n_samples, -(-n_candidates // 8))
 
     def counts(self, joint: Joint) -> Counts:
         """How many rows, or which weight, each joint level has."""
@@ -249,28 +251,12 @@ class CodeMatrix:
         whole = np.int32 if self.n_samples < 2**31 else np.int64
         return np.zeros(ends[-1], whole if self._weights is None else np.float64), starts
 
-    def _count(self, candidates: Columns, rest: Rest, rows: tuple[int, int], starts: Columns, tables: Counts) -> None:
-        """Add some rows to tables, the columns of every width by themselves."""
-        for width, matrix in enumerate(self._matrices):
-            chosen = self._widths[candidates] == width
-            if not chosen.any():
-                continue
-            counted = (matrix, self._places[candidates[chosen]], rest.codes, rest.n_levels, rows)
-            if self._weights is None:
-                count_tables(*counted, starts[chosen], tables)
-            else:
-                count_weighted_tables(*counted, self._weights, starts[chosen], tables)
-
     @cached_property
     def _sets(self) -> Sets:
         n_sets = np.where(self.n_levels <= MOST_LEVELS, np.maximum(self.n_levels - 1, 0), 0)
         ends = np.cumsum(n_sets * -(-self.n_samples // 64))
         sizes = np.zeros((len(n_sets), MOST_LEVELS - 1), np.int64)
         return Sets(np.empty(ends[-1], np.uint64), np.concatenate([[0], ends[:-1]]), n_sets, sizes)
-
-    def _pack(self, columns: Columns) -> None:
-        """Write the bit sets of some columns of few levels."""
-        pack_sets(self._matrices[0], self._places, columns, self._sets)
 
     def _encode(self, columns: Columns) -> None:
         """Write the codes of some columns; without bins the table says that a continuous one has none."""
@@ -284,6 +270,111 @@ class CodeMatrix:
                 matrix[self._places[numbers]] = self._bins.codes(numbers, matrix.dtype)
 
 
-def tasks_of(n_samples: int, n_candidates: int) -> int:
-    """How many candidates make a task: an eighth of them, or as many as are worth it."""
-    return max(_WORK // n_samples, -(-n_candidates // 8))
+class BinRule:
+    """How continuous columns are cut; the number of bins is not used by "mdl", which needs the class of every row."""
+
+    def __init__(
+        self, n_bins: int, strategy: Strategy, labels: NDArray[np.integer] | None, weights: Values | None
+    ) -> None:
+        self.n_bins, self.strategy, self._labels, self._weights = n_bins, strategy, labels, weights
+        self.weighted, self._rows = weights is not None, None
+        if weights is not None:  # A row without weight is as good as not there.
+            self._rows = np.flatnonzero(weights)
+            self._weights = weights[self._rows]
+            self._labels = None if labels is None else labels[self._rows]
+
+    def edges(self, values: Values) -> tuple[Values, Columns]:
+        """Edges of every row, filled up with infinity where it has fewer than others, and how many there are."""
+        values = values if self._rows is None else values[:, self._rows]
+        sizes = (~np.isnan(values)).sum(axis=1)
+        most = _MOST_EDGES if self.strategy == "mdl" else self.n_bins - 1
+        edges = np.full((len(values), most), np.inf)
+        if self.strategy == "mdl":
+            return edges, self._describe(values, sizes, edges)
+        if self.strategy == "uniform":
+            width_edges(values, self.n_bins, edges)
+        elif self._weights is None:
+            before = np.arange(values.shape[1] + 1, dtype=np.float64)
+            frequency_edges(np.sort(values, axis=1), sizes, before[None], self.n_bins, edges)
+        else:
+            order = np.argsort(values, axis=1, kind="stable")
+            before = np.zeros((len(values), values.shape[1] + 1))
+            np.cumsum(self._weights[order], axis=1, out=before[:, 1:])
+            frequency_edges(np.take_along_axis(values, order, axis=1), sizes, before, self.n_bins, edges)
+        return edges, np.full(len(values), most)
+
+    def _describe(self, values: Values, sizes: Columns, edges: Values) -> Columns:
+        """Edges of minimum description length; returns how many there are."""
+        if self._labels is None:
+            raise ValueError("strategy='mdl' needs class labels as target; pass strategy='quantile' or 'uniform'")
+        weights = np.ones(values.shape[1]) if self._weights is None else self._weights
+        order = np.argsort(values, axis=1, kind="stable")
+        ordered, n_classes = np.take_along_axis(values, order, axis=1), int(self._labels.max(initial=0)) + 1
+        known = known_n_log_n(min(int(weights.sum()) + 1, 2**16))
+        labels, weights = self._labels[order], weights[order]
+        return description_edges(ordered, sizes, labels, weights, n_classes, known, edges)
+
+
+class Bins:
+    """Bins of the continuous columns of a table, found when they are first asked for, unless their edges are given.
+
+    Missing values have a level of their own, behind the bins.
+    """
+
+    def __init__(self, table: Table, rule: BinRule, n_jobs: int | None, given: Mapping[int, Values]) -> None:
+        self._table, self.rule, self._n_jobs, self._given = table, rule, n_jobs, given
+
+    @property
+    def equal_frequency(self) -> int | None:
+        """How many bins, if they are plain bins of equal frequency, which need no look at other columns or weights."""
+        plain = self.rule.strategy == "quantile" and not self.rule.weighted and not self._given
+        return self.rule.n_bins if plain else None
+
+    def n_levels(self, columns: Columns) -> Columns:
+        """Levels of some columns: bins, and one for missing values if there are any."""
+        n_bins = (
+            self._described[1][columns] + 1 if self.rule.strategy == "mdl" else np.full(len(columns), self.rule.n_bins)
+        )
+        for place, column in enumerate(columns.tolist()):
+            if column in self._given:
+                n_bins[place] = len(self._given[column]) + 1
+        return np.asarray(n_bins + self._table.has_missing[columns])
+
+    def codes(self, columns: Columns, dtype: np.dtype[Any]) -> NDArray[Any]:
+        """Bins of the values of some columns."""
+        values = self._table.continuous_block(columns)
+        if self.rule.strategy == "mdl":
+            edges, n_edges = self._described[0][columns], self._described[1][columns]
+        else:
+            edges, n_edges = self._edges(columns, values)
+        codes = np.empty(values.shape, dtype)
+        find_bins(values, edges, n_edges + 1, codes)
+        return codes
+
+    def _edges(self, columns: Columns, values: Values) -> tuple[Values, Columns]:
+        """Edges of some columns, those that are given and others, and how many there are."""
+        known = [self._given.get(column) for column in columns.tolist()]
+        others = np.array([place for place, own in enumerate(known) if own is None], np.intp)
+        if len(others) == len(known):
+            return self.rule.edges(values)
+        n_edges = np.array([self.rule.n_bins - 1 if own is None else len(own) for own in known])
+        edges = np.full((len(known), max(1, n_edges.max())), np.inf)
+        for row, own in zip(edges, known, strict=True):
+            row[: 0 if own is None else len(own)] = own
+        if len(others):
+            edges[others, : self.rule.n_bins - 1] = self.rule.edges(values[others])[0]
+        return edges, n_edges
+
+    @cached_property
+    def _described(self) -> tuple[Values, Columns]:
+        """Edges of minimum description length of all columns, the number of which nobody knows before."""
+        continuous = np.flatnonzero(self._table.continuous)
+        blocks = pieces(continuous, _BLOCK // self._table.n_samples)
+        found = map_tasks(lambda block: self.rule.edges(self._table.continuous_block(block)), blocks, self._n_jobs)
+        n_edges = np.zeros(len(self._table.columns), np.intp)
+        for block, (_, numbers) in zip(blocks, found, strict=True):
+            n_edges[block] = numbers
+        edges = np.full((len(n_edges), n_edges.max(initial=0)), np.inf)
+        for block, (of_block, _) in zip(blocks, found, strict=True):
+            edges[block] = of_block[:, : edges.shape[1]]
+        return edges, n_edges

@@ -242,14 +242,7 @@ class _Beside(NamedTuple):
 class _Fit:
     """What a linear fit on some encoded rows leaves of others.
 
-    Parameters
-    ----------
-    products : ndarray of shape (n_known, n_rows)
-        Covariances of the rows that are known with all rows.
-    known : ndarray of int
-        Which rows these are.
-    ridges : ndarray of shape (n_known,)
-        What has been added to their variances.
+    `products` are the covariances of the known rows with all rows, `ridges` what has been added to their variances.
     """
 
     def __init__(self, products: Values, known: Columns, ridges: Values) -> None:
@@ -283,16 +276,7 @@ class _Fit:
 class _FullFit:
     """A ridge fit of a target on a whole block of rows, and what it would be without some of them.
 
-    Parameters
-    ----------
-    encoded : Encoded
-        All rows.
-    features, target : ndarray of int
-        Rows of the block and of the target.
-    total : float
-        Number of samples.
-    shrinkage : "auto" or float
-        The ridge, or that of Ledoit and Wolf unless there are many samples for each row.
+    The ridge is that of Ledoit and Wolf if `shrinkage` is "auto", unless there are many samples for each row.
     """
 
     def __init__(

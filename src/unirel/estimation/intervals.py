@@ -11,7 +11,7 @@ from unirel._runtime import map_tasks
 from unirel.data.table import Table
 from unirel.errors import UnirelWarning, check_fraction
 from unirel.estimation.base import Block, Columns, Information, Values, n_log_n
-from unirel.estimation.chance import expected_within
+from unirel.estimation.kernels.chance import expected_within
 
 # Halves of the rows that an interval is made of, and the seed they are drawn with.
 _HALVES, _SEED = 50, 0

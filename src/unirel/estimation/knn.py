@@ -11,14 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 from unirel._runtime import Progress, map_tasks
 from unirel.errors import check_choice, check_whole_number, warn
 from unirel.estimation.base import Block, Changes, Columns, Information, Values
-from unirel.estimation.geometry import Geometry, Rows, differential_entropy
-from unirel.estimation.plugin import CORRECTIONS, Correction
-from unirel.estimation.ross import Ross
+from unirel.estimation.binned import CORRECTIONS, Binned, Correction
+from unirel.estimation.ross import Geometry, Ross, Rows, differential_entropy
 
 if TYPE_CHECKING:
-    from unirel.estimation.ksg import KSG
-    from unirel.estimation.plugin import Plugin
-    from unirel.estimation.within import WithinClasses
+    from unirel.estimation.ksg import KSG, WithinClasses
 
 # With fewer candidates it does not pay to put all rows in the order of their distance from every row.
 _FEW = 8
@@ -44,7 +41,7 @@ class KNN(Information):
     scale : {"standard", "rank", None}
         Divide continuous columns by their standard deviation, or use their ranks, or leave them alone.
     correction : {"chance", "miller-madow", None}
-        For what is counted, as in `Plugin`.
+        For what is counted, as in `Binned`.
     """
 
     name = "knn"
@@ -151,11 +148,19 @@ class KNN(Information):
         return np.where(self._geometry.varies[candidates], self.joint(candidates, given) - before, 0.0)
 
     def permuted(self, candidates: Block, given: Block, orders: NDArray[np.intp]) -> Values:
-        """I(candidate; target | given) with the rows of the target in other orders; columns are sorted once."""
-        given = self._varying(given)
-        if given:
+        """I(candidate; target | given) with the rows of the target in other orders; labels need one sort."""
+        target = self.table.target
+        if self._varying(given) or not self.table.discrete[target]:
             return super().permuted(candidates, given, orders)
-        return self._permuted_relevance(np.asarray(candidates, np.intp), orders)
+        candidates = np.asarray(candidates, np.intp)
+        information = np.zeros((len(orders), len(candidates)))
+        varying = self._geometry.varies[candidates] & self._geometry.varies[target]
+        discrete = self.table.discrete[candidates]
+        if (chosen := varying & discrete).any():
+            information[:, chosen] = self._counts.permuted(candidates[chosen], [], orders)
+        if (chosen := varying & ~discrete).any():
+            information[:, chosen] = self._target_labels.permuted_on_line(candidates[chosen], orders)
+        return information
 
     def pairwise_given_target(self, candidates: Block, column: int) -> Values:
         """I(candidate; column | target) of every candidate, for class labels the mean of I within the classes."""
@@ -219,15 +224,6 @@ class KNN(Information):
         change, error = np.append(-within.change, added.change), np.append(within.error, added.error)
         return Changes(within.before, change, error)
 
-    def nested(self, order: Block) -> Values:
-        """I(first columns; target) of the first column of `order`, the first two, ...: one pass, in one metric."""
-        if not self.table.discrete[self.table.target]:
-            return super().nested(order)
-        columns = np.asarray(order, np.intp)
-        varying = np.logical_or.accumulate(self._geometry.varies[columns])
-        information = self._target_labels.nested(self.table.values[columns], self.metric_of(self._varying(order)))
-        return np.where(varying, information, 0.0)
-
     def subsets(self, always: Block, columns: Block, subsets: NDArray[np.intp], floor: float = -np.inf) -> Values:
         """I(always and some of the columns; target) for each of some subsets, in one metric, with shared distances."""
         if not self.table.discrete[self.table.target]:
@@ -278,10 +274,8 @@ class KNN(Information):
         return found
 
     @cached_property
-    def _counts(self) -> Plugin:
-        from unirel.estimation.plugin import Plugin
-
-        return Plugin(self.correction).bind(self.table, n_jobs=self.n_jobs)
+    def _counts(self) -> Binned:
+        return Binned(correction=self.correction).bind(self.table, n_jobs=self.n_jobs)
 
     @cached_property
     def _ksg(self) -> KSG:
@@ -291,7 +285,7 @@ class KNN(Information):
 
     @cached_property
     def _within_classes(self) -> WithinClasses:
-        from unirel.estimation.within import WithinClasses
+        from unirel.estimation.ksg import WithinClasses
 
         return WithinClasses(self.table, self._geometry)
 
@@ -330,40 +324,9 @@ class KNN(Information):
         metric = "" if counted else self.metric_of([candidate, *given])
         key = metric, tuple(given)
         if key not in self._known_before:
-            self._known_before[key] = (
-                self._counts.mutual_information(given, [target])
-                if counted
-                else self._against_labels(given, target, metric)
-            )
+            known = self._counts.mutual_information(given, [target]) if counted else None
+            self._known_before[key] = self._against_labels(given, target, metric) if known is None else known
         return self._known_before[key]
-
-    def _permuted_relevance(self, candidates: NDArray[np.intp], orders: NDArray[np.intp]) -> Values:
-        """I(candidate; target) with the rows of the target in other orders, each kind of candidate in one go."""
-        information = np.zeros((len(orders), len(candidates)))
-        varying = self._geometry.varies[candidates] & self._geometry.varies[self.table.target]
-        discrete = self.table.discrete[candidates]
-        for chosen in (varying & discrete, varying & ~discrete):
-            if chosen.any():
-                information[:, chosen] = self._permuted_of_a_kind(candidates[chosen], orders)
-        return information
-
-    def _permuted_of_a_kind(self, candidates: NDArray[np.intp], orders: NDArray[np.intp]) -> Values:
-        """Candidates that are all discrete, or all continuous, against the target in other orders."""
-        of_candidates, target = self.table.discrete[candidates[0]], self.table.target
-        if of_candidates and self.table.discrete[target]:
-            return self._counts.permuted(candidates, [], orders)
-        if self.table.discrete[target]:
-            return self._target_labels.permuted_on_line(candidates, orders)
-        if of_candidates:
-            # The target stays in order, and the labels of the candidate move the other way.
-            places = np.argsort(orders, axis=1)
-            parts = map_tasks(
-                lambda one: self._labels(one).permuted_on_line([target], places),
-                candidates.tolist(),
-                self.n_jobs,
-            )
-            return np.concatenate(parts, axis=1)
-        return self._ksg.permuted_in_plane(candidates, target, orders)
 
     def _joint_in_metric(self, candidates: NDArray[np.intp], selected: list[int], metric: str) -> Values:
         if len(selected) == 1 and self.table.discrete[self.table.target] and metric == "chebyshev":
@@ -374,13 +337,9 @@ class KNN(Information):
         return changes.before + changes.change
 
     def _changes(
-        self,
-        block: Block,
-        candidates: Block | None,
-        metric: str,
-        rows: Rows | None = None,
-        progress: Progress | None = None,
-    ) -> Changes:
+        self, block: Block, candidates: Block | None, metric: str,
+        rows: Rows | None = None, progress: Progress | None = None,
+    ) -> Changes:  # fmt: skip
         """Changes of a block without each of its columns or, if there are candidates, with each of them."""
         values, target = self.table.values, self.table.target
         columns = values[list(block)]

@@ -3,22 +3,14 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel._runtime import Progress
+from unirel._runtime import Progress, map_tasks
+from unirel.data.table import Table
 from unirel.estimation.base import Block, Changes, Values
-from unirel.estimation.geometry import (
-    Columns,
-    Geometry,
-    Rows,
-    line_of,
-    make_room,
-    make_strips,
-    side_by_side,
-    sorted_by,
-)
 from unirel.estimation.kernels.change_one import change_one_in_line
 from unirel.estimation.kernels.line import Line
 from unirel.estimation.kernels.plane import ksg_in_plane
 from unirel.estimation.kernels.space import Sorted, count_by_side, count_in_balls, find_balls, ksg_sum
+from unirel.estimation.ross import Columns, Geometry, Ross, Rows, make_room, make_strips, side_by_side, sorted_by
 
 Counts = NDArray[np.int64]
 
@@ -42,26 +34,6 @@ class KSG:
 
         sums = geometry.each_part(work, candidates)
         return np.asarray(geometry.psi[geometry.n_samples] + sums / geometry.n_samples)
-
-    def permuted_in_plane(self, candidates: Block, fixed: int, orders: Rows) -> Values:
-        """The same with the fixed column in other orders, one row for each; everything is sorted once for all."""
-        geometry = self._geometry
-        along = line_of(geometry.values[fixed])
-        whole = make_strips(along.values, np.zeros(geometry.n_samples, np.int32), 1, self._ball.n_neighbors)
-
-        def work(part: Rows) -> Values:
-            columns = geometry.values[part]
-            sorts, sums = np.argsort(columns, axis=1), np.empty((len(part), len(orders)))
-            for place, order in enumerate(orders):
-                moved = Line(
-                    along.values[order], along.ascending, np.argsort(order)[along.order], along.positions[order]
-                )
-                strips = whole._replace(strip_of=whole.strip_of[order])
-                sums[:, place] = ksg_in_plane(columns, sorts, moved, strips, self._ball)
-            return sums
-
-        sums = geometry.each_part(work, candidates)
-        return np.asarray(geometry.psi[geometry.n_samples] + sums / geometry.n_samples).T
 
     def in_space(self, a: Block, b: Block, given: Block = ()) -> float:
         """I(a; b | given) of three blocks, I(a; b) if nothing is given."""
@@ -157,3 +129,44 @@ def _find_crossed(radius: Values, joint: Counts, x: Counts, y: Counts, z: Counts
     several = np.maximum(np.maximum(in_joint, in_x), np.maximum(in_y, in_z)) > 1
     crossed = (in_z > 0) | ((in_x > 0) & (in_y > 0))
     return np.flatnonzero(crossed & several & (radius > 0))
+
+
+def line_of(values: Columns) -> Line:
+    """A column in ascending order."""
+    order = np.argsort(values, kind="stable")
+    return Line(values, values[order], order, np.argsort(order))
+
+
+class WithinClasses:
+    """I(a; b | target) as what it is by definition: the mean of I(a; b) within the classes, by their share of the rows.
+
+    A difference of estimates by the chain rule would have the errors of four estimates in different spaces, which do
+    not cancel. A class of a single row tells nothing.
+    """
+
+    def __init__(self, table: Table, geometry: Geometry) -> None:
+        self._table, self._n_jobs = table, geometry.n_jobs
+        labels = table.codes(table.target)
+        classes = [np.flatnonzero(labels == label) for label in range(int(labels.max()) + 1)]
+        self._classes = [(rows, geometry.of_rows(rows)) for rows in classes if len(rows) > 1]
+
+    def pairwise(self, candidates: Rows, column: int) -> Values:
+        """I(candidate; column | target) of candidates of one kind; they and the column are not all discrete."""
+        information = np.zeros(len(candidates))
+        for rows, geometry in self._classes:
+            varying = geometry.varies[candidates] & geometry.varies[column]
+            if varying.any():
+                values = self._within(rows, geometry, candidates[varying], column)
+                information[varying] += len(rows) / self._table.n_samples * values
+        return information
+
+    def _within(self, rows: Rows, geometry: Geometry, candidates: Rows, column: int) -> Values:
+        def labels_of(one: int) -> Ross:
+            return Ross(geometry, self._table.codes(one)[rows])
+
+        if self._table.discrete[column]:
+            return labels_of(column).on_line(candidates)
+        if self._table.discrete[candidates[0]]:
+            parts = map_tasks(lambda one: labels_of(one).on_line([column]), candidates.tolist(), self._n_jobs)
+            return np.concatenate(parts)
+        return KSG(geometry).in_plane(candidates, column)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from unirel.data.chunks import Coded, PartedTable
 from unirel.data.parts import Kept
 from unirel.estimation.base import Columns, Values
-from unirel.estimation.codes import CodeMatrix, Codes, CodeSource, Counts, Joint, Rest
+from unirel.estimation.codes import CodeMatrix, Codes, Counts, Joint, Rest
 
 # Margins of tables that were counted, which are kept.
 _MOST_KNOWN = 64
@@ -23,7 +23,7 @@ class Cuts(NamedTuple):
     given: dict[int, Values] = {}  # noqa: RUF012  (never changed)
 
 
-def open_parts(table: PartedTable, cuts: Cuts, n_jobs: int | None) -> tuple[CodeSource, float]:
+def open_parts(table: PartedTable, cuts: Cuts, n_jobs: int | None) -> tuple["PartCodes", float]:
     """The codes of a table in parts, made where the parts are, and the weight of all rows."""
     if cuts.strategy == "mdl" and table.continuous.any():
         raise ValueError("strategy='mdl' looks at all values in order, but X is in parts; pass 'quantile' or 'uniform'")
@@ -111,7 +111,8 @@ def count_part(part: Coded, *, candidates: Columns, columns: tuple[int, ...]) ->
     matrix = _matrix(part)
     joint = _joint(matrix, columns)
     rest = Rest(joint, joint.n_levels, 1)
-    return matrix.tables_of_part(candidates, rest, (0, matrix.n_samples))[0]
+    matrix.prepare(candidates, rest)
+    return matrix.tables(candidates, rest)[0]
 
 
 def count_levels_of_part(part: Coded, *, columns: tuple[int, ...]) -> Counts:

@@ -27,17 +27,7 @@ _ROWS_PER_TERM = 10
 
 
 class Permutations:
-    """Random orders of rows that keep each in its group.
-
-    Parameters
-    ----------
-    n_samples : int
-        Rows of the table.
-    groups : ndarray of int, optional
-        The group of each row that moves; all rows are one group if None.
-    rows : ndarray of int, optional
-        Rows that move; all if None.
-    """
+    """Random orders of rows that keep each in its group; only `rows` move, whose groups are `groups`, or all rows."""
 
     def __init__(self, n_samples: int, groups: Groups | None = None, rows: Columns | None = None) -> None:
         self._n_samples, self._groups = n_samples, groups

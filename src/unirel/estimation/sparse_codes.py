@@ -1,7 +1,7 @@
 """The codes of all columns of a sparse table, and the contingency tables that are counted from them."""
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,11 +9,8 @@ from numpy.typing import NDArray
 from unirel.data.sparse import SparseBlock
 from unirel.data.table import Table
 from unirel.data.values import Positions
-from unirel.estimation.codes import CodeMatrix, Rest
+from unirel.estimation.codes import Bins, CodeMatrix, Rest
 from unirel.estimation.kernels.counts import count_sparse_tables
-
-if TYPE_CHECKING:
-    from unirel.estimation.binned import Bins
 
 # Where the entries of each column begin, their rows, their codes, and the code of all other rows of each column.
 Entries = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
@@ -25,7 +22,7 @@ _BLOCK = 2**20
 class SparseCodes(CodeMatrix):
     """Codes of all columns of a sparse table: the entries that are not zero, and the code of zero."""
 
-    def __init__(self, table: Table, bins: "Bins | None", weights: NDArray[np.float64] | None) -> None:
+    def __init__(self, table: Table, bins: Bins | None, weights: NDArray[np.float64] | None) -> None:
         self._table, self._bins, self._weights = table, bins, weights
         self.n_samples, self.n_levels = table.n_samples, table.n_levels.copy()
         if bins is not None:
@@ -47,16 +44,10 @@ class SparseCodes(CodeMatrix):
 
     def tables(self, candidates: Positions, rest: Rest) -> tuple[NDArray[Any], Positions]:
         """Tables of some candidates against the rest, one after the other, and where each of them begins."""
-        return self.tables_of_part(candidates, rest, (0, self.n_samples))
-
-    def tables_of_part(
-        self, candidates: Positions, rest: Rest, rows: tuple[int, int]
-    ) -> tuple[NDArray[Any], Positions]:
-        """The same of the rows from the first to before the last; those of all parts add up to those of all rows."""
         tables, starts = self._empty_tables(candidates, rest)
         entries, places = self._entries
         weights = np.ones(self.n_samples, tables.dtype) if self._weights is None else self._weights
-        count_sparse_tables(entries, places[candidates], rest.codes, rest.n_levels, rows, weights, starts, tables)
+        count_sparse_tables(entries, places[candidates], rest.codes, rest.n_levels, weights, starts, tables)
         return tables, starts
 
     @cached_property
@@ -76,7 +67,7 @@ class SparseCodes(CodeMatrix):
         zero_codes = np.concatenate([block.zero_codes for block in blocks])
         return (np.r_[0, np.cumsum(sizes)], rows, codes, zero_codes), places
 
-    def _cut(self, columns: Positions, bins: "Bins") -> SparseBlock:
+    def _cut(self, columns: Positions, bins: Bins) -> SparseBlock:
         """Entries of continuous features, in bins."""
         if bins.equal_frequency is not None:
             return self._table.sparse_numbers(columns).in_bins(bins.equal_frequency)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from reference import FAR, MISMATCH
 
-from unirel.estimation.geometry import METRICS, digamma_table
 from unirel.estimation.kernels.line import Classes
 from unirel.estimation.kernels.metric import Ball
+from unirel.estimation.ross import METRICS, digamma_table
 
 TOLERANCE = {np.float64: 1e-9, np.float32: 1e-5}
 

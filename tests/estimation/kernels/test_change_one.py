@@ -6,8 +6,9 @@ from numpy.testing import assert_allclose
 from reference import FAR, MISMATCH, encoded_columns, encoded_distances, ksg_terms, ross_terms
 from scipy.special import digamma
 
-from unirel.estimation.geometry import line_of, make_room, side_by_side
 from unirel.estimation.kernels.change_one import change_one_in_classes, change_one_in_line
+from unirel.estimation.ksg import line_of
+from unirel.estimation.ross import make_room, side_by_side
 
 N_ROWS = 40
 BLOCKS = {

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from reference import from_python
 
-from unirel.estimation.base import known_n_log_n
-from unirel.estimation.chance import Chance, joined
 from unirel.estimation.kernels import counts
 from unirel.estimation.kernels.bitsets import Sets, count_tables_by_bits, pack_sets
+from unirel.estimation.kernels.chance import Chance, joined
 from unirel.estimation.kernels.counts import (
     NO_CHANCE,
     count_tables,
     count_weighted_tables,
+    known_n_log_n,
     sum_groups,
     sum_n_log_n,
     sum_tables,
@@ -70,7 +70,7 @@ def test_tables(n_rows, counter, dtype, rng):
     n_levels = [3, 1, 5, 2, 7, 4]
     codes, rest, starts, expected = draw(rng, n_rows, n_levels, 6, dtype)
     tables = np.zeros(len(expected), counter)
-    count_tables(codes, np.arange(6), rest, 6, (0, n_rows), starts[:-1], tables)
+    count_tables(codes, np.arange(6), rest, 6, starts[:-1], tables)
     assert_array_equal(tables, expected)
 
 
@@ -89,16 +89,12 @@ def test_bits_equal_direct_counting(n_rows, n_rest, rng):
     st.integers(1, 400),
     st.lists(st.integers(1, 9), min_size=1, max_size=9),
     st.integers(1, 20),
-    st.lists(st.floats(0, 1), max_size=4),
 )
-def test_parts_of_rows_add_up_and_bits_are_equal(seed, n_rows, n_levels, n_rest, cuts):
+def test_direct_counting_and_bits_are_equal(seed, n_rows, n_levels, n_rest):
     codes, rest, starts, expected = draw(np.random.default_rng(seed), n_rows, n_levels, n_rest)
-    ends = [0, *sorted(int(cut * n_rows) for cut in cuts), n_rows]
-    places = np.arange(len(codes))
-    parts = [np.zeros(len(expected), np.int32) for _ in ends[1:]]
-    for first, last, part in zip(ends, ends[1:], parts, strict=False):
-        count_tables(codes, places, rest, n_rest, (first, last), starts[:-1], part)
-    assert_array_equal(sum(parts), expected)
+    direct = np.zeros(len(expected), np.int32)
+    count_tables(codes, np.arange(len(codes)), rest, n_rest, starts[:-1], direct)
+    assert_array_equal(direct, expected)
     by_bits = np.zeros(len(expected), np.int64)
     count_by_bits(codes, n_levels, rest, n_rest, starts, by_bits)
     assert_array_equal(by_bits, expected)
@@ -111,9 +107,9 @@ def test_whole_weights_count_as_rows(seed, n_rows, n_levels):
     weights = rng.integers(0, 4, size=n_rows)
     weighted, repeated = np.zeros(starts[-1]), np.zeros(starts[-1], np.int32)
     places = np.arange(len(codes))
-    count_weighted_tables(codes, places, rest, 4, (0, n_rows), weights.astype(float), starts[:-1], weighted)
+    count_weighted_tables(codes, places, rest, 4, weights.astype(float), starts[:-1], weighted)
     codes, rest = np.repeat(codes, weights, axis=1), np.repeat(rest, weights)
-    count_tables(codes, places, rest, 4, (0, len(rest)), starts[:-1], repeated)
+    count_tables(codes, places, rest, 4, starts[:-1], repeated)
     assert_array_equal(weighted, repeated)
 
 
@@ -121,7 +117,7 @@ def test_only_some_columns_are_counted_and_others_left_alone(rng):
     codes, rest, starts, expected = draw(rng, 500, [3, 4, 2, 5, 3], 3)
     places = np.array([4, 1])
     tables = np.full(len(expected), 7, np.int32)
-    count_tables(codes, places, rest, 3, (0, 500), starts[places], tables)
+    count_tables(codes, places, rest, 3, starts[places], tables)
     touched = np.zeros(len(expected), bool)
     for place in places:
         touched[starts[place] : starts[place + 1]] = True
@@ -156,7 +152,7 @@ def test_sums_of_margins(n_levels, n_fixed, n_other, n_rows, rng):
     order = np.argsort(fixed[0], kind="stable")
     groups = order, np.r_[0, np.flatnonzero(np.diff(fixed[0][order])) + 1, n_rows]
     starts, tables = np.array([0, n_levels * n_fixed * n_other]), np.zeros(2 * n_levels * n_fixed * n_other, np.int32)
-    count_tables(codes.astype(np.uint8), np.arange(2), rest, n_fixed * n_other, (0, n_rows), starts, tables)
+    count_tables(codes.astype(np.uint8), np.arange(2), rest, n_fixed * n_other, starts, tables)
     sums, in_use = np.empty((2, 2, 7))
     sizes, room, known = np.array([n_levels] * 2), np.empty(n_other, np.int32), known_n_log_n(n_rows + 1)
     about_y, about_s = (Chance.about(np.bincount(side).astype(float)) for side in (other[0], fixed[0]))

@@ -6,9 +6,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from reference import FAR, count_within, encoded_columns, encoded_distances, from_python, kozachenko_leonenko, ross
 from scipy.special import digamma
 
-from unirel.estimation.geometry import differential_entropy, digamma_table
 from unirel.estimation.kernels import line
 from unirel.estimation.kernels.line import ross_on_line
+from unirel.estimation.ross import differential_entropy, digamma_table
 
 count_around = from_python(line.count_around)
 end_within = from_python(line.end_within)

@@ -9,8 +9,8 @@ from numpy.testing import assert_array_equal
 from reference import from_python, inside, within
 from scipy.special import digamma
 
-from unirel.estimation.geometry import digamma_table
 from unirel.estimation.kernels import ties
+from unirel.estimation.ross import digamma_table
 
 digamma_of_position = from_python(ties.digamma_of_position)
 limits_of = from_python(ties.limits_of)

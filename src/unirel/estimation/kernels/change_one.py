@@ -218,13 +218,7 @@ def _count_in_classes(
 
 
 def change_one_in_classes(
-    block: Floats,
-    candidates: Floats,
-    classes: Classes,
-    rows: Integers,
-    ball: Ball,
-    room: Room,
-    changes: Floats,
+    block: Floats, candidates: Floats, classes: Classes, rows: Integers, ball: Ball, room: Room, changes: Floats
 ) -> float:
     """Sum of Ross's terms of `rows` in a block, and how it changes with each candidate, or without it.
 

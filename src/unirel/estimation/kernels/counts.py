@@ -8,7 +8,7 @@ import numpy as np
 
 from unirel.data.jit import Floats, Integers, inner, kernel
 
-# What levels tell by chance in each of some groups, as `unirel.estimation.chance` makes it: entries, where those of a
+# What levels tell by chance in each of some groups, as `kernels/chance.py` makes it: entries, where those of a
 # group begin, how many of them are of whole numbers from 0 on, and how many there are behind these for each unit of the
 # root of the number of rows.
 Lookup = tuple[Floats, Integers, Integers, Floats]
@@ -16,70 +16,71 @@ Lookup = tuple[Floats, Integers, Integers, Floats]
 NO_CHANCE: Lookup = (np.empty(0), np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros(1))
 
 
+def known_n_log_n(size: int) -> Floats:
+    """N log n of the whole numbers below `size`, to be looked up."""
+    numbers = np.arange(size)
+    return np.asarray(numbers * np.log(np.maximum(numbers, 1)))
+
+
 @kernel
 def count_tables(
-    codes: Integers, places: Integers, rest: Integers, n_rest: int, rows: tuple[int, int], starts: Integers,
-    tables: Integers,
-) -> None:  # fmt: skip
-    """Add some rows to the tables of the candidates ``codes[places]``, which begin at `starts`.
+    codes: Integers, places: Integers, rest: Integers, n_rest: int, starts: Integers, tables: Integers
+) -> None:
+    """Fill the tables of the candidates ``codes[places]``, which begin at `starts` and are 0.
 
     Four candidates at a time. Neighbouring rows often hit the same cell, and one addition must be stored before the
     next can begin: with four tables in turn the processor has others to do meanwhile. Measured in ns per row and
     candidate for 2 to 16 levels: 0.45 to 0.5, against 0.75 to 1.1 for one candidate with four partial tables and 0.75
-    to 0.9 for eight at a time. Unsigned positions, and rows from 0 on, matter: others may count from the end, and
-    looking whether they do doubles the time.
+    to 0.9 for eight at a time. Unsigned positions matter: others may count from the end, and looking whether they do
+    doubles the time.
     """
     n_cells, one = np.uint64(n_rest), tables.dtype.type(1)
-    cells = rest[rows[0] : rows[1]]
     # What is left of a block of four is counted one by one.
     whole = places.shape[0] - places.shape[0] % 4
     for place in range(0, whole, 4):
-        codes_0, codes_1 = codes[places[place], rows[0] :], codes[places[place + 1], rows[0] :]
-        codes_2, codes_3 = codes[places[place + 2], rows[0] :], codes[places[place + 3], rows[0] :]
+        codes_0, codes_1 = codes[places[place]], codes[places[place + 1]]
+        codes_2, codes_3 = codes[places[place + 2]], codes[places[place + 3]]
         start_0, start_1 = np.uint64(starts[place]), np.uint64(starts[place + 1])
         start_2, start_3 = np.uint64(starts[place + 2]), np.uint64(starts[place + 3])
-        for row in range(cells.shape[0]):
-            cell = np.uint64(cells[row])
+        for row in range(rest.shape[0]):
+            cell = np.uint64(rest[row])
             tables[start_0 + np.uint64(codes_0[row]) * n_cells + cell] += one
             tables[start_1 + np.uint64(codes_1[row]) * n_cells + cell] += one
             tables[start_2 + np.uint64(codes_2[row]) * n_cells + cell] += one
             tables[start_3 + np.uint64(codes_3[row]) * n_cells + cell] += one
     for place in range(whole, places.shape[0]):
-        column, start = codes[places[place], rows[0] :], np.uint64(starts[place])
-        for row in range(cells.shape[0]):
-            tables[start + np.uint64(column[row]) * n_cells + np.uint64(cells[row])] += one
+        column, start = codes[places[place]], np.uint64(starts[place])
+        for row in range(rest.shape[0]):
+            tables[start + np.uint64(column[row]) * n_cells + np.uint64(rest[row])] += one
 
 
 @kernel
 def count_weighted_tables(
-    codes: Integers, places: Integers, rest: Integers, n_rest: int, rows: tuple[int, int], weights: Floats,
-    starts: Integers, tables: Floats,
-) -> None:  # fmt: skip
+    codes: Integers, places: Integers, rest: Integers, n_rest: int, weights: Floats, starts: Integers, tables: Floats
+) -> None:
     """Do the same with weights of rows; sums of whole numbers are exact."""
     n_cells = np.uint64(n_rest)
-    cells, own = rest[rows[0] : rows[1]], weights[rows[0] : rows[1]]
     # Weights are rare: one candidate at a time is quick enough.
     for place in range(places.shape[0]):
-        column, table = codes[places[place], rows[0] :], tables[starts[place] :]
-        for row in range(cells.shape[0]):
-            table[np.uint64(column[row]) * n_cells + np.uint64(cells[row])] += own[row]
+        column, table = codes[places[place]], tables[starts[place] :]
+        for row in range(rest.shape[0]):
+            table[np.uint64(column[row]) * n_cells + np.uint64(rest[row])] += weights[row]
 
 
 @kernel
 def count_sparse_tables(
     entries: tuple[Integers, Integers, Integers, Integers], places: Integers, rest: Integers, n_rest: int,
-    part: tuple[int, int], weights: Floats, starts: Integers, tables: Floats,
+    weights: Floats, starts: Integers, tables: Floats,
 ) -> None:  # fmt: skip
-    """Add some rows to the tables of the columns at `places`, which begin at `starts`.
+    """Fill the tables of the columns at `places`, which begin at `starts` and are 0.
 
     `entries` are where the entries of each column begin, their rows, their codes, and the code of all other rows of
-    each column. The cells of a table are ``level * n_rest + rest``. `part` is the first row and the one behind the
-    last. Weights are of the type of the tables, ones for a plain count.
+    each column. Weights are of the type of the tables, ones for a plain count.
     """
     first_entries, rows, codes, zero_codes = entries
     # Everything in each cell of the rest: its weight, and how many rows. What a column's entries leave is its zeros.
     weight_in, rows_in = np.zeros(n_rest, tables.dtype), np.zeros(n_rest, np.int64)
-    for row in range(part[0], part[1]):
+    for row in range(rest.shape[0]):
         weight_in[rest[row]] += weights[row]
         rows_in[rest[row]] += 1
     weight_left, rows_left = np.empty(n_rest, tables.dtype), np.empty(n_rest, np.int64)
@@ -89,11 +90,10 @@ def count_sparse_tables(
             weight_left[level], rows_left[level] = weight_in[level], rows_in[level]
         for entry in range(first_entries[column], first_entries[column + 1]):
             row = rows[entry]
-            if part[0] <= row < part[1]:
-                cell = np.int64(rest[row])
-                tables[start + np.int64(codes[entry]) * n_rest + cell] += weights[row]
-                weight_left[cell] -= weights[row]
-                rows_left[cell] -= 1
+            cell = np.int64(rest[row])
+            tables[start + np.int64(codes[entry]) * n_rest + cell] += weights[row]
+            weight_left[cell] -= weights[row]
+            rows_left[cell] -= 1
         zeros = start + np.int64(zero_codes[column]) * n_rest
         for level in range(n_rest):
             if rows_left[level] > 0:  # Otherwise rounding could leave a tiny weight of no row.

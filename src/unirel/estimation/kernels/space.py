@@ -122,14 +122,9 @@ def count_in_balls(
 
 @kernel
 def count_by_side(
-    sides: tuple[Floats, Floats, Floats],
-    anchor: Floats,
-    points: Integers,
-    ball: Ball,
-    distances: Floats,
-    radius: Floats,
-    counts: Integers,
-) -> None:
+    sides: tuple[Floats, Floats, Floats], anchor: Floats, points: Integers, ball: Ball, distances: Floats,
+    radius: Floats, counts: Integers,
+) -> None:  # fmt: skip
     """Count the others in the balls of some points with one side after the other closed, the rest of them open.
 
     The sides are what is given, x and y, each a block or no column at all. The counts are those with no side closed,

@@ -1,4 +1,4 @@
-"""Ross's local terms of many blocks of columns that share columns: growing prefixes, and all subsets of a few columns.
+"""Ross's local terms of many blocks of columns that share columns: subsets of a few columns.
 
 Points are sorted by class. Distances grow column by column, so blocks that begin with the same columns share the
 distances in these.
@@ -33,24 +33,6 @@ def _add_columns(columns: Floats, row: int, ball: Ball, costs: Floats, total: Fl
         for point in range(values.shape[0]):
             costs[point] = cost(values[point], center, ball)
         _extend(total, costs, ball.metric, total)
-
-
-@kernel
-def add_nested_terms(columns: Floats, classes: Classes, first: int, last: int, ball: Ball, sums: Floats) -> None:
-    """Add to `sums` the terms of the points `first` to `last` in the first column, the first two, and so on."""
-    n_columns, n_samples = columns.shape
-    distances = np.empty(n_samples)
-    costs = np.empty(n_samples)
-    buffer = np.empty(ball.n_neighbors)
-    for row in range(first, last):
-        begin, end = classes.starts[classes.labels[row]], classes.starts[classes.labels[row] + 1]
-        nearest = buffer[: min(ball.n_neighbors, end - begin - 1)]
-        # Every prefix is the one before it and one column more, so each costs one pass.
-        distances[:] = 0.0
-        distances[row] = np.inf
-        for column in range(n_columns):
-            _add_columns(columns[column : column + 1], row, ball, costs, distances)
-            sums[column] += ross_term_of(distances, begin, end, nearest, ball)
 
 
 @inner

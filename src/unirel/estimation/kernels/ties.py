@@ -171,13 +171,9 @@ def ksg_term(
 
 @inner
 def conditional_term(
-    n_neighbors: int,
-    joint: tuple[int, int, int, int, int],
-    x: tuple[int, int, int],
-    y: tuple[int, int, int],
-    given: tuple[int, int],
-    psi: Floats,
-) -> float:
+    n_neighbors: int, joint: tuple[int, int, int, int, int], x: tuple[int, int, int], y: tuple[int, int, int],
+    given: tuple[int, int], psi: Floats,
+) -> float:  # fmt: skip
     """psi(k) - psi(xz) - psi(yz) + psi(z): what is given is a trifle shorter than both sides.
 
     All begin with the points inside the ball, and go on with those that are within it along what is given; then `joint`
