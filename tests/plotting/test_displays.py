@@ -10,9 +10,6 @@ pytest.importorskip("matplotlib")
 import matplotlib
 from matplotlib import pyplot
 from sklearn.datasets import load_iris
-from unirel.plotting.certainty import SignificanceDisplay
-from unirel.plotting.curves import AccuracyDisplay
-from unirel.plotting.relations import HeatmapDisplay, RelevanceDisplay
 
 from unirel import BURSelector, relevance, relevance_test, selection_path
 from unirel.inference.relations import order_by_similarity
