@@ -5,21 +5,23 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pytest
 
 from unirel import BURSelector
+from unirel.cli import main
 
 SOURCE = Path(__file__).parents[1] / "src" / "unirel"
-CONTRIBUTING = Path(__file__).parents[1] / "CONTRIBUTING.md"
+WALK = (SOURCE.parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8").split("## The walk of one call")[1]
+KERNELS = "kernels"  # mostly compiled and not seen: they do not count
 
 
 def files_of(call):
-    """Files whose functions a call runs; kernels, mostly compiled and not seen, do not count."""
+    """Files whose functions a call runs; what is imported or compiled on the first call is not part of the walk."""
+    call()
     files = set()
 
     def trace(frame, event, argument):
         path = Path(frame.f_code.co_filename)
-        if path.is_relative_to(SOURCE) and path.parent.name != "kernels":
+        if path.is_relative_to(SOURCE) and path.suffix == ".py" and KERNELS not in (path.parent.name, path.stem):
             files.add(path.relative_to(SOURCE).as_posix())
 
     before = sys.gettrace()
@@ -31,13 +33,32 @@ def files_of(call):
     return files
 
 
-@pytest.mark.parametrize(("options", "most"), [({"estimator": "knn"}, 15), ({}, 19)], ids=["neighbours", "default"])
-def test_one_selection_walks_through_few_files(options, most):
-    """The default counts *and* searches neighbours, so it walks through the files of both estimators."""
+def make_frame():
     X = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 12)), columns=[f"c{j}" for j in range(12)])
-    y = X["c0"] + X["c1"] > 0
-    BURSelector("jmi", **options).fit(X, y)  # what is imported or compiled is not part of the walk
-    files = files_of(lambda: BURSelector("jmi", **options).fit(X, y))
-    assert len(files) <= most, sorted(files)
-    walk = CONTRIBUTING.read_text(encoding="utf-8").split("## The walk of one call")[1].split("## ")[0]
-    assert [file for file in sorted(files) if file not in walk and Path(file).name not in walk] == []
+    return X, X["c0"] + X["c1"] > 0
+
+
+def test_one_selection_walks_through_few_files():
+    X, y = make_frame()
+    files = files_of(lambda: BURSelector().fit(X, y))
+    assert len(files) <= 19, sorted(files)
+    walk = WALK.split("`unirel select")[0]
+    assert [file for file in sorted(files) if file not in walk] == []
+
+
+def test_a_page_from_the_command_line_walks_through_few_files(tmp_path, capsys):
+    X, y = make_frame()
+    X.assign(target=y).to_csv(tmp_path / "table.csv", index=False)
+    command = [
+        "select",
+        str(tmp_path / "table.csv"),
+        "-t",
+        "target",
+        "-k",
+        "3",
+        "--report",
+        str(tmp_path / "page.html"),
+    ]
+    files = files_of(lambda: main(command))
+    assert len(files) <= 32, sorted(files)
+    assert [file for file in sorted(files) if file not in WALK.split("## ")[0]] == []
