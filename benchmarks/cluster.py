@@ -82,7 +82,7 @@ def timed_search(
 ) -> dict[str, Any]:
     """Seconds of the first look, of coding and of the search, and processor seconds of the search."""
     from unirel import Binned, BURSelector
-    from unirel.data.chunks import open_table
+    from unirel.data.table import open_table
     from unirel.search.greedy import select
 
     settings = BURSelector(n_features_to_select=n_wanted, n_jobs=n_jobs).settings()

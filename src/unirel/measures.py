@@ -6,9 +6,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel.data.chunks import open_table
 from unirel.data.readers import DiscreteFeatures, TargetType
-from unirel.data.table import Table
+from unirel.data.table import Table, open_table
 from unirel.estimation.base import Information, make_information
 from unirel.estimation.intervals import (
     check_level,

@@ -501,10 +501,10 @@ class TestAsking:
 
     def test_names_that_are_given(self, X, y):
         plain = Table.from_data(X, y, conditional_on=y)
-        for table in (plain.renamed(["a", "b", "c"]), Table.from_data(X, y, conditional_on=y, feature_names="abc")):
-            assert table.names == ("a", "b", "c")
-            assert [column.name for column in table.columns] == ["a", "b", "c", "z0", "y"]
-            np.testing.assert_array_equal(table.values, plain.values)
+        table = Table.from_data(X, y, conditional_on=y, feature_names="abc")
+        assert table.names == ("a", "b", "c")
+        assert [column.name for column in table.columns] == ["a", "b", "c", "z0", "y"]
+        np.testing.assert_array_equal(table.values, plain.values)
         with pytest.raises(ValueError, match="feature_names has 2 names, but X has 3 columns"):
             Table.from_data(X, y, feature_names=["a", "b"])
         with pytest.raises(ValueError, match="feature_names has duplicate column names: 'a'"):

@@ -57,7 +57,7 @@ class Input:
 
     def read(self) -> "Table":
         """The table."""
-        from unirel.data.chunks import open_table
+        from unirel.data.table import open_table
 
         return open_table(self.X, self.y, **self.kinds)[0]
 

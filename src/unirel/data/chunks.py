@@ -6,7 +6,7 @@ import errno
 import mmap
 import os
 import tempfile
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NoReturn, Self
@@ -15,14 +15,16 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from unirel._runtime import pieces
-from unirel.data.encoding import Columns, Facts, one_class, refuse_missing
+from unirel.data.encoding import Columns, empty_matrices, find_places, one_class, refuse_missing
 from unirel.data.parts import ArrowRows, DaskRows, Kept, Part, Rows
 from unirel.data.readers import (
+    DISCRETE,
     DiscreteFeatures,
+    Positions,
     Source,
     TargetType,
+    Values,
     is_dataset,
-    is_parted,
     kinds_asked,
     take_rows,
     target_kind,
@@ -32,15 +34,15 @@ from unirel.data.scan import (
     Scan,
     Seen,
     Wanted,
+    describe_columns,
     encode_part,
-    find_facts,
     merge,
     scan_part,
     sketched_edges,
     values_of_part,
 )
 from unirel.data.table import Table, check_inputs, warn_of_indexes
-from unirel.data.values import DISCRETE, Positions, Values, empty_matrices, find_places, sorted_levels
+from unirel.data.values import sorted_levels
 from unirel.data.weights import Sums, add_sums, in_rows, repeat_rows, sum_weights
 
 # Numbers of rows in files that are multiplied at a time, after which they leave memory.
@@ -49,40 +51,13 @@ _STRETCH = 2**23
 _VALUES = 2**24
 
 
-def open_table(
-    X: Any,
-    y: Any,
-    discrete_features: DiscreteFeatures = "auto",
-    target_type: TargetType = "auto",
-    sample_weight: Any = None,
-) -> tuple[Table, Any]:
-    """A table of anything that holds columns, and the weights; those of a table in parts stay with the parts."""
-    if is_parted(X):
-        rows = _open_rows(X, y, sample_weight)
-        return PartedTable.read(rows, discrete_features=discrete_features, target_type=target_type), None
-    return Table.from_data(X, y, discrete_features=discrete_features, target_type=target_type), sample_weight
-
-
-def column_names(data: Any) -> Sequence[str]:
-    """Names of the columns of what is read in parts."""
-    if isinstance(data, Rows):
-        return data.names[:-1]
-    if is_dataset(data):
-        return list(data.schema.names)
-    if hasattr(data, "columns"):
-        return list(map(str, data.columns))
-    if data.ndim != 2:
-        raise ValueError(f"X has {data.ndim} dimension(s); pass a table of rows and columns")
-    return [f"x{place}" for place in range(data.shape[1])]
-
-
-def taken_names(X: Any, *given: Any) -> Collection[str]:
-    """Columns of X that are the target or the weights: by their name, or as the series of that name."""
-    if not is_parted(X) or isinstance(X, Rows):
-        return ()
-    names = [one if isinstance(one, str) else getattr(one, "name", None) for one in given]
-    has_names = is_dataset(X) or hasattr(X, "columns")
-    return {name for name in names if isinstance(name, str) and has_names}
+def open_rows(X: Any, y: Any, sample_weight: Any) -> Rows:
+    """The parts of a dataset or a collection; the target and the weights may be columns of it."""
+    if isinstance(X, Rows):
+        return X
+    if y is None:
+        raise ValueError("unirel requires y to be passed, but the target y is None")
+    return (ArrowRows if is_dataset(X) else DaskRows.of_collection)(X, y, sample_weight)
 
 
 def take_parted(X: Any, selector: Any) -> Any:
@@ -92,25 +67,13 @@ def take_parted(X: Any, selector: Any) -> Any:
         if X.shape[1] != selector.n_features_in_:
             raise ValueError(f"X has {X.shape[1]} features, but {selector.n_features_in_} were seen in fit")
         return X[:, chosen]
-    names = column_names(X)
-    native = dict(zip(names, names if is_dataset(X) else X.columns, strict=True))
-    fitted = getattr(selector, "feature_names_in_", None)
-    selected = [str(name) for name in (names if fitted is None else fitted)]
-    selected = [selected[place] for place in chosen.tolist()]
-    missing = [name for name in selected if name not in native]
-    if missing:
-        raise ValueError(f"X has no column {missing[0]!r}, which was selected in fit")
+    native = {str(name): name for name in (X.schema.names if is_dataset(X) else X.columns)}
+    fitted = getattr(selector, "feature_names_in_", list(native))
+    selected = [str(fitted[place]) for place in chosen.tolist()]
+    for name in selected:
+        if name not in native:
+            raise ValueError(f"X has no column {name!r}, which was selected in fit")
     return X.scanner(columns=selected) if is_dataset(X) else X[[native[name] for name in selected]]
-
-
-def _open_rows(X: Any, y: Any, sample_weight: Any) -> Rows:
-    if isinstance(X, Rows):
-        return X
-    if y is None:
-        raise ValueError("unirel requires y to be passed, but the target y is None")
-    if is_dataset(X):
-        return ArrowRows(X, y, sample_weight)
-    return DaskRows.of_collection(X, y, sample_weight, taken_names(X, y, sample_weight))
 
 
 class PartedTable(Table):
@@ -118,9 +81,8 @@ class PartedTable(Table):
 
     is_parted = True
 
-    def __init__(self, rows: Rows, scan: Scan, wanted: Wanted, facts: Facts, weights: Sums | None) -> None:
-        columns = Columns(wanted.names, facts, sum(scan.n_rows))
-        classes = _labels(scan.columns[-1]) if facts.kinds[-1] == DISCRETE else None
+    def __init__(self, rows: Rows, scan: Scan, wanted: Wanted, columns: Columns, weights: Sums | None) -> None:
+        classes = _labels(scan.columns[-1]) if columns.kinds[-1] == DISCRETE else None
         super().__init__(columns, len(wanted.names) - 1, classes, _Elsewhere(), numbered=rows.numbered)  # type: ignore[arg-type]
         self.weights = weights
         self.edges: dict[str, Values] = {}  # of the bins that were made
@@ -130,17 +92,15 @@ class PartedTable(Table):
 
     @classmethod
     def read(
-        cls, rows: Rows, *, discrete_features: DiscreteFeatures = "auto", target_type: TargetType = "auto"
+        cls, rows: Rows, discrete_features: DiscreteFeatures = "auto", target_type: TargetType = "auto"
     ) -> PartedTable:
         """Look at all parts for the first time."""
         names = rows.names
         source = Source("X", names[:-1], (1, len(names) - 1), numbered=rows.numbered)
         asked = kinds_asked(discrete_features, [source])[0]
-        weights = (
-            add_sums(rows.map(lambda part: sum_weights(np.asarray(part.weights, np.float64))))
-            if rows.weighted
-            else None
-        )
+        weights = None
+        if rows.weighted:
+            weights = add_sums(rows.map(lambda part: sum_weights(np.asarray(part.weights, np.float64))))
         kinds = np.append(asked, target_kind(target_type)).astype(np.int8)
         wanted = Wanted(names, kinds, 0.0 if weights is None else weights.unit)
         scan = rows.add(partial(scan_part, wanted=wanted), partial(merge, wanted=wanted))
@@ -149,15 +109,14 @@ class PartedTable(Table):
             raise ValueError(f"X has {n_samples} sample(s) (shape=({n_samples}, {len(asked)})); at least 2 are needed")
         if scan.other_indexes:
             warn_of_indexes()
-        facts, target = find_facts(scan, wanted), scan.columns[-1]
+        columns, target = describe_columns(scan, wanted), scan.columns[-1]
         refuse_missing(target.n_missing, n_samples)
-        if facts.kinds[-1] == DISCRETE and len(target.levels or {}) == 1:
+        if columns.kinds[-1] == DISCRETE and len(target.levels or {}) == 1:
             raise one_class(next(iter(target.levels or {})))
-        check_inputs(Columns(names, facts, n_samples), len(asked), asked)
-        return cls(rows, scan, wanted, facts, weights)
+        check_inputs(columns, len(asked), asked)
+        return cls(rows, scan, wanted, columns, weights)
 
     def level_sizes(self, column: int) -> NDArray[np.int64]:
-        """How many rows each level of a discrete column has."""
         seen = self._scan.columns[column]
         levels = seen.levels or {}
         sizes = [levels[level] for level in sorted_levels(levels)]
@@ -223,7 +182,7 @@ class PartedTable(Table):
         return self._samples[key]
 
     def _plan(self, cuts: dict[int, Values]) -> CodingPlan:
-        return CodingPlan.of(self._scan, self.columns.facts, self._wanted, cuts)
+        return CodingPlan.of(self._scan, self.columns, self._wanted, cuts)
 
     @property
     def _in_rows(self) -> Callable[[Values], Values]:

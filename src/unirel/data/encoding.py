@@ -2,47 +2,83 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, cast, overload
+from typing import Any, NamedTuple, cast, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unirel._runtime import check_time, pieces
-from unirel.data.readers import Numbers, Source, as_slice
-from unirel.data.values import (
+from unirel.data.kernels import FLOAT, HIGHEST, LOWEST, MOST_SLOTS, SIGNED, UNSIGNED, code_levels
+from unirel.data.readers import (
     CONTINUOUS,
     DISCRETE,
-    FEATURE,
     IGNORED,
     KINDS,
-    LARGEST_EXACT,
-    NARROW_LEVELS,
-    TARGET,
     UNKNOWN,
-    Codes,
     Kind,
     Kinds,
+    Numbers,
     Positions,
     Raw,
-    Rule,
-    are_discrete,
-    decide,
-    encode,
-    find_levels,
-    narrowest,
-    reason_of,
-    refuse_rounding,
+    Source,
+    as_slice,
 )
+from unirel.data.values import LARGEST_EXACT, as_numbers, encode_objects, refuse_rounding
 
+Codes = NDArray[np.integer[Any]]
+
+# Below this many different texts a column is no identifier, however few rows there are.
+_IDENTIFIER_LEVELS = 20
+# More levels than these, with one for missing values, do not fit into a byte.
+NARROW_LEVELS = 255
 # Columns are taken from the input this many values at a time, or more if the table is large, ...
 _SECTION = 2**19
 # ... and coded in blocks of about this many, few enough to stay in the cache ...
 _BLOCK = 2**17
 # ... but this many columns at least, more if there is memory: those of an array lie side by side and are read in lines.
 _FEWEST_COLUMNS, _MOST_COLUMNS = 8, 32
+
+
+class Rule(NamedTuple):
+    """Numbers are discrete with at most this many distinct values, each in this many rows on average."""
+
+    levels: int
+    rows: int
+
+
+FEATURE, TARGET = Rule(10, 5), Rule(32, 2)
+
+
+def reason_of(n_values: int, n_present: int, rule: Rule) -> str:
+    if n_present == 0:
+        return "no value present"
+    if n_values < 0:  # How many there are is not counted, and must not be said: it takes long.
+        return f"more than {rule.levels} distinct values"
+    return f"{n_values} distinct value{'' if n_values == 1 else 's'} in {n_present} rows"
+
+
+def are_discrete(n_values: Any, n_present: Any, rule: Rule) -> Any:
+    """Whether numbers are discrete; they count only as equal or different, so units do not matter."""
+    return (n_values >= 0) & ((n_values <= 2) | (n_present >= rule.rows * n_values))
+
+
+def decide(family: str, n_present: int, n_values: int, rule: Rule) -> tuple[int, str]:
+    """Kind of a column of any type and the reason."""
+    if n_present and family == "category":
+        return DISCRETE, "categorical"
+    if n_present and family == "boolean":
+        return DISCRETE, "true or false"
+    if n_present and family == "text":
+        if rule is FEATURE and n_values > _IDENTIFIER_LEVELS and 2 * n_values > n_present:
+            return IGNORED, f"{n_values} of {n_present} texts are distinct, like an identifier"
+        return DISCRETE, "text"
+    n_values = n_values if n_values <= rule.levels else -1
+    kind = DISCRETE if are_discrete(n_values, n_present, rule) else CONTINUOUS
+    return kind, reason_of(n_values, n_present, rule)
 
 
 @dataclass(frozen=True)
@@ -56,41 +92,33 @@ class Column:
     n_missing: int  # 0 for an ignored column, whose values are not looked at
 
 
-@dataclass(frozen=True, eq=False)
-class Facts:
-    """What is known about columns, an entry of each array for each of them."""
-
-    kinds: Kinds  # positions in `KINDS`
-    n_values: NDArray[np.int64]  # missing ones aside; -1 where there are too many for a discrete column
-    n_missing: NDArray[np.int64]
-    reasons: NDArray[Any]  # texts, None where the kind follows from the numbers above
-
-    @classmethod
-    def of(cls, n_columns: int) -> Facts:
-        """Columns that are ignored, and nobody knows why."""
-        counts = np.zeros((2, n_columns), np.int64)
-        return cls(np.full(n_columns, IGNORED, np.int8), counts[0], counts[1], np.full(n_columns, None))
-
-    def behind(self, start: int) -> Facts:
-        """The columns from one on: the same arrays, so that what is written here is known there."""
-        return Facts(self.kinds[start:], self.n_values[start:], self.n_missing[start:], self.reasons[start:])
-
-
 class Columns(Sequence[Column]):
-    """What is known about the columns of a table; a `Column` is made when it is asked for."""
+    """What is known about the columns of a table; a `Column` is made when it is asked for.
 
-    def __init__(self, names: tuple[str, ...], facts: Facts, n_samples: int) -> None:
-        self.names, self.facts, self.n_samples = names, facts, n_samples
+    At first they are ignored, and nobody knows why.
+    """
+
+    def __init__(self, names: tuple[str, ...], n_samples: int) -> None:
+        self.names, self.n_samples = names, n_samples
+        self.kinds: Kinds = np.full(len(names), IGNORED, np.int8)  # positions in `KINDS`
+        # How many values, missing ones aside; -1 where there are too many for a discrete column.
+        self.n_values, self.n_missing = np.zeros((2, len(names)), np.int64)
+        self.reasons = np.full(len(names), None)  # texts, None where the kind follows from the numbers above
+
+    def behind(self, start: int) -> Columns:
+        """The columns from one on, in the same arrays, so that what is written there is known here."""
+        part = copy(self)
+        for what in ("names", "kinds", "n_values", "n_missing", "reasons"):
+            setattr(part, what, getattr(self, what)[start:])
+        return part
 
     @cached_property
     def n_levels(self) -> NDArray[np.int64]:
         """Levels of each discrete column, one of them for missing values if there are any; 0 for the others."""
-        n_levels = self.facts.n_values + (self.facts.n_missing > 0)
-        n_levels[self.facts.kinds != DISCRETE] = 0
-        return n_levels
+        return np.where(self.kinds == DISCRETE, self.n_values + (self.n_missing > 0), 0)
 
     def __len__(self) -> int:
-        return len(self.facts.kinds)
+        return len(self.names)
 
     @overload
     def __getitem__(self, index: int) -> Column: ...
@@ -100,13 +128,11 @@ class Columns(Sequence[Column]):
         if isinstance(index, slice):
             return tuple(self[position] for position in range(*index.indices(len(self))))
         index = range(len(self))[index]
-        kind, n_missing = KINDS[self.facts.kinds[index]], int(self.facts.n_missing[index])
-        reason = self.facts.reasons[index] or reason_of(
-            int(self.facts.n_values[index]), self.n_samples - n_missing, FEATURE
-        )
+        kind, n_values, n_missing = self.kinds[index], int(self.n_values[index]), int(self.n_missing[index])
+        reason = self.reasons[index] or reason_of(n_values, self.n_samples - n_missing, FEATURE)
         # Asked while columns are still being encoded, so nothing about the others is kept.
-        n_levels = int(self.facts.n_values[index]) + (n_missing > 0) if kind == KINDS[DISCRETE] else 0
-        return Column(self.names[index], kind, reason, n_levels, n_missing)
+        n_levels = n_values + (n_missing > 0) if kind == DISCRETE else 0
+        return Column(self.names[index], KINDS[kind], reason, n_levels, n_missing)
 
     def __eq__(self, other: object) -> bool:
         return tuple(self) == tuple(other) if isinstance(other, Columns | tuple) else NotImplemented
@@ -124,15 +150,15 @@ class DenseColumns:
     Nothing is kept of the input but the codes: numbers are taken from it again when they are asked for.
     """
 
-    def __init__(self, facts: Facts, n_samples: int) -> None:
-        n_columns = len(facts.kinds)
+    def __init__(self, facts: Columns) -> None:
+        n_columns = len(facts)
         self.facts = facts  # filled in as columns are read
-        self.codes = np.empty((n_columns, n_samples), np.uint8)  # of up to 256 levels; other rows are never written
+        # Of up to 256 levels; other rows are never written.
+        self.codes = np.empty((n_columns, facts.n_samples), np.uint8)
         self.largest = np.full(n_columns, np.nan)  # absolute value of each continuous column
         self.numeric, self.single = np.zeros((2, n_columns), bool)  # numbers, and those in single precision
         self.since: dict[int, str] = {}  # what the numbers of dates and times are, where nobody has given their kind
         self._wide: dict[int, Codes] = {}
-        self._alone: dict[int, NDArray[Any]] = {}
         self._blocks: list[Numbers] = []
         # Where the numbers of a column are: in which block, and which column of it.
         self._homes = np.zeros((n_columns, 2), np.intp)
@@ -143,9 +169,7 @@ class DenseColumns:
         refused: dict[int, Exception] = {}
         alone = [position for position in source.others if asked[position] != IGNORED]
         for block in source.blocks:
-            self._homes[start + block.positions, 0] = len(self._blocks)
-            self._homes[start + block.positions, 1] = np.arange(len(block.positions))
-            self._blocks.append(block)
+            self._hold_block(start + block.positions, block)
             for kind in (UNKNOWN, CONTINUOUS, DISCRETE):
                 for places in self.sections(np.flatnonzero(asked[block.positions] == kind)):
                     alone += self._read_block(block, places, start, kind)
@@ -194,16 +218,18 @@ class DenseColumns:
         """Numbers of continuous columns, one row each, NaN where they are missing."""
         rows = np.empty((len(columns), self.codes.shape[1]))
         homes = self._homes[columns]
-        for row in np.flatnonzero(homes[:, 0] < 0).tolist():
-            rows[row] = self._alone[int(columns[row])]
-        for number, block in enumerate(self._blocks):
+        for number in np.unique(homes[:, 0]).tolist():
             mine = np.flatnonzero(homes[:, 0] == number)
-            if len(mine):
-                part = rows if len(mine) == len(rows) else np.empty((len(mine), rows.shape[1]))
-                _copy_columns(block.take(homes[mine, 1]), part)
-                if part is not rows:
-                    rows[mine] = part
+            part = rows if len(mine) == len(rows) else np.empty((len(mine), rows.shape[1]))
+            _copy_columns(self._blocks[number].take(homes[mine, 1]), part)
+            if part is not rows:
+                rows[mine] = part
         return rows
+
+    def _hold_block(self, columns: Positions, block: Numbers) -> None:
+        self._homes[columns, 0] = len(self._blocks)
+        self._homes[columns, 1] = np.arange(len(columns))
+        self._blocks.append(block)
 
     def _read_block(self, block: Numbers, places: Positions, start: int, asked: int) -> list[int]:
         """Read some columns of a block; return the positions of those that must be read one by one."""
@@ -237,16 +263,13 @@ class DenseColumns:
             return self._note_numbers(rows, columns)
         if array.dtype.kind == "b" and asked == UNKNOWN:
             self.facts.reasons[columns] = "true or false"
-        codes = np.empty(rows.shape, np.uint8)
-        starts = np.arange(0, rows.size + 1, rows.shape[1])
-        limit = FEATURE.levels if asked == UNKNOWN else NARROW_LEVELS
-        found = find_levels(rows.ravel(), starts, np.zeros(len(rows), bool), limit, codes.ravel())
+        found = find_levels(rows, FEATURE.levels if asked == UNKNOWN else NARROW_LEVELS)
         self.facts.n_values[columns], self.facts.n_missing[columns] = found.n_values, found.n_missing
         discrete = found.n_values >= 0
         if asked == UNKNOWN:
             discrete = are_discrete(found.n_values, rows.shape[1] - found.n_missing, FEATURE)
         self.facts.kinds[columns[discrete]] = DISCRETE
-        self.codes[columns[discrete]] = codes if discrete.all() else codes[discrete]
+        self.codes[columns[discrete]] = found.codes if discrete.all() else found.codes[discrete]
         infinite, others = found.infinite & discrete, np.flatnonzero(~discrete)
         if asked == UNKNOWN:
             numbers = rows if len(others) == len(rows) else rows[others]
@@ -277,21 +300,19 @@ class DenseColumns:
     def _describe(self, raw: Raw, label: str, column: int, asked: int, rule: Rule) -> NDArray[Any]:
         """Decide the kind of one column, unless it is given; return its levels if they were looked at."""
         if asked == CONTINUOUS:
-            raw = raw.as_numbers(label)
+            raw = as_numbers(raw, label)
         if raw.since and asked == UNKNOWN and rule is FEATURE:
             self.since[column] = raw.since
+            self.facts.reasons[column] = f"as {raw.since}"
         if raw.family == "number" and raw.values.dtype.itemsize <= 8 and rule is FEATURE:
             self._code_numbers(raw.values[:, np.newaxis], np.array([column]), asked)
-            if raw.since and asked == UNKNOWN:
-                self.facts.reasons[column] = f"as {raw.since}"
             if self.facts.kinds[column] == CONTINUOUS:
                 self._hold_numbers(raw, label, column)
             return raw.values[:0]
         levels = self._hold_levels(raw, column)
         self.numeric[column], self.single[column] = raw.family == "number", raw.values.dtype == np.float32
         if asked == UNKNOWN:
-            asked, reason = decide(raw.family, raw.present.size, len(levels), rule)
-            self.facts.reasons[column] = reason
+            asked, self.facts.reasons[column] = decide(raw.family, raw.present.size, len(levels), rule)
         self.facts.kinds[column] = asked
         if asked == CONTINUOUS:
             self._hold_numbers(raw, label, column)
@@ -317,8 +338,7 @@ class DenseColumns:
         if raw.values.dtype.kind in "iu":
             refuse_rounding(label, raw.present.tolist, raw.present.astype(np.float64))
         values = np.where(raw.missing, np.nan, raw.values) if raw.n_missing else raw.values
-        self._homes[column, 0] = -1
-        self._alone[column] = values
+        self._hold_block(np.array([column]), Numbers(np.zeros(1, np.intp), values.dtype, values[:, np.newaxis]))
         self._note_numbers(values.astype(np.float64)[np.newaxis], np.array([column]))
 
 
@@ -332,13 +352,16 @@ def refuse_missing(n_missing: int, n_samples: int) -> None:
 
 
 def one_class(label: Any) -> ValueError:
-    """Error for a target that does not vary."""
     return ValueError(f"y has one class only: every value is {label!r}; choose a target that varies")
 
 
+def wide_type(dtype: np.dtype[Any]) -> type[np.number[Any]]:
+    """The type of 8 bytes for such numbers, so that one compiled kernel does for all of them."""
+    return np.float64 if dtype.kind == "f" else np.uint64 if dtype == np.uint64 else np.int64
+
+
 def _as_rows(array: NDArray[Any]) -> NDArray[Any]:
-    """Columns as rows of 8 bytes a value, so that one compiled kernel does for every type of numbers."""
-    dtype = np.float64 if array.dtype.kind == "f" else np.uint64 if array.dtype == np.uint64 else np.int64
+    dtype = wide_type(array.dtype)
     if array.dtype == dtype and array.flags.f_contiguous:
         return array.T
     rows = np.empty(array.T.shape, dtype)
@@ -351,3 +374,76 @@ def _copy_columns(array: NDArray[Any], rows: NDArray[Any]) -> None:
     step = len(array) if array.flags.f_contiguous else max(1, 2**14 // array.shape[1])
     for start in range(0, len(array), step):
         rows[:, start : start + step] = array[start : start + step].T
+
+
+def encode(raw: Raw) -> tuple[NDArray[Any], Positions]:
+    """Sorted levels, and the code of every row; missing values come last."""
+    if raw.values.dtype == object:
+        levels, present_codes = encode_objects(raw.present)
+    else:
+        levels, present_codes = np.unique(raw.present, return_inverse=True)
+    if not raw.n_missing:
+        return levels, present_codes
+    codes = np.full(raw.values.size, levels.size, dtype=np.intp)
+    codes[~raw.missing] = present_codes
+    return levels, codes
+
+
+class FoundLevels(NamedTuple):
+    """What the levels of columns are: how many values, how many missing, whether infinity, and the code of 0."""
+
+    codes: NDArray[np.uint8]  # of the shape of the values
+    n_values: NDArray[np.int64]
+    n_missing: NDArray[np.int64]
+    infinite: NDArray[np.bool_]
+    zero_codes: NDArray[np.int64]
+    levels: NDArray[np.float64]  # of columns of floats, as they came; NaN where there are no more
+
+
+def find_levels(
+    values: NDArray[Any],
+    limit: int,
+    starts: NDArray[np.integer[Any]] | None = None,
+    zeros: NDArray[np.bool_] | None = None,
+) -> FoundLevels:
+    """Code rows of numbers, see `code_levels`, or stretches of one row, of which some have zeros beside them."""
+    if starts is None:
+        starts = np.arange(0, values.size + 1, values.shape[1])
+    if zeros is None:
+        zeros = np.zeros(len(starts) - 1, bool)
+    form = {"f": FLOAT, "u": UNSIGNED, "i": SIGNED}[values.dtype.kind]
+    zero = LOWEST if form == UNSIGNED else 0
+    levels = np.full((len(zeros), limit + 2), HIGHEST)
+    levels[zeros, 0] = zero
+    found = np.zeros((len(zeros), 2), np.int64)
+    found[:, 0] = zeros
+    keys, codes = values.ravel().view(np.int64), np.empty(values.size, np.uint8)
+    keys.flags.writeable = False  # Some frames lend only such arrays, and another type would be compiled again.
+    code_levels(keys, starts, form, np.zeros((3, MOST_SLOTS), np.int64), codes, levels, found)
+    bits = np.where(levels < 0, levels ^ HIGHEST, levels)  # of floats; what was not filled is a NaN
+    infinite = np.isinf(bits.view(np.float64)).any(axis=1) & (form == FLOAT)
+    zero_codes = (levels < zero).sum(axis=1)
+    in_shape = codes.reshape(values.shape)
+    return FoundLevels(in_shape, found[:, 0], found[:, 1], np.asarray(infinite), zero_codes, bits.view(np.float64))
+
+
+def narrowest(n_levels: int) -> type[np.integer[Any]]:
+    """The narrowest type that holds codes of this many levels."""
+    return np.uint8 if n_levels <= 2**8 else np.uint16 if n_levels <= 2**16 else np.int32
+
+
+def find_places(n_levels: NDArray[np.int64]) -> tuple[Positions, Positions]:
+    """In which matrix the codes of each column are, those of bytes, of two or of four, and in which row of it."""
+    widths = np.searchsorted([2**8, 2**16], n_levels)
+    places = np.empty(len(n_levels), np.intp)
+    for width in range(3):
+        columns = np.flatnonzero(widths == width)
+        places[columns] = np.arange(len(columns))
+    return widths, places
+
+
+def empty_matrices(n_levels: NDArray[np.int64], n_samples: int, empty: Callable[..., Any]) -> list[NDArray[Any]]:
+    """A matrix of codes for the columns of every width, not filled in."""
+    widths = find_places(n_levels)[0]
+    types = (np.uint8, np.uint16, np.uint32)
+    return [empty((int((widths == width).sum()), n_samples), dtype) for width, dtype in enumerate(types)]

@@ -310,13 +310,18 @@ class DaskRows(DaskParts, Rows):
         return _persist([_delayed(function)(part) for part in self._parts])
 
     @classmethod
-    def of_collection(cls, X: Any, y: Any, sample_weight: Any, taken: Collection[str]) -> DaskRows:
+    def of_collection(cls, X: Any, y: Any, sample_weight: Any) -> DaskRows:
         """The partitions of a frame or an array, and of a target and weights that are cut at the same rows."""
-        frame = hasattr(X, "columns")
-        features = [name for name in X.columns if str(name) not in taken] if frame else None
-        if frame and not features:
-            raise ValueError("X has 0 feature(s) beside the target while a minimum of 1 is required.")
-        X = X if frame else X.rechunk({1: -1})
+        frame, features = hasattr(X, "columns"), None
+        if frame:  # A target or weights that are a column of it are no features.
+            taken = [one if isinstance(one, str) else getattr(one, "name", None) for one in (y, sample_weight)]
+            features = [name for name in X.columns if str(name) not in taken]
+            if not features:
+                raise ValueError("X has 0 feature(s) beside the target while a minimum of 1 is required.")
+        elif X.ndim != 2:
+            raise ValueError(f"X has {X.ndim} dimension(s); pass a table of rows and columns")
+        else:
+            X = X.rechunk({1: -1})
         partitions = np.ravel(X.to_delayed()).tolist()
         sides = [
             _partitions_of(one, name, X, len(partitions)) for one, name in ((y, "y"), (sample_weight, "sample_weight"))

@@ -10,23 +10,48 @@ import numbers
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Literal, get_args
 
 import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel.data.values import CONTINUOUS, DISCRETE, IGNORED, KINDS, UNKNOWN, Kinds, Positions, Raw, read_column
 from unirel.errors import check_choice
 
+Kind = Literal["continuous", "discrete", "ignored"]
+Kinds = NDArray[np.int8]
+Positions = NDArray[np.intp]
+Values = NDArray[np.float64]
 TargetType = Literal["auto", "discrete", "continuous"]
 DiscreteFeatures = bool | Literal["auto"] | Sequence[Any] | NDArray[Any] | Mapping[Any, bool | None]
 
+# Kinds as they stand in arrays; a kind that nobody has given is unknown.
+KINDS: tuple[Kind, ...] = get_args(Kind)
+CONTINUOUS, DISCRETE, IGNORED, UNKNOWN = range(4)
 # What frames call the types that columns without missing values share with arrays.
 _PLAIN: dict[type, np.dtype[Any]] = {nw.Boolean: np.dtype(bool)} | {
     getattr(nw, name): np.dtype(name.lower())
     for name in ("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64", "Float32", "Float64")
 }
+
+
+@dataclass(frozen=True)
+class Raw:
+    """Values of one column as they were read, with a mask of the missing ones."""
+
+    family: Literal["number", "boolean", "text", "category"]
+    values: NDArray[Any]
+    missing: NDArray[np.bool_]
+    since: str = ""  # of dates, times and durations: what their numbers are
+
+    @cached_property
+    def n_missing(self) -> int:
+        return int(np.count_nonzero(self.missing))
+
+    @cached_property
+    def present(self) -> NDArray[Any]:
+        return self.values[~self.missing] if self.n_missing else self.values
 
 
 @dataclass(frozen=True)
@@ -51,13 +76,7 @@ class Numbers:
         array: NDArray[Any] = self.data[:, once.tolist()].to_numpy()
         return array[:, order]
 
-    def holds(self, position: int) -> bool:
-        """Whether the column at a position of the input is one of these."""
-        place = int(np.searchsorted(self.positions, position))
-        return place < len(self.positions) and bool(self.positions[place] == position)
-
     def column(self, position: int) -> Any:
-        """The column at a position of the input."""
         if isinstance(self.data, Sequence):
             return nw.from_native(self.data[position], series_only=True)
         return self.data[:, position]
@@ -86,18 +105,43 @@ class Source:
         """Read one column; what it holds decides its family."""
         column = self.others.get(position)
         if column is None:
-            column = next(block for block in self.blocks if block.holds(position)).column(position)
+            column = next(block for block in self.blocks if position in block.positions).column(position)
+        plain = column.dtype if isinstance(column, np.ndarray) else _PLAIN.get(type(column.dtype))
+        if plain is not None and plain.kind in "biuf":
+            values = column if isinstance(column, np.ndarray) else column.to_numpy()
+            if values.dtype == plain:  # Missing values change the type of whole numbers.
+                return read_numbers(self.label(position), values)
+        from unirel.data.values import read_column  # It reads what is no plain number, and needs this module.
+
         return read_column(self.label(position), column)
+
+
+def read_numbers(label: str, values: NDArray[Any]) -> Raw:
+    """Plain numbers or booleans, of which NaN are missing."""
+    if values.dtype.kind != "f":
+        family: Literal["boolean", "number"] = "boolean" if values.dtype.kind == "b" else "number"
+        return Raw(family, values, np.zeros(values.size, dtype=bool))
+    unusable = ~np.isfinite(values)
+    missing = np.isnan(values) if unusable.any() else unusable
+    if missing is not unusable and (missing != unusable).any():
+        raise no_infinity(label)
+    return Raw("number", values, missing)
+
+
+def no_infinity(label: str) -> ValueError:
+    return ValueError(f"{label} contains infinity (inf); replace it by a number or a missing value")
 
 
 def open_all(X: Any, conditional_on: Any, y: Any, feature_names: Sequence[str] | None = None) -> list[Source]:
     """Open features, conditions (if any) and target, and compare their shapes."""
     if y is None:
         raise ValueError("unirel requires y to be passed, but the target y is None")
-    sources = [_renamed(open_source(X, "X", "x{}"), feature_names), open_source(y, "y", "y")]
+    features, target = open_source(X, "X", "x{}"), open_source(y, "y", "y")
+    if feature_names is not None:
+        features = _renamed(features, feature_names)
+    sources = [features, target]
     if conditional_on is not None:
         sources.insert(1, open_source(conditional_on, "conditional_on", "z{}"))
-    features, target = sources[0], sources[-1]
     for source in sources[:-1]:
         for count, word in zip(source.shape, ("sample", "feature"), strict=True):
             if count == 0:
@@ -114,11 +158,8 @@ def open_all(X: Any, conditional_on: Any, y: Any, feature_names: Sequence[str] |
     return sources
 
 
-def _renamed(source: Source, names: Sequence[str] | None) -> Source:
-    """The source with other names for its columns."""
-    if names is None:
-        return source
-    names = tuple(map(str, names))
+def _renamed(source: Source, given: Sequence[str]) -> Source:
+    names = tuple(map(str, given))
     if len(names) != source.shape[1]:
         about = f"feature_names has {len(names)} names, but X has {source.shape[1]} columns"
         raise ValueError(f"{about}; name each of them")
@@ -143,8 +184,7 @@ def is_parted(data: Any) -> bool:
     return getattr(data, "is_parted", False) is True or is_dataset(data)
 
 
-def is_dataset(data: Any) -> bool:
-    """Whether `data` is a dataset of Arrow."""
+def is_dataset(data: Any) -> bool:  # of Arrow
     return any(one.__module__.startswith("pyarrow") and one.__name__ == "Dataset" for one in type(data).__mro__)
 
 
@@ -182,7 +222,6 @@ def open_source(data: Any, parameter: str, pattern: str) -> Source:
 
 
 def is_sparse(data: Any) -> bool:
-    """Whether `data` is a sparse matrix of scipy."""
     return hasattr(data, "tocsc")
 
 
@@ -328,7 +367,6 @@ def unknown_column(column: str, known: Sequence[str]) -> str:
 
 
 def target_kind(target_type: str) -> int:
-    """The kind of the target that is asked for."""
     check_choice("target_type", target_type, get_args(TargetType))
     return UNKNOWN if target_type == "auto" else KINDS.index(target_type)
 
@@ -336,58 +374,55 @@ def target_kind(target_type: str) -> int:
 def kinds_asked(discrete_features: DiscreteFeatures, sources: Sequence[Source]) -> list[Kinds]:
     """Kinds asked for of the columns of each source, features first; conditions can be named like features."""
     given = discrete_features
+    asked = [np.full(source.shape[1], UNKNOWN, np.int8) for source in sources]
     if isinstance(given, str) and given == "auto":
-        return [np.full(source.shape[1], UNKNOWN, np.int8) for source in sources]
+        return asked
     if isinstance(given, bool | np.bool_):
-        return [np.full(source.shape[1], DISCRETE if given else CONTINUOUS, np.int8) for source in sources]
+        return [np.full_like(kinds, DISCRETE if given else CONTINUOUS) for kinds in asked]
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise TypeError(
             f"discrete_features={given!r} is none of 'auto', True, False, a mask, a list of columns and a mapping"
         )
-    asked = [np.full(source.shape[1], UNKNOWN, np.int8) for source in sources]
     if isinstance(given, Mapping):
-        for column, discrete in given.items():
-            if not (discrete is None or isinstance(discrete, bool | np.bool_)):
-                about = f"discrete_features gives column {column!r} {discrete!r}"
-                raise ValueError(f"{about}; pass True for discrete, False for continuous, None to leave it out")
-        kinds = [IGNORED if one is None else DISCRETE if one else CONTINUOUS for one in given.values()]
-        _ask(asked, sources, list(given), kinds)
+        _ask(asked, sources, [(column, _kind_of(column, discrete)) for column, discrete in given.items()])
         return asked
     asked[0][:] = CONTINUOUS
     columns = list(given)
-    if columns and all(isinstance(one, bool | np.bool_) for one in columns):
-        if len(columns) != len(asked[0]):
-            about = f"discrete_features is a mask of {len(columns)}, but X has {len(asked[0])} columns"
-            raise ValueError(f"{about}; give one entry for each")
-        asked[0][np.array(columns)] = DISCRETE
-    else:
-        _ask(asked, sources, columns, [DISCRETE] * len(columns))
+    if not columns or not all(isinstance(one, bool | np.bool_) for one in columns):
+        _ask(asked, sources, [(column, DISCRETE) for column in columns])
+        return asked
+    if len(columns) != len(asked[0]):
+        about = f"discrete_features is a mask of {len(columns)}, but X has {len(asked[0])} columns"
+        raise ValueError(f"{about}; give one entry for each")
+    asked[0][np.array(columns)] = DISCRETE
     return asked
 
 
-def _ask(asked: list[Kinds], sources: Sequence[Source], columns: list[Any], kinds: list[int]) -> None:
+def _kind_of(column: Any, discrete: bool | None) -> int:
+    if discrete is None:
+        return IGNORED
+    if not isinstance(discrete, bool | np.bool_):
+        about = f"discrete_features gives column {column!r} {discrete!r}"
+        raise ValueError(f"{about}; pass True for discrete, False for continuous, None to leave it out")
+    return DISCRETE if discrete else CONTINUOUS
+
+
+def _ask(asked: list[Kinds], sources: Sequence[Source], kinds: Sequence[tuple[Any, int]]) -> None:
     """Note the kinds of columns, wherever those names are; positions are those of features."""
-    conditions = {
-        name: (number, position)
-        for number, source in enumerate(sources[1:], start=1)
-        for position, name in enumerate(source.names)
-    }
-    features = set(sources[0].names)
-    for column, kind in zip(columns, kinds, strict=True):
-        if isinstance(column, str) and column in conditions:
-            number, position = conditions[column]
-            asked[number][position] = kind
-    mine = [
-        place
-        for place, one in enumerate(columns)
-        if not isinstance(one, str) or one in features or one not in conditions
-    ]
+    conditions = {name: place for source in sources[1:] for place, name in enumerate(source.names)}
+    features, of_features = set(sources[0].names), []
+    for column, kind in kinds:
+        is_condition = isinstance(column, str) and column in conditions
+        if is_condition:
+            asked[1][conditions[column]] = kind
+        if not is_condition or column in features:
+            of_features.append((column, kind))
     try:
-        found = find_columns([columns[place] for place in mine], sources[0].names, sources[0].numbered)
+        found = find_columns([column for column, _ in of_features], sources[0].names, sources[0].numbered)
     except (TypeError, ValueError) as error:
         raise type(error)(f"discrete_features: {error}") from None
-    for place, position in zip(mine, found, strict=True):
-        asked[0][position] = kinds[place]
+    for position, (_, kind) in zip(found, of_features, strict=True):
+        asked[0][position] = kind
 
 
 def take_named(data: Any, names: Sequence[str], library: str | None = None) -> Any:

@@ -5,25 +5,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel.data.encoding import Facts
-from unirel.data.readers import Source, as_slice
-from unirel.data.values import (
+from unirel.data.encoding import FEATURE, NARROW_LEVELS, Codes, Columns, are_discrete, find_levels, narrowest, wide_type
+from unirel.data.readers import (
     CONTINUOUS,
     DISCRETE,
-    FEATURE,
     IGNORED,
-    LARGEST_EXACT,
-    NARROW_LEVELS,
     UNKNOWN,
-    Codes,
     Kinds,
     Positions,
-    are_discrete,
-    find_levels,
-    narrowest,
+    Source,
+    Values,
+    as_slice,
     no_infinity,
-    refuse_rounding,
 )
+from unirel.data.values import LARGEST_EXACT, refuse_rounding
 
 # Columns whose levels are looked for together.
 _STEP = 2**16
@@ -44,7 +39,7 @@ class SparseNumbers(NamedTuple):
 
     starts: NDArray[np.int64]  # as in `SparseBlock`
     rows: NDArray[np.integer[Any]]
-    values: NDArray[np.float64]  # of each entry, NaN where it is missing
+    values: Values  # of each entry, NaN where it is missing
     n_samples: int
 
     def in_bins(self, n_bins: int) -> SparseBlock:
@@ -82,14 +77,14 @@ class SparseColumns:
     What is known about them is written to `facts`, whose first columns they are.
     """
 
-    def __init__(self, source: Source, asked: Kinds, facts: Facts) -> None:
+    def __init__(self, source: Source, asked: Kinds, facts: Columns) -> None:
         matrix = source.sparse
         self.n_samples, n_columns = source.shape
         self.facts = facts
         self.facts.reasons[np.flatnonzero(asked != UNKNOWN)] = "given by discrete_features"
         self._starts: NDArray[np.int64] = matrix.indptr.astype(np.int64)
         self._rows: NDArray[np.integer[Any]] = matrix.indices
-        self._values = _wide(matrix.data)
+        self._values = matrix.data.astype(wide_type(matrix.dtype), copy=False)
         self._codes: Codes = np.empty(len(self._rows), np.uint8)
         self._zero_codes = np.zeros(n_columns, np.int64)
         self._count_missing(source, asked)
@@ -111,7 +106,7 @@ class SparseColumns:
         full[_owners(starts), rows] = codes
         return full
 
-    def numbers_of(self, columns: Positions) -> NDArray[np.float64]:
+    def numbers_of(self, columns: Positions) -> Values:
         """Numbers of continuous columns, one full row each, NaN where they are missing: ask for few."""
         starts, entries = self._entries(columns)
         full = np.zeros((len(columns), self.n_samples))
@@ -131,6 +126,8 @@ class SparseColumns:
 
     def _entries(self, columns: Positions) -> tuple[NDArray[np.int64], Any]:
         """Where the entries of some columns begin once they are put together, and where they are stored."""
+        if (columns >= len(self._zero_codes)).any():
+            raise ValueError("only features of a sparse table are stored as entries; ask for code_block")
         sizes = self._starts[columns + 1] - self._starts[columns]
         starts = np.r_[0, np.cumsum(sizes)]
         stretch = as_slice(columns)
@@ -155,11 +152,9 @@ class SparseColumns:
         if asked == CONTINUOUS:
             return
         starts, entries = self._entries(columns)
-        codes = np.empty(starts[-1], np.uint8)
-        zeros = np.diff(starts) < self.n_samples
         limit = FEATURE.levels if asked == UNKNOWN else NARROW_LEVELS
-        found = find_levels(self._values[entries], starts, zeros, limit, codes)
-        self._codes[entries] = codes
+        found = find_levels(self._values[entries], limit, starts, zeros=np.diff(starts) < self.n_samples)
+        self._codes[entries] = found.codes
         self._zero_codes[columns] = found.zero_codes
         self.facts.n_values[columns] = found.n_values
         discrete = found.n_values >= 0
@@ -187,9 +182,3 @@ class SparseColumns:
 def _owners(starts: NDArray[np.int64]) -> NDArray[np.intp]:
     """The column of each entry."""
     return np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-
-
-def _wide(values: NDArray[Any]) -> NDArray[Any]:
-    """Numbers of 8 bytes."""
-    kind = np.float64 if values.dtype.kind == "f" else np.uint64 if values.dtype == np.uint64 else np.int64
-    return values.astype(kind, copy=False)

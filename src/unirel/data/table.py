@@ -5,27 +5,57 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from copy import copy
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel.data.encoding import Columns, DenseColumns, Facts
+from unirel._runtime import pieces
+from unirel.data.encoding import Codes, Columns, DenseColumns
 from unirel.data.readers import (
+    CONTINUOUS,
+    DISCRETE,
+    IGNORED,
+    KINDS,
+    UNKNOWN,
     DiscreteFeatures,
+    Kinds,
+    Positions,
     Source,
     TargetType,
+    Values,
     find_columns,
     is_frame,
+    is_parted,
     kinds_asked,
     open_all,
     target_kind,
 )
-from unirel.data.scaling import Scale, Scaled, find_overflow, scale_columns
 from unirel.data.sparse import SparseBlock, SparseColumns, SparseNumbers
-from unirel.data.values import CONTINUOUS, DISCRETE, IGNORED, KINDS, UNKNOWN, Codes, Kinds, Positions
 from unirel.data.weights import Sums
 from unirel.errors import check_choice, warn
+
+Scale = Literal["standard", "rank"] | None
+
+# Columns are scaled together in blocks of about this many values, few enough to stay in the cache.
+_BLOCK = 2**15
+# Numbers below this can be squared and added up; squares of numbers below the other vanish, or lose digits.
+_SAFE, _TINY = 1e100, 1e-150
+
+
+def open_table(
+    X: Any,
+    y: Any,
+    discrete_features: DiscreteFeatures = "auto",
+    target_type: TargetType = "auto",
+    sample_weight: Any = None,
+) -> tuple[Table, Any]:
+    """A table of anything that holds columns, and the weights; those of a table in parts stay with the parts."""
+    if not is_parted(X):
+        return Table.from_data(X, y, discrete_features=discrete_features, target_type=target_type), sample_weight
+    from unirel.data.chunks import PartedTable, open_rows
+
+    return PartedTable.read(open_rows(X, y, sample_weight), discrete_features, target_type), None
 
 
 class Table:
@@ -63,7 +93,8 @@ class Table:
         self.columns = columns
         self.classes = classes  # labels of a discrete target in the order of its codes
         self.n_samples, self.n_features = columns.n_samples, n_features  # features that are ignored included
-        self._dense, self._sparse = dense, sparse  # The dense columns are those behind the sparse ones.
+        # The dense columns are those behind the sparse ones; `Any`, since only a sparse table is asked for entries.
+        self._dense, self._sparse = dense, cast(Any, sparse)
         self._numbered = numbered or {}
 
     @classmethod
@@ -92,27 +123,18 @@ class Table:
         known = {column.name if is_frame(X) else place: types[column.kind] for place, column in columns}
         return {"discrete_features": known, "target_type": self.columns[self.target].kind}
 
-    def renamed(self, names: Sequence[str]) -> Table:
-        """The table with other names for its features."""
-        table = copy(self)
-        table.__dict__.pop("names", None)
-        others = self.columns.names[self.n_features :]
-        table.columns = Columns((*names, *others), self.columns.facts, self.n_samples)
-        return table
-
     @classmethod
     def _read(cls, sources: Sequence[Source], asked: Sequence[Kinds], of_target: int) -> Table:
+        names = tuple(name for source in sources for name in source.names)
         n_samples, n_features = sources[0].shape
-        facts = Facts.of(sum(source.shape[1] for source in sources))
-        sparse = SparseColumns(sources[0], asked[0], facts) if sources[0].sparse is not None else None
+        columns = Columns(names, n_samples)
+        sparse = SparseColumns(sources[0], asked[0], columns) if sources[0].sparse is not None else None
         first = 0 if sparse is None else n_features
-        dense, start = DenseColumns(facts.behind(first), n_samples), -first
+        dense, start = DenseColumns(columns.behind(first)), -first
         for source, kinds in zip(sources[:-1], asked, strict=True):
             if source.sparse is None:
                 dense.read(source, start, kinds)
             start += source.shape[1]
-        names = tuple(name for source in sources for name in source.names)
-        columns = Columns(names, facts, n_samples)  # of which the target is not known yet
         if dense.since:
             listed = ", ".join(f"{names[first + column]!r} as {words}" for column, words in dense.since.items())
             remedy = f"to leave a column out, pass exclude=[{names[first + min(dense.since)]!r}]"
@@ -125,17 +147,14 @@ class Table:
 
     @property
     def values(self) -> NDArray[np.floating[Any]]:
-        """All columns as rows of one array, C-contiguous, float32 or float64."""
         return self._matrix.values
 
     @property
     def far(self) -> float:
-        """A power of two, larger than the difference of any two continuous values."""
         return self._matrix.far
 
     @property
     def unit(self) -> float:
-        """What one standard deviation is worth: without a scale the root mean square of those of the features."""
         return self._matrix.unit
 
     def scaled(self, scale: Scale) -> Table:
@@ -157,7 +176,6 @@ class Table:
 
     @property
     def is_sparse(self) -> bool:
-        """Whether the features were read from a sparse matrix."""
         return self._sparse is not None
 
     @cached_property
@@ -168,41 +186,36 @@ class Table:
     @cached_property
     def features(self) -> Positions:
         """Positions of the features that are not ignored."""
-        return np.flatnonzero(self.columns.facts.kinds[: self.n_features] != IGNORED)
+        return np.flatnonzero(self.columns.kinds[: self.n_features] != IGNORED)
 
     @cached_property
     def given(self) -> Positions:
         """Positions of the columns conditioned on that are not ignored."""
-        return self.n_features + np.flatnonzero(self.columns.facts.kinds[self.n_features : self.target] != IGNORED)
+        return self.n_features + np.flatnonzero(self.columns.kinds[self.n_features : self.target] != IGNORED)
 
     @cached_property
     def discrete(self) -> NDArray[np.bool_]:
-        """Whether each column is discrete."""
-        return np.asarray(self.columns.facts.kinds == DISCRETE)
+        return np.asarray(self.columns.kinds == DISCRETE)
 
     @cached_property
     def continuous(self) -> NDArray[np.bool_]:
-        """Whether each column is continuous."""
-        return np.asarray(self.columns.facts.kinds == CONTINUOUS)
+        return np.asarray(self.columns.kinds == CONTINUOUS)
 
     @property
     def n_levels(self) -> NDArray[np.int64]:
-        """Levels of each discrete column, one of them for missing values if there are any; 0 for the others."""
         return self.columns.n_levels
 
     @cached_property
     def has_missing(self) -> NDArray[np.bool_]:
         """Whether each column, continuous or discrete, has missing values."""
-        return self.columns.facts.n_missing > 0
+        return self.columns.n_missing > 0
 
     def positions(self, columns: Any) -> list[int]:
         """Positions of features given by name or position, one or many, as `find_columns` says."""
         return find_columns(columns, self.names, self._numbered)
 
     def codes(self, column: int) -> NDArray[np.int32]:
-        """Level codes of a discrete column."""
-        codes: NDArray[np.int32] = self.code_block([column])[0][0].astype(np.int32)
-        return codes
+        return np.array(self.code_block([column])[0][0], np.int32)
 
     def code_block(self, columns: Sequence[int] | Positions) -> tuple[Codes, NDArray[np.int64]]:
         """Codes of discrete columns, one row each, and how many levels each has; a missing value has the last code.
@@ -237,11 +250,11 @@ class Table:
 
     def sparse_block(self, columns: Sequence[int] | Positions) -> SparseBlock:
         """Stored entries of discrete features of a sparse table, and their codes."""
-        return self._entries_of(self._of_kind(columns, DISCRETE), "block")  # type: ignore[no-any-return]
+        return cast(SparseBlock, self._sparse.block(self._of_kind(columns, DISCRETE)))
 
     def sparse_numbers(self, columns: Sequence[int] | Positions) -> SparseNumbers:
         """Stored entries of continuous features of a sparse table."""
-        return self._entries_of(self._of_kind(columns, CONTINUOUS), "numbers")  # type: ignore[no-any-return]
+        return cast(SparseNumbers, self._sparse.numbers(self._of_kind(columns, CONTINUOUS)))
 
     def one_per_feature(self, values: Any, columns: Positions | None = None) -> NDArray[np.float64]:
         """Values of some features, those in use if it is not said which, spread over all features; NaN for others."""
@@ -275,17 +288,15 @@ class Table:
 
     def small(self, columns: Positions, values: NDArray[np.float64]) -> Table:
         """A table of some rows: codes and numbers of some columns and, last, of the target."""
-        kinds = self.columns.facts.kinds
+        kinds = self.columns.kinds
         sources = open_all(values[:, :-1], None, values[:, -1])
         return Table._read(sources, [kinds[columns]], int(kinds[-1])).scaled(self._scale)
 
     def level_sizes(self, column: int) -> NDArray[np.int64]:
-        """How many rows each level of a discrete column has."""
         return np.bincount(self.codes(column))
 
     @cached_property
     def class_sizes(self) -> NDArray[np.int64]:
-        """How many rows each class of a discrete target has."""
         return self.level_sizes(self.target)
 
     def close(self) -> None:
@@ -307,7 +318,6 @@ class Table:
         return self.n_features if self.is_sparse else 0
 
     def _rows_of(self, columns: Positions, what: str) -> NDArray[Any]:
-        """Codes or numbers of columns, one row each."""
         if self._sparse is None:
             rows: NDArray[Any] = getattr(self._dense, what)(columns)
         else:
@@ -321,16 +331,10 @@ class Table:
             rows[moved] = rows[moved][:, self._order]
         return rows
 
-    def _entries_of(self, columns: Positions, what: str) -> Any:
-        """Stored entries of features of a sparse table, codes or numbers."""
-        if self._sparse is None or (columns >= self.n_features).any():
-            raise ValueError("only features of a sparse table are stored as entries; ask for code_block")
-        return getattr(self._sparse, what)(columns)
-
     def _of_kind(self, columns: Sequence[int] | Positions, kind: int) -> Positions:
         """Columns as an array of positions, all of one kind."""
         chosen = np.asarray(columns, np.intp)
-        for column in chosen[self.columns.facts.kinds[chosen] != kind].tolist():
+        for column in chosen[self.columns.kinds[chosen] != kind].tolist():
             about = self.columns[column]
             has = "codes" if kind == DISCRETE else "numbers"
             raise ValueError(f"column {about.name!r} is {about.kind}; only a {KINDS[kind]} column has {has}")
@@ -345,7 +349,7 @@ class Table:
 
 def check_inputs(columns: Columns, n_features: int, asked: Kinds) -> None:
     """Name the columns that are ignored although nobody asked for it; refuse a table without features."""
-    ignored = columns.facts.kinds[: len(asked)] == IGNORED
+    ignored = columns.kinds[: len(asked)] == IGNORED
     left_out = [columns[position] for position in np.flatnonzero(ignored & (asked == UNKNOWN)).tolist()]
     if left_out:
         listed = ", ".join(f"{column.name!r} ({column.reason})" for column in left_out)
@@ -367,3 +371,113 @@ def warn_of_indexes() -> None:
     """Say that rows are matched by position, where pandas would match them otherwise."""
     about = "X and y have different indexes; their rows are matched by position"
     warn(f"{about}. If that is not meant, pass y.loc[X.index]", stacklevel=3)
+
+
+class Scaled(NamedTuple):
+    """All columns as rows of one matrix, see `Table`."""
+
+    values: NDArray[np.floating[Any]]  # C-contiguous, float32 or float64
+    far: float  # a power of two, larger than the difference of any two continuous values
+    unit: float  # one standard deviation: without a scale the root mean square of those of the features
+
+
+def scale_columns(dense: DenseColumns, n_features: int, scale: Scale) -> Scaled:
+    """Scale all columns, of which the first are features."""
+    kinds, has_gaps = dense.facts.kinds, dense.facts.n_missing > 0
+    dtype = _find_dtype(dense, n_features)
+    values = np.zeros(dense.codes.shape, dtype)
+    variances = np.full(len(values), np.nan)
+    largest = 0.0
+    for columns in dense.sections(np.flatnonzero((kinds == CONTINUOUS) & ~has_gaps)):
+        rows = dense.numbers_of(columns)
+        step = _BLOCK // rows.shape[1]
+        for some, block in zip(pieces(columns, step), pieces(rows, step), strict=True):
+            variances[some] = _scale_rows(block, scale)
+        values[columns] = rows
+        largest = max(largest, rows.max(), -rows.min())
+    gaps = np.flatnonzero((kinds == CONTINUOUS) & has_gaps)
+    for columns in dense.sections(gaps):
+        for column, row in zip(columns.tolist(), dense.numbers_of(columns), strict=True):
+            present = row[np.newaxis, ~np.isnan(row)]
+            if present.size:
+                variances[[column]] = _scale_rows(present, scale)
+                largest = max(largest, present.max(), -present.min())
+            row[~np.isnan(row)] = present[0]
+            values[column] = row
+    # The least power of two, from 2 on, above twice the largest continuous value.
+    far = max(2.0, float(np.ldexp(1.0, np.frexp(2 * float(dtype.type(largest)))[1])))
+    for column in gaps.tolist():
+        values[column, np.isnan(values[column])] = 4 * far
+    for columns in dense.sections(np.flatnonzero(kinds == DISCRETE)):
+        values[columns] = dense.codes_of(columns) * (2 * far)
+    known = variances[:n_features][~np.isnan(variances[:n_features])] if scale is None else ()
+    # Columns of tiny values may have a variance that vanishes; a unit of 0 would make categories equal.
+    mean = float(np.mean(known)) if len(known) else 0.0
+    return Scaled(values, far, mean**0.5 if mean > 0 else 1.0)
+
+
+def find_overflow(dense: DenseColumns, n_features: int, scale: Scale) -> tuple[int, str] | None:
+    """A column whose scaled values, or squares of their differences, would not be finite or would vanish, and how."""
+    largest = dense.largest
+    if scale == "standard":
+        for column in np.flatnonzero(largest >= _SAFE).tolist():
+            row = dense.numbers_of(np.array([column]))
+            if not np.isfinite(_standardise(row[:, ~np.isnan(row[0])])).all():
+                about = f"overflows when it is scaled (largest value {largest[column]:.3g})"
+                return column, f"{about}; divide it by a constant"
+    if scale is None:
+        facts, dtype = dense.facts, _find_dtype(dense, n_features)
+        n_levels = int((facts.n_values + (facts.n_missing > 0))[facts.kinds == DISCRETE].max(initial=0))
+        # Estimators sum squares of differences over columns, and those must stay finite too.
+        limit = np.sqrt(np.finfo(dtype).max) / (4 * max(4, n_levels, len(facts.kinds)))
+        with np.errstate(over="ignore"):
+            largest = largest.astype(dtype).astype(np.float64)
+        for column in np.flatnonzero(largest >= limit).tolist():
+            return column, f"overflows (largest value {largest[column]:.3g}); divide it by a constant"
+        for column in np.flatnonzero((largest > 0) & (largest < _TINY)).tolist():
+            about = f"vanishes when it is squared (largest value {largest[column]:.3g})"
+            return column, f"{about}; multiply it by a constant, or leave scale='standard'"
+    return None
+
+
+def _find_dtype(dense: DenseColumns, n_features: int) -> np.dtype[Any]:
+    """Single precision if all numeric features have it, else double."""
+    part = slice(n_features)
+    present = dense.facts.n_missing[part] < dense.codes.shape[1]
+    numeric = dense.numeric[part] & present & (dense.facts.kinds[part] != IGNORED)
+    return np.dtype(np.float32 if numeric.any() and dense.single[part][numeric].all() else np.float64)
+
+
+def _scale_rows(rows: Values, scale: Scale) -> Values | float:
+    """Scale rows without missing values in place; return the variances of those that are left alone and vary."""
+    if scale is None:
+        ordered = np.sort(rows, axis=1)
+        return np.asarray(np.where(ordered[:, 0] < ordered[:, -1], ordered.var(axis=1), np.nan))
+    if scale == "rank":
+        from scipy.stats import rankdata  # slow to import
+
+        rows[:] = rankdata(rows, axis=1)
+    _standardise(rows)
+    return np.nan
+
+
+def _standardise(rows: Values) -> Values:
+    """Shift rows in place by their medians and divide them by their deviations; not finite for an overflow.
+
+    A median is a value of the row, so that the values around it are shifted without rounding, and equal differences
+    stay equal however far away others are: subtracting a mean that one huge value has carried off would tear them
+    apart. Sums are taken over sorted values, so the order of the samples cannot show.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        largest = np.maximum(-rows.min(axis=1, keepdims=True), rows.max(axis=1, keepdims=True))
+        # Squares of tiny values vanish, but units must not matter; a power of two changes no digit.
+        rows /= np.where(largest < 1e-100, np.ldexp(1.0, np.frexp(largest)[1]), 1)
+        ordered = np.sort(rows, axis=1)
+        middle = ordered[:, [(rows.shape[1] - 1) // 2]]
+        rows -= middle
+        ordered -= middle
+        ordered -= ordered.sum(axis=1, keepdims=True) / rows.shape[1]
+        deviations = np.sqrt((ordered * ordered).sum(axis=1, keepdims=True) / rows.shape[1])
+        deviations[~rows.any(axis=1)] = 1
+        rows /= deviations
+    return np.asarray(deviations)

@@ -1,65 +1,19 @@
-"""Values of single columns of any type: their family, what is missing, their levels, and what cannot be read."""
-
-from __future__ import annotations
+"""Values of single columns that are no plain numbers: texts, categories, dates, objects, and what cannot be read."""
 
 import numbers
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from datetime import UTC, date, time, timedelta
 from decimal import Decimal
-from functools import cached_property
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel.data.kernels import FLOAT, HIGHEST, LOWEST, MOST_SLOTS, SIGNED, UNSIGNED, code_levels
+from unirel.data.readers import Positions, Raw, Values, read_numbers
 
-Family = Literal["number", "boolean", "text", "category"]
-Kind = Literal["continuous", "discrete", "ignored"]
-Kinds = NDArray[np.int8]
-Codes = NDArray[np.integer[Any]]
-Positions = NDArray[np.intp]
-Values = NDArray[np.float64]
-
-# Kinds as they stand in arrays; a kind that nobody has given is unknown.
-KINDS: tuple[Kind, ...] = get_args(Kind)
-CONTINUOUS, DISCRETE, IGNORED, UNKNOWN = range(4)
 # Whole numbers beyond this are not all told apart by floats.
 LARGEST_EXACT = 2**53
-
-
-@dataclass(frozen=True)
-class Raw:
-    """Values of one column as they were read, with a mask of the missing ones."""
-
-    family: Family
-    values: NDArray[Any]
-    missing: NDArray[np.bool_]
-    since: str = ""  # of dates, times and durations: what their numbers are
-
-    @cached_property
-    def n_missing(self) -> int:
-        """Number of missing values."""
-        return int(np.count_nonzero(self.missing))
-
-    @cached_property
-    def present(self) -> NDArray[Any]:
-        """Values that are not missing."""
-        return self.values[~self.missing] if self.n_missing else self.values
-
-    def as_numbers(self, label: str) -> Raw:
-        """The same as numbers; texts if all of them are written as numbers."""
-        if self.values.dtype.kind in "biuf":
-            return self
-        values = np.full(self.values.size, np.nan)
-        try:
-            values[~self.missing] = self.present.astype(np.float64)
-        except (TypeError, ValueError):
-            about = f"{label} is to be continuous, but holds what is no number"
-            raise ValueError(f"{about}; make it discrete, or convert it") from None
-        return _parse(label, values)
 
 
 def read_column(label: str, column: nw.Series[Any] | NDArray[Any]) -> Raw:
@@ -94,15 +48,10 @@ def read_column(label: str, column: nw.Series[Any] | NDArray[Any]) -> Raw:
 def _parse(label: str, values: NDArray[Any]) -> Raw:
     """Find the family of an array by its dtype."""
     code = values.dtype.kind
-    if code == "f":
-        unusable = ~np.isfinite(values)
-        missing = np.isnan(values) if unusable.any() else unusable
-        if missing is not unusable and (missing != unusable).any():
-            raise no_infinity(label)
-        return Raw("number", values, missing)
-    if code in "biuU":
-        families: dict[str, Family] = {"b": "boolean", "U": "text"}
-        return Raw(families.get(code, "number"), values, np.zeros(values.size, dtype=bool))
+    if code in "biuf":
+        return read_numbers(label, values)
+    if code == "U":
+        return Raw("text", values, np.zeros(values.size, dtype=bool))
     if code in "OT":
         return _parse_objects(label, values.astype(object))
     if code == "c":
@@ -112,21 +61,39 @@ def _parse(label: str, values: NDArray[Any]) -> Raw:
     raise _no_nesting(label, str(values.dtype))
 
 
+def as_numbers(raw: Raw, label: str) -> Raw:
+    """The same as numbers; texts if all of them are written as numbers."""
+    if raw.values.dtype.kind in "biuf":
+        return raw
+    try:
+        values = _spread(raw.present.astype(np.float64), raw.missing)
+    except (TypeError, ValueError):
+        about = f"{label} is to be continuous, but holds what is no number"
+        raise ValueError(f"{about}; make it discrete, or convert it") from None
+    return read_numbers(label, values)
+
+
+def _spread(present: Any, missing: NDArray[np.bool_]) -> Values:
+    """Numbers of the rows that have one, NaN for the others."""
+    values = np.full(missing.size, np.nan)
+    values[~missing] = present
+    return values
+
+
 def _read_times(values: NDArray[Any]) -> Raw:
     """Dates as days since the first of them, durations as seconds."""
     missing = np.isnat(values)
-    numbers = np.full(values.size, np.nan)
+    present = values[~missing]
     if values.dtype.kind == "m":
-        numbers[~missing] = values[~missing] / np.timedelta64(1, "s")
-        return Raw("number", numbers, missing, "seconds")
+        return Raw("number", _spread(present / np.timedelta64(1, "s"), missing), missing, "seconds")
     if missing.all():
-        return Raw("number", numbers, missing)
-    first = values[~missing].min()
+        return Raw("number", np.full(values.size, np.nan), missing)
+    first = present.min()
     # Of years and months numpy knows no length in days.
-    present = values[~missing].astype(np.result_type(values.dtype, "datetime64[D]"))
-    numbers[~missing] = (present - present.min()) / np.timedelta64(1, "D")
+    present = present.astype(np.result_type(values.dtype, "datetime64[D]"))
+    days = _spread((present - present.min()) / np.timedelta64(1, "D"), missing)
     whole = first == first.astype("datetime64[D]")
-    return Raw("number", numbers, missing, f"days since {np.datetime_as_string(first, unit='D' if whole else 's')}")
+    return Raw("number", days, missing, f"days since {np.datetime_as_string(first, unit='D' if whole else 's')}")
 
 
 def _parse_objects(label: str, values: NDArray[Any]) -> Raw:
@@ -146,32 +113,30 @@ def _parse_objects(label: str, values: NDArray[Any]) -> Raw:
         # Through a list numpy finds the narrowest type again, so that whole numbers stay whole.
         numeric = np.array(present.tolist())
         if missing.any() or numeric.dtype.kind not in "iuf":
-            numeric = np.full(values.size, np.nan)
-            numeric[~missing] = present.astype(np.float64)
-            refuse_rounding(label, present.tolist, numeric[~missing])
+            floats = present.astype(np.float64)
+            refuse_rounding(label, present.tolist, floats)
+            numeric = _spread(floats, missing)
     except OverflowError:
         raise ValueError(f"{label} overflows: it holds a number beyond the range of floats; rescale it") from None
-    return _parse(label, numeric)
+    return read_numbers(label, numeric)
 
 
 def _parse_times(label: str, values: NDArray[Any], missing: NDArray[np.bool_]) -> Raw:
     """Read objects that are all dates, all times of the day or all durations."""
     present = values[~missing].tolist()
+    if all(isinstance(value, time) for value in present):
+        seconds = [3600 * one.hour + 60 * one.minute + one.second + one.microsecond / 1e6 for one in present]
+        return Raw("number", _spread(seconds, missing), missing, "seconds of the day")
+    are_dates = {isinstance(value, date | np.datetime64) for value in present}
     try:
-        if all(isinstance(value, time) for value in present):
-            seconds = [3600 * one.hour + 60 * one.minute + one.second + one.microsecond / 1e6 for one in present]
-            numbers_of = np.full(values.size, np.nan)
-            numbers_of[~missing] = seconds
-            return Raw("number", numbers_of, missing, "seconds of the day")
-        are_dates = {isinstance(value, date | np.datetime64) for value in present}
         if len(are_dates) > 1 or any(isinstance(value, time) for value in present):
-            raise _no_dates(label)
-        found = np.array([_without_zone(value) for value in present])
-        kind = "M" if are_dates == {True} else "m"
-        times = np.full(values.size, np.datetime64("NaT") if kind == "M" else np.timedelta64("NaT"), f"{kind}8[us]")
-        times[~missing] = found.astype(f"{kind}8[us]")
+            raise TypeError
+        kind = "M8[us]" if are_dates == {True} else "m8[us]"
+        times = np.full(values.size, "NaT", kind)
+        times[~missing] = np.array([_without_zone(value) for value in present]).astype(kind)
     except (TypeError, ValueError):
-        raise _no_dates(label) from None
+        about = f"{label} mixes dates, times and durations"
+        raise TypeError(f"{about}; convert it to a number, such as days since a start, or drop it") from None
     return _read_times(times)
 
 
@@ -199,7 +164,6 @@ def refuse_rounding(label: str, give_whole: Callable[[], list[Any]], floats: NDA
 
 
 def _no_objects(label: str, types: set[type]) -> Exception:
-    """Error for objects that are neither all numbers nor all texts."""
     listed = ", ".join(sorted(kind.__name__ for kind in types))
     if any(issubclass(kind, complex | np.complexfloating) for kind in types):
         return ValueError(f"Complex data not supported: {label} holds {listed}; pass their parts as two columns")
@@ -211,62 +175,8 @@ def _no_objects(label: str, types: set[type]) -> Exception:
     )
 
 
-def no_infinity(label: str) -> ValueError:
-    """Error for a column with an infinite value."""
-    return ValueError(f"{label} contains infinity (inf); replace it by a number or a missing value")
-
-
-def _no_dates(label: str) -> TypeError:
-    return TypeError(
-        f"{label} mixes dates, times and durations; convert it to a number, such as days since a start, or drop it"
-    )
-
-
 def _no_nesting(label: str, dtype: str) -> TypeError:
     return TypeError(f"{label} is of type {dtype}; turn it into columns of numbers or texts, or drop it")
-
-
-class Rule(NamedTuple):
-    """Numbers are discrete with at most this many distinct values, each in this many rows on average."""
-
-    levels: int
-    rows: int
-
-
-FEATURE, TARGET = Rule(10, 5), Rule(32, 2)
-# Below this many different texts a column is no identifier, however few rows there are.
-_IDENTIFIER_LEVELS = 20
-# More levels than these, with one for missing values, do not fit into a byte.
-NARROW_LEVELS = 255
-
-
-def reason_of(n_values: int, n_present: int, rule: Rule) -> str:
-    """Why a column of numbers is continuous or discrete."""
-    if n_present == 0:
-        return "no value present"
-    if n_values < 0:  # How many there are is not counted, and must not be said: it takes long.
-        return f"more than {rule.levels} distinct values"
-    return f"{n_values} distinct value{'' if n_values == 1 else 's'} in {n_present} rows"
-
-
-def are_discrete(n_values: Any, n_present: Any, rule: Rule) -> Any:
-    """Whether numbers are discrete; they count only as equal or different, so units do not matter."""
-    return (n_values >= 0) & ((n_values <= 2) | (n_present >= rule.rows * n_values))
-
-
-def decide(family: str, n_present: int, n_values: int, rule: Rule) -> tuple[int, str]:
-    """Kind of a column of any type and the reason."""
-    if n_present and family == "category":
-        return DISCRETE, "categorical"
-    if n_present and family == "boolean":
-        return DISCRETE, "true or false"
-    if n_present and family == "text":
-        if rule is FEATURE and n_values > _IDENTIFIER_LEVELS and 2 * n_values > n_present:
-            return IGNORED, f"{n_values} of {n_present} texts are distinct, like an identifier"
-        return DISCRETE, "text"
-    n_values = n_values if n_values <= rule.levels else -1
-    kind = DISCRETE if are_discrete(n_values, n_present, rule) else CONTINUOUS
-    return kind, reason_of(n_values, n_present, rule)
 
 
 def sorted_levels(levels: Iterable[Any]) -> list[Any]:
@@ -278,83 +188,9 @@ def sorted_levels(levels: Iterable[Any]) -> list[Any]:
         return sorted(known, key=lambda level: (str(level), type(level).__name__))
 
 
-def encode(raw: Raw) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """Sorted levels, and the code of every row; missing values come last."""
-    if raw.values.dtype == object:  # Sorting all of them would take much longer.
-        found = sorted_levels(raw.present.tolist())
-        codes_of = {level: code for code, level in enumerate(found)}
-        present_codes = np.fromiter(map(codes_of.__getitem__, raw.present), np.intp, raw.present.size)
-        levels: NDArray[Any] = np.fromiter(found, object, len(found))
-    else:
-        levels, present_codes = np.unique(raw.present, return_inverse=True)
-    if not raw.n_missing:
-        return levels, present_codes
-    codes = np.full(raw.values.size, levels.size, dtype=np.intp)
-    codes[~raw.missing] = present_codes
-    return levels, codes
-
-
-class FoundLevels(NamedTuple):
-    """What the levels of columns are: how many values, how many missing, whether infinity, and the code of 0."""
-
-    n_values: NDArray[np.int64]
-    n_missing: NDArray[np.int64]
-    infinite: NDArray[np.bool_]
-    zero_codes: NDArray[np.int64]
-    levels: NDArray[np.float64]  # of columns of floats, as they came; NaN where there are no more
-
-
-def count_levels(rows: NDArray[np.float64], limit: int) -> list[dict[float, int] | None]:
-    """Values of every row and how often each occurs, missing ones aside; None where there are too many."""
-    codes = np.empty(rows.shape, np.uint8)
-    starts = np.arange(0, rows.size + 1, rows.shape[1])
-    found = find_levels(rows.ravel(), starts, np.zeros(len(rows), bool), limit, codes.ravel())
-    result: list[dict[float, int] | None] = []
-    for n_values, levels, own in zip(found.n_values.tolist(), found.levels, codes, strict=True):
-        known = None
-        if n_values >= 0:
-            counts = np.bincount(own, minlength=n_values)[:n_values]
-            known = dict(zip(np.sort(levels)[:n_values].tolist(), counts.tolist(), strict=True))
-        result.append(known)
-    return result
-
-
-def find_levels(
-    values: NDArray[Any], starts: NDArray[np.integer[Any]], zeros: NDArray[np.bool_], limit: int, codes: Codes
-) -> FoundLevels:
-    """Code columns of numbers that follow each other, see `code_levels`; `zeros` says which have zeros beside them."""
-    form = {"f": FLOAT, "u": UNSIGNED, "i": SIGNED}[values.dtype.kind]
-    zero = LOWEST if form == UNSIGNED else 0
-    levels = np.full((len(zeros), limit + 2), HIGHEST)
-    levels[zeros, 0] = zero
-    found = np.zeros((len(zeros), 2), np.int64)
-    found[:, 0] = zeros
-    keys = values.view(np.int64)
-    keys.flags.writeable = False  # Some frames lend only such arrays, and another type would be compiled again.
-    code_levels(keys, starts, form, np.zeros((3, MOST_SLOTS), np.int64), codes, levels, found)
-    bits = np.where(levels < 0, levels ^ HIGHEST, levels)  # of floats; what was not filled is a NaN
-    infinite = np.isinf(bits.view(np.float64)).any(axis=1) & (form == FLOAT)
-    zero_codes = (levels < zero).sum(axis=1)
-    return FoundLevels(found[:, 0], found[:, 1], np.asarray(infinite), zero_codes, bits.view(np.float64))
-
-
-def narrowest(n_levels: int) -> type[np.integer[Any]]:
-    """The narrowest type that holds codes of this many levels."""
-    return np.uint8 if n_levels <= 2**8 else np.uint16 if n_levels <= 2**16 else np.int32
-
-
-def find_places(n_levels: NDArray[np.int64]) -> tuple[Positions, Positions]:
-    """In which matrix the codes of each column are, those of bytes, of two or of four, and in which row of it."""
-    widths = np.searchsorted([2**8, 2**16], n_levels)
-    places = np.empty(len(n_levels), np.intp)
-    for width in range(3):
-        columns = np.flatnonzero(widths == width)
-        places[columns] = np.arange(len(columns))
-    return widths, places
-
-
-def empty_matrices(n_levels: NDArray[np.int64], n_samples: int, empty: Callable[..., Any]) -> list[NDArray[Any]]:
-    """A matrix of codes for the columns of every width, not filled in."""
-    widths = find_places(n_levels)[0]
-    types = (np.uint8, np.uint16, np.uint32)
-    return [empty((int((widths == width).sum()), n_samples), dtype) for width, dtype in enumerate(types)]
+def encode_objects(present: NDArray[Any]) -> tuple[NDArray[Any], Positions]:
+    """Sorted levels, and the code of every value: to sort all values would take much longer."""
+    found = sorted_levels(present.tolist())
+    codes_of = {level: code for code, level in enumerate(found)}
+    codes = np.fromiter(map(codes_of.__getitem__, present), np.intp, present.size)
+    return np.fromiter(found, object, len(found)), codes

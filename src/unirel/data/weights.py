@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unirel.data.values import Positions, Values
+from unirel.data.readers import Positions, Values
 
 if TYPE_CHECKING:
     from unirel.data.table import Table

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unirel._runtime import map_tasks, pieces
+from unirel.data.encoding import empty_matrices, find_places
 from unirel.data.kernels import find_bins, frequency_edges, width_edges
 from unirel.data.table import Table
-from unirel.data.values import empty_matrices, find_places
 from unirel.estimation.base import Columns, Values
 from unirel.estimation.kernels.bins import description_edges
 from unirel.estimation.kernels.bitsets import Sets, count_tables_by_bits, pack_sets

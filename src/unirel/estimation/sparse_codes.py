@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unirel.data.readers import Positions
 from unirel.data.sparse import SparseBlock
 from unirel.data.table import Table
-from unirel.data.values import Positions
 from unirel.estimation.codes import Bins, CodeMatrix, Rest
 from unirel.estimation.kernels.counts import count_sparse_tables
 

@@ -16,9 +16,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from unirel._runtime import check_jobs
 from unirel.criteria import Criterion, make_criterion
-from unirel.data.chunks import column_names, open_table, take_parted, taken_names
 from unirel.data.readers import collected, is_frame, is_lazy, is_parted, take_columns, take_named
-from unirel.data.table import Table
+from unirel.data.table import Table, open_table
 from unirel.errors import check_beta, check_choice, check_fraction, check_whole_number
 from unirel.estimation.base import Information, find_estimator
 from unirel.results import Selection
@@ -120,6 +119,8 @@ class BaseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         if is_parted(X):
+            from unirel.data.chunks import take_parted
+
             return take_parted(X, self)
         chosen = self.get_support(indices=True)
         asked = getattr(self, "_sklearn_output_config", {})  # where scikit-learn keeps what `set_output` is given
@@ -169,8 +170,9 @@ class BaseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _note_columns(self, X: Any, y: Any, sample_weight: Any) -> None:
         """Set what scikit-learn sets, for a table in parts; the target and the weights may be columns of it."""
-        taken = taken_names(X, y, sample_weight)
-        names = [name for name in column_names(X) if name not in taken]
+        from unirel.data.chunks import open_rows
+
+        names = open_rows(X, y, sample_weight).names[:-1]
         self.n_features_in_ = len(names)
         self.__dict__.pop("feature_names_in_", None)
         if hasattr(X, "columns") or hasattr(X, "schema"):

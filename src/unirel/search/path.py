@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from unirel._runtime import READING_SECONDS, Deadline
 from unirel.criteria import Criterion
-from unirel.data.chunks import open_table
+from unirel.data.table import open_table
 from unirel.results import SelectionPath
 from unirel.search.base import settings_of
 from unirel.search.greedy import select

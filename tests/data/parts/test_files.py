@@ -13,8 +13,8 @@ import pytest
 
 from unirel import BURSelector, redundancy_analysis, relevance
 from unirel.data.chunks import Coded, Scratch
+from unirel.data.encoding import empty_matrices
 from unirel.data.parts import ArrowRows
-from unirel.data.values import empty_matrices
 from unirel.estimation.binned import Binned
 
 pytest.importorskip("datasketches")

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from unirel.data.parts import Part
+from unirel.data.readers import CONTINUOUS, DISCRETE, UNKNOWN
 from unirel.data.scan import SKETCH_SIZE, Wanted, merge, scan_part, sketched_edges
-from unirel.data.values import CONTINUOUS, DISCRETE, UNKNOWN
 from unirel.estimation.binned import bin_edges
 
 pytest.importorskip("datasketches")
