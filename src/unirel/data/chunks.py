@@ -15,20 +15,10 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from unirel._runtime import pieces
+from unirel.data import DISCRETE, Positions, Values
 from unirel.data.encoding import Columns, empty_matrices, find_places, one_class, refuse_missing
 from unirel.data.parts import ArrowRows, DaskRows, Kept, Part, Rows
-from unirel.data.readers import (
-    DISCRETE,
-    DiscreteFeatures,
-    Positions,
-    Source,
-    TargetType,
-    Values,
-    is_dataset,
-    kinds_asked,
-    take_rows,
-    target_kind,
-)
+from unirel.data.readers import DiscreteFeatures, Source, TargetType, is_dataset, kinds_asked, take_rows, target_kind
 from unirel.data.scan import (
     CodingPlan,
     Scan,
@@ -43,7 +33,7 @@ from unirel.data.scan import (
 )
 from unirel.data.table import Table, check_inputs, warn_of_indexes
 from unirel.data.values import sorted_levels
-from unirel.data.weights import Sums, add_sums, in_rows, repeat_rows, sum_weights
+from unirel.data.weights import Sums, add_sums, repeat_rows, sum_weights
 
 # Numbers of rows in files that are multiplied at a time, after which they leave memory.
 _STRETCH = 2**23
@@ -81,9 +71,11 @@ class PartedTable(Table):
 
     is_parted = True
 
-    def __init__(self, rows: Rows, scan: Scan, wanted: Wanted, columns: Columns, weights: Sums | None) -> None:
+    def __init__(
+        self, features: Source, rows: Rows, scan: Scan, wanted: Wanted, columns: Columns, weights: Sums | None
+    ) -> None:
         classes = _labels(scan.columns[-1]) if columns.kinds[-1] == DISCRETE else None
-        super().__init__(columns, len(wanted.names) - 1, classes, _Elsewhere(), numbered=rows.numbered)  # type: ignore[arg-type]
+        super().__init__(columns, classes, features, _Elsewhere())  # type: ignore[arg-type]
         self.weights = weights
         self.edges: dict[str, Values] = {}  # of the bins that were made
         self._rows, self._scan, self._wanted = rows, scan, wanted
@@ -96,8 +88,8 @@ class PartedTable(Table):
     ) -> PartedTable:
         """Look at all parts for the first time."""
         names = rows.names
-        source = Source("X", names[:-1], (1, len(names) - 1), numbered=rows.numbered)
-        asked = kinds_asked(discrete_features, [source])[0]
+        features = Source("X", names[:-1], (1, len(names) - 1), numbered=rows.numbered)
+        asked = kinds_asked(discrete_features, [features])[0]
         weights = None
         if rows.weighted:
             weights = add_sums(rows.map(lambda part: sum_weights(np.asarray(part.weights, np.float64))))
@@ -114,13 +106,13 @@ class PartedTable(Table):
         if columns.kinds[-1] == DISCRETE and len(target.levels or {}) == 1:
             raise one_class(next(iter(target.levels or {})))
         check_inputs(columns, len(asked), asked)
-        return cls(rows, scan, wanted, columns, weights)
+        return cls(features, rows, scan, wanted, columns, weights)
 
     def level_sizes(self, column: int) -> NDArray[np.int64]:
         seen = self._scan.columns[column]
         levels = seen.levels or {}
-        sizes = [levels[level] for level in sorted_levels(levels)]
-        return np.array([*sizes, *([seen.n_missing] if seen.n_missing else [])], np.int64)
+        sizes = [*map(levels.__getitem__, sorted_levels(levels)), seen.n_missing]
+        return np.array(sizes if seen.n_missing else sizes[:-1], np.int64)
 
     def encode(self, n_bins: int, binning: str, given: dict[int, Values]) -> tuple[CodingPlan, Kept]:
         """Code all parts, continuous columns in bins, unless that has been done."""
@@ -134,7 +126,7 @@ class PartedTable(Table):
             }
             self.edges = {self.columns.names[column]: edges for column, edges in cuts.items()}
             plan = self._plan(cuts)
-            self._kept = {key: (plan, self._rows.keep(partial(Coded.of, plan=plan, in_rows=self._in_rows)))}
+            self._kept = {key: (plan, self._rows.keep(partial(Coded.of, plan=plan, sums=self.weights)))}
         return self._kept[key]
 
     def encode_rows(self, encode: Callable[..., list[Values]], heights: Positions) -> Kept:
@@ -144,14 +136,14 @@ class PartedTable(Table):
         columns for every part, as many as `heights` says.
         """
         plan = self._plan({})
-        values = self._rows.keep(partial(RowsOfPart.of, plan=plan, in_rows=self._in_rows, heights=heights))
+        values = self._rows.keep(partial(RowsOfPart.of, plan=plan, sums=self.weights, heights=heights))
         blocks = pieces(np.flatnonzero(heights), _VALUES // self.n_samples)
         kept = values.exchange(RowsOfPart.take, encode, RowsOfPart.put, blocks)
         self._kept["rows"] = plan, kept
         return kept
 
     def close(self) -> None:
-        """Give back codes, wherever they are; they are made again if they are asked for."""
+        # They are made again if they are asked for.
         for _, kept in self._kept.values():
             kept.close()
         self._kept = {}
@@ -184,26 +176,20 @@ class PartedTable(Table):
     def _plan(self, cuts: dict[int, Values]) -> CodingPlan:
         return CodingPlan.of(self._scan, self.columns, self._wanted, cuts)
 
-    @property
-    def _in_rows(self) -> Callable[[Values], Values]:
-        """What makes weights of a part numbers of rows of the whole table."""
-        row, largest = (1.0, 0.0) if self.weights is None else (self.weights.row, self.weights.largest)
-        return partial(in_rows, row=row, largest=largest, n_samples=self.n_samples)
-
     def _sizes_of_parts(self, plan: CodingPlan, states: list[Any] | None) -> NDArray[np.int64]:
         """How many rows each class has in every part, each as often as its weight says if there are weights."""
         if states is not None:
             n_classes = 1 if self.classes is None else len(self.classes)
-            return np.array(self._rows.map(partial(class_sizes, plan=plan, n_classes=n_classes), states))
+            count = partial(class_sizes_of_part, plan=plan, n_classes=n_classes)
+            return np.array(self._rows.map(count, states), np.int64)
         if self.classes is None:
             return np.array(self._scan.n_rows, np.int64)[:, None]
         levels = sorted_levels(self._scan.columns[-1].levels or {})
         return np.array([[(own or {}).get(level, 0) for level in levels] for own in self._scan.targets], np.int64)
 
 
-def class_sizes(part: Part, state: Any, *, plan: CodingPlan, n_classes: int) -> NDArray[np.int64]:
-    """How many rows of a part each class has, each as often as its weight says."""
-    return np.array([len(rows) for rows in _rows_by_class(part, state, plan, n_classes)], np.int64)
+def class_sizes_of_part(part: Part, state: Any, *, plan: CodingPlan, n_classes: int) -> list[int]:
+    return [len(rows) for rows in _rows_by_class(part, state, plan, n_classes)]
 
 
 def take_some(part: Part, each: tuple[Any, list[Positions]], *, plan: CodingPlan, columns: Positions) -> Values:
@@ -259,9 +245,7 @@ class Scratch:
         self._maps: list[mmap.mmap] = []
 
     def empty(self, shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
-        """An array in a file."""
-        kind = np.dtype(dtype)
-        size = int(np.prod(shape, dtype=np.int64)) * kind.itemsize
+        size = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
         if size == 0:
             return np.empty(shape, dtype)
         try:
@@ -272,10 +256,9 @@ class Scratch:
         except OSError as error:
             about = f"the folder of temporary files, {tempfile.gettempdir()!r}, cannot hold {size / 1e6:,.1f} MB"
             raise OSError(f"{about}: {error.strerror or error}; name another one in TMPDIR") from None
-        return np.frombuffer(self._maps[-1], kind).reshape(shape)
+        return np.frombuffer(self._maps[-1], dtype).reshape(shape)
 
     def copy(self, array: NDArray[Any]) -> NDArray[Any]:
-        """A copy of an array in a file."""
         found = self.empty(array.shape, array.dtype)
         found[:] = array
         return found
@@ -290,13 +273,12 @@ class Scratch:
 def _take_room(file: int, size: int) -> None:
     """Make a file that large, and find out now whether the disk is full: writing to a mapped one would crash."""
     os.ftruncate(file, size)
-    if not hasattr(os, "posix_fallocate"):  # not on every system
-        return
-    try:
-        os.posix_fallocate(file, 0, size)
-    except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.EOPNOTSUPP):  # a disk that cannot say
-            raise
+    if hasattr(os, "posix_fallocate"):  # not on every system
+        try:
+            os.posix_fallocate(file, 0, size)
+        except OSError as error:
+            if error.errno not in (errno.EINVAL, errno.EOPNOTSUPP):  # a disk that cannot say
+                raise
 
 
 @dataclass(frozen=True)
@@ -308,24 +290,31 @@ class Stored:
     weights: Values | None
     files: Scratch
 
+    @classmethod
+    def made(cls, layout: NDArray[Any], matrices: list[NDArray[Any]], weights: Values | None, files: Scratch) -> Self:
+        """Matrices that are in files already, and weights that are not."""
+        stored = cls(layout, matrices, None if weights is None else files.copy(weights), files)
+        files.release()
+        return stored
+
     def __reduce__(self) -> Any:
         return self._copied, (self.layout, self.matrices, self.weights)
 
     @classmethod
     def _copied(cls, layout: NDArray[Any], matrices: list[NDArray[Any]], weights: Values | None) -> Self:
         files = Scratch()
-        copies = [files.copy(matrix) for matrix in matrices]
-        stored = cls(layout, copies, None if weights is None else files.copy(weights), files)
-        files.release()
-        return stored
+        return cls.made(layout, [files.copy(matrix) for matrix in matrices], weights, files)
+
+
+def weights_in_rows(part: Part, sums: Sums | None) -> Values | None:
+    return None if sums is None else sums.in_rows(np.asarray(part.weights, np.float64))
 
 
 class Coded(Stored):
     """Codes of the rows of a part, as `empty_matrices` makes room for them, and their weights."""
 
     @classmethod
-    def of(cls, part: Part, plan: CodingPlan, in_rows: Callable[[Values], Values]) -> Coded:
-        """The codes of a part; `in_rows` makes its weights numbers of rows."""
+    def of(cls, part: Part, plan: CodingPlan, sums: Sums | None) -> Coded:
         files = Scratch()
         matrices = empty_matrices(plan.n_levels, len(part.y), files.empty)
         widths, places = find_places(plan.n_levels)
@@ -333,23 +322,19 @@ class Coded(Stored):
             for width, matrix in enumerate(matrices):
                 mine = widths[positions] == width
                 matrix[places[positions[mine]]] = codes[mine]
-        weights = None if part.weights is None else files.copy(in_rows(np.asarray(part.weights, np.float64)))
-        files.release()
-        return cls(plan.n_levels, matrices, weights, files)
+        return cls.made(plan.n_levels, matrices, weights_in_rows(part, sums), files)
 
 
 class RowsOfPart(Stored):
     """Rows of numbers that stand for columns, of the samples of a part; first the values of each column, then more."""
 
     @classmethod
-    def of(cls, part: Part, plan: CodingPlan, in_rows: Callable[[Values], Values], heights: Positions) -> RowsOfPart:
+    def of(cls, part: Part, plan: CodingPlan, sums: Sums | None, heights: Positions) -> RowsOfPart:
         """The values of a part, numbers or codes, in the first row of each column."""
         columns, files = np.flatnonzero(heights), Scratch()
         rows = files.empty((int(heights.sum()), len(part.y)), np.float64)
         rows[(np.cumsum(heights) - heights)[columns]] = values_of_part(part, plan, columns)
-        weights = None if part.weights is None else files.copy(in_rows(np.asarray(part.weights, np.float64)))
-        files.release()
-        return cls(heights, [rows], weights, files)
+        return cls.made(heights, [rows], weights_in_rows(part, sums), files)
 
     def take(self, columns: Positions) -> tuple[Values, Values | None]:
         """Values of some columns and the weights."""
@@ -361,7 +346,6 @@ class RowsOfPart(Stored):
         self.matrices[0][first : first + len(rows)] = rows
 
     def products(self, *, rows: Positions, others: Positions | slice) -> Values:
-        """Sums of products of some rows with others."""
         return np.asarray(self._add(lambda stretch: stretch[rows] @ stretch[others].T))
 
     def lengths(self) -> Values:

@@ -12,24 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unirel._runtime import check_time, pieces
+from unirel.data import CONTINUOUS, DISCRETE, IGNORED, KINDS, UNKNOWN, Codes, Kind, Kinds, Mask, Positions, Values
 from unirel.data.kernels import FLOAT, HIGHEST, LOWEST, MOST_SLOTS, SIGNED, UNSIGNED, code_levels
-from unirel.data.readers import (
-    CONTINUOUS,
-    DISCRETE,
-    IGNORED,
-    KINDS,
-    UNKNOWN,
-    Kind,
-    Kinds,
-    Numbers,
-    Positions,
-    Raw,
-    Source,
-    as_slice,
-)
+from unirel.data.readers import Numbers, Raw, Source, as_slice
 from unirel.data.values import LARGEST_EXACT, as_numbers, encode_objects, refuse_rounding
-
-Codes = NDArray[np.integer[Any]]
 
 # Below this many different texts a column is no identifier, however few rows there are.
 _IDENTIFIER_LEVELS = 20
@@ -150,14 +136,14 @@ class DenseColumns:
     Nothing is kept of the input but the codes: numbers are taken from it again when they are asked for.
     """
 
-    def __init__(self, facts: Columns) -> None:
-        n_columns = len(facts)
+    def __init__(self, facts: Columns, n_features: int) -> None:
+        n_columns, self.n_features = len(facts), n_features
         self.facts = facts  # filled in as columns are read
         # Of up to 256 levels; other rows are never written.
         self.codes = np.empty((n_columns, facts.n_samples), np.uint8)
         self.largest = np.full(n_columns, np.nan)  # absolute value of each continuous column
         self.numeric, self.single = np.zeros((2, n_columns), bool)  # numbers, and those in single precision
-        self.since: dict[int, str] = {}  # what the numbers of dates and times are, where nobody has given their kind
+        self.since: dict[str, str] = {}  # what the numbers of dates and times are, where nobody has given their kind
         self._wide: dict[int, Codes] = {}
         self._blocks: list[Numbers] = []
         # Where the numbers of a column are: in which block, and which column of it.
@@ -214,7 +200,7 @@ class DenseColumns:
                 row[:] = codes
         return rows
 
-    def numbers_of(self, columns: Positions) -> NDArray[np.float64]:
+    def numbers_of(self, columns: Positions) -> Values:
         """Numbers of continuous columns, one row each, NaN where they are missing."""
         rows = np.empty((len(columns), self.codes.shape[1]))
         homes = self._homes[columns]
@@ -253,7 +239,7 @@ class DenseColumns:
         n_columns, n_samples = self.codes.shape
         return max(_BLOCK // n_samples, min(max(n_columns // 16, _FEWEST_COLUMNS), _MOST_COLUMNS))
 
-    def _code_numbers(self, array: NDArray[Any], columns: Positions, asked: int) -> NDArray[np.bool_]:
+    def _code_numbers(self, array: NDArray[Any], columns: Positions, asked: int) -> Mask:
         """Find the kinds and codes of columns of numbers or booleans; return which must be looked at alone."""
         rows = _as_rows(array)
         self.facts.kinds[columns] = CONTINUOUS
@@ -280,7 +266,7 @@ class DenseColumns:
                 infinite[row] = np.isinf(levels).any()
         return infinite
 
-    def _note_numbers(self, rows: NDArray[Any], columns: Positions) -> NDArray[np.bool_]:
+    def _note_numbers(self, rows: NDArray[Any], columns: Positions) -> Mask:
         """Count missing values and find the largest of continuous columns; return which must be looked at alone.
 
         Those hold infinity, or whole numbers that floats may not tell apart.
@@ -302,7 +288,7 @@ class DenseColumns:
         if asked == CONTINUOUS:
             raw = as_numbers(raw, label)
         if raw.since and asked == UNKNOWN and rule is FEATURE:
-            self.since[column] = raw.since
+            self.since[self.facts.names[column]] = raw.since
             self.facts.reasons[column] = f"as {raw.since}"
         if raw.family == "number" and raw.values.dtype.itemsize <= 8 and rule is FEATURE:
             self._code_numbers(raw.values[:, np.newaxis], np.array([column]), asked)
@@ -395,16 +381,16 @@ class FoundLevels(NamedTuple):
     codes: NDArray[np.uint8]  # of the shape of the values
     n_values: NDArray[np.int64]
     n_missing: NDArray[np.int64]
-    infinite: NDArray[np.bool_]
+    infinite: Mask
     zero_codes: NDArray[np.int64]
-    levels: NDArray[np.float64]  # of columns of floats, as they came; NaN where there are no more
+    levels: Values  # of columns of floats, as they came; NaN where there are no more
 
 
 def find_levels(
     values: NDArray[Any],
     limit: int,
-    starts: NDArray[np.integer[Any]] | None = None,
-    zeros: NDArray[np.bool_] | None = None,
+    starts: Codes | None = None,
+    zeros: Mask | None = None,
 ) -> FoundLevels:
     """Code rows of numbers, see `code_levels`, or stretches of one row, of which some have zeros beside them."""
     if starts is None:

@@ -6,8 +6,7 @@ the workers that have them. A table in parts knows no more of an engine than `Ro
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from copy import deepcopy
 from functools import partial, reduce
@@ -38,19 +37,32 @@ class Part(NamedTuple):
     label: str = ""  # what an error calls it
 
 
-class Parts(ABC):
-    """Parts in a fixed order."""
+class Parts:
+    """Parts in a fixed order: in this process, where they are looked at one after the other, or somewhere else."""
 
-    @abstractmethod
+    def __iter__(self) -> Iterator[Any]:
+        raise NotImplementedError
+
     def map(self, function: Function, each: Sequence[Any] | None = None) -> list[Any]:
         """What a function finds in every part, in their order.
 
         With `each` it gets an entry of that as well, and a part whose entry is None is left out.
         """
+        if each is None:
+            return [ask(part, function=function) for part in self]
+        return [ask(part, own, function=function) for part, own in zip(self, each, strict=True) if own is not None]
 
-    @abstractmethod
     def add(self, function: Function, add: Add, n_jobs: int | None = None) -> Any:
         """What a function finds in every part, added up in any order."""
+        return add([reduce(lambda total, one: add([total, one]), (ask(part, function=function) for part in self))])
+
+
+def ask(part: Any, *each: Any, function: Function) -> Any:
+    """What a function finds in a part, which leaves memory then if it is in files."""
+    found = function(part, *each)
+    if not isinstance(part, Part):
+        part.files.release()
+    return found
 
 
 class Kept(Parts):
@@ -59,13 +71,25 @@ class Kept(Parts):
     def __init__(self, parts: list[Any]) -> None:
         self._parts = parts
 
-    @abstractmethod
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._parts)
+
+    def add(self, function: Function, add: Add, n_jobs: int | None = None) -> Any:
+        groups = [Kept(self._parts[start::_TASKS]) for start in range(min(_TASKS, len(self._parts)))]
+        return add(map_tasks(lambda group: Parts.add(group, function, add), groups, n_jobs))
+
     def exchange(self, take: Function, encode: Function, put: Function, blocks: Sequence[Any]) -> Kept:
         """Change parts by what is found in all of them together, a block at a time.
 
         ``take(part, block)`` gives what is needed of a part, ``encode(taken, block)`` what is to be put into each part,
         and ``put(part, block, piece)`` does so.
         """
+        for block in blocks:
+            found = encode([take(part, block) for part in self._parts], block)
+            for part, piece in zip(self._parts, found, strict=True):
+                put(part, block, piece)
+                part.files.release()
+        return self
 
     def close(self) -> None:
         """Give everything up: files are deleted with the last array, and workers forget what they keep."""
@@ -80,68 +104,12 @@ class Rows(Parts):
     numbered: Mapping[int, int] = {}  # positions of features whose name is a whole number
     weighted: bool
 
-    @abstractmethod
     def keep(self, function: Function) -> Kept:
         """What a function makes of every part, kept where that is."""
+        return Kept(self.map(function))
 
 
-class LocalRows(Rows, Iterable[Part]):
-    """Parts that are read in this process, one after the other."""
-
-    def map(self, function: Function, each: Sequence[Any] | None = None) -> list[Any]:
-        """What a function finds in every part."""
-        return _map_local(function, self, each)
-
-    def add(self, function: Function, add: Add, n_jobs: int | None = None) -> Any:
-        """What a function finds in every part, added up as it comes."""
-        return reduce(lambda total, one: add([total, one]), map(function, self))
-
-    def keep(self, function: Function) -> LocalKept:
-        """What a function makes of every part."""
-        return LocalKept(self.map(function))
-
-
-class LocalKept(Kept):
-    """What was made of parts, in files that are mapped to the memory of this process."""
-
-    def map(self, function: Function, each: Sequence[Any] | None = None) -> list[Any]:
-        """What a function finds in every part."""
-        return _map_local(partial(ask, function=function), self._parts, each)
-
-    def add(self, function: Function, add: Add, n_jobs: int | None = None) -> Any:
-        """What a function finds in every part, added up in threads."""
-
-        def add_group(parts: list[Any]) -> Any:
-            return add([reduce(lambda total, one: add([total, one]), (ask(part, function=function) for part in parts))])
-
-        groups = [self._parts[start::_TASKS] for start in range(min(_TASKS, len(self._parts)))]
-        return add(map_tasks(add_group, groups, n_jobs))
-
-    def exchange(self, take: Function, encode: Function, put: Function, blocks: Sequence[Any]) -> LocalKept:
-        """Change parts in place."""
-        for block in blocks:
-            found = encode([take(part, block) for part in self._parts], block)
-            for part, piece in zip(self._parts, found, strict=True):
-                put(part, block, piece)
-                part.files.release()
-        return self
-
-
-def _map_local(function: Function, parts: Iterable[Any], each: Sequence[Any] | None) -> list[Any]:
-    if each is None:
-        return list(map(function, parts))
-    return [function(part, own) for part, own in zip(parts, each, strict=True) if own is not None]
-
-
-def ask(part: Any, *each: Any, function: Function) -> Any:
-    """What a function finds in a part, which leaves memory then if it is in files."""
-    found = function(part, *each)
-    if not isinstance(part, Part):
-        part.files.release()
-    return found
-
-
-class ArrowRows(LocalRows):
+class ArrowRows(Rows):
     """Batches of a dataset of Arrow; target and weights are columns of it, by name, or arrays."""
 
     def __init__(self, dataset: Any, y: Any, sample_weight: Any = None, without: Collection[str] = ()) -> None:
@@ -162,7 +130,6 @@ class ArrowRows(LocalRows):
         """All rows; batches of small row groups and files are joined."""
         size, start = max(1024, _BATCH // len(self.names)), 0
         waiting: list[Any] = []
-        label = ""
         try:
             fragments = list(self._dataset.get_fragments())
         except ValueError:  # Arrow does not give those of a filtered dataset.
@@ -185,11 +152,9 @@ class ArrowRows(LocalRows):
                 raise ValueError(f"X has {start} rows, {name} has {len(given)}; they must describe the same samples")
 
     def read(self, fragment: Any) -> Part:
-        """A part of its own of a fragment."""
         return self._part(list(self._batches(fragment, _BATCH)), 0, _label(fragment))
 
     def _batches(self, fragment: Any, size: int) -> Iterator[Any]:
-        """Batches that are not empty."""
         import pyarrow as pa
 
         options = {"columns": self._used, "batch_size": size, "batch_readahead": 1, "fragment_readahead": 1}
@@ -253,12 +218,11 @@ def _delayed(function: Function) -> Any:
 
 
 class DaskParts(Parts):
-    """Parts that Dask has or can compute; one that is lost with its worker is made again."""
+    """Parts that Dask has or can compute, added up by a tree of tasks; one that is lost is made again."""
 
     _parts: list[Any]
 
     def map(self, function: Function, each: Sequence[Any] | None = None) -> list[Any]:
-        """What a function finds in every part."""
         import dask
 
         look = _delayed(partial(ask, function=function))
@@ -271,7 +235,6 @@ class DaskParts(Parts):
             return list(dask.compute(*tasks))
 
     def add(self, function: Function, add: Add, n_jobs: int | None = None) -> Any:
-        """What a function finds in every part, added up by a tree of tasks."""
         look, join = _delayed(partial(ask, function=function)), _delayed(add)
         found = [look(part) for part in self._parts]
         while len(found) > 1:
@@ -289,10 +252,9 @@ def _persist(tasks: list[Any]) -> DaskKept:
 
 
 class DaskKept(DaskParts, Kept):
-    """Parts that stay on the workers that made them."""
+    """Parts that stay on the workers that made them; a block of all of them comes together on one worker."""
 
     def exchange(self, take: Function, encode: Function, put: Function, blocks: Sequence[Any]) -> DaskKept:
-        """Bring a block of all parts together on a worker, and what comes out back to where the parts are."""
         take_one, encode_all = _delayed(take), _delayed(encode)
         change = _delayed(partial(_changed, put=put, blocks=list(blocks)))
         encoded = [encode_all([take_one(part, block) for part in self._parts], block) for block in blocks]
@@ -306,7 +268,6 @@ class DaskRows(DaskParts, Rows):
         self._parts, self.names, self.weighted = parts, names, weighted
 
     def keep(self, function: Function) -> DaskKept:
-        """What a function makes of every part; it stays on the worker that makes it."""
         return _persist([_delayed(function)(part) for part in self._parts])
 
     @classmethod

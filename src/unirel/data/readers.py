@@ -17,18 +17,12 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from unirel.data import CONTINUOUS, DISCRETE, IGNORED, KINDS, UNKNOWN, Kinds, Mask, Positions
 from unirel.errors import check_choice
 
-Kind = Literal["continuous", "discrete", "ignored"]
-Kinds = NDArray[np.int8]
-Positions = NDArray[np.intp]
-Values = NDArray[np.float64]
 TargetType = Literal["auto", "discrete", "continuous"]
 DiscreteFeatures = bool | Literal["auto"] | Sequence[Any] | NDArray[Any] | Mapping[Any, bool | None]
 
-# Kinds as they stand in arrays; a kind that nobody has given is unknown.
-KINDS: tuple[Kind, ...] = get_args(Kind)
-CONTINUOUS, DISCRETE, IGNORED, UNKNOWN = range(4)
 # What frames call the types that columns without missing values share with arrays.
 _PLAIN: dict[type, np.dtype[Any]] = {nw.Boolean: np.dtype(bool)} | {
     getattr(nw, name): np.dtype(name.lower())
@@ -42,7 +36,7 @@ class Raw:
 
     family: Literal["number", "boolean", "text", "category"]
     values: NDArray[Any]
-    missing: NDArray[np.bool_]
+    missing: Mask
     since: str = ""  # of dates, times and durations: what their numbers are
 
     @cached_property

@@ -12,22 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unirel._runtime import pieces
+from unirel.data import CONTINUOUS, DISCRETE, IGNORED, UNKNOWN, Kinds, Mask, Positions, Values
 from unirel.data.encoding import FEATURE, NARROW_LEVELS, TARGET, Columns, decide, find_levels
 from unirel.data.kernels import find_bins, frequency_edges, width_edges
 from unirel.data.parts import Part
-from unirel.data.readers import (
-    CONTINUOUS,
-    DISCRETE,
-    IGNORED,
-    UNKNOWN,
-    Kinds,
-    Positions,
-    Raw,
-    Source,
-    Values,
-    no_infinity,
-    open_source,
-)
+from unirel.data.readers import Raw, Source, no_infinity, open_source
 from unirel.data.table import have_other_indexes
 from unirel.data.values import as_numbers, refuse_rounding, sorted_levels
 
@@ -98,7 +87,34 @@ class Block(NamedTuple):
     raw: Raw | None = None
 
 
-def open_part(part: Part, wanted: Wanted) -> tuple[Source, Source]:
+def read_part(part: Part, wanted: Wanted, used: Mask) -> Iterator[Block]:
+    """Read the columns of a part that are used, plain numbers in blocks."""
+    start = 0
+    for source in _open_part(part, wanted):
+        n_rows, n_columns = source.shape
+        is_used = used[start : start + n_columns]
+        for block in source.blocks if n_rows else ():
+            for places in pieces(np.flatnonzero(is_used[block.positions]), _BLOCK // n_rows):
+                array, positions = block.take(places).T, block.positions[places]
+                rows = np.ascontiguousarray(array, np.float64)
+                if array.dtype.kind in "iu" and array.dtype.itemsize == 8:
+                    for position, whole, row in zip(positions.tolist(), array, rows, strict=True):
+                        refuse_rounding(source.label(position), whole.tolist, row)
+                family = "boolean" if block.dtype.kind == "b" else "number"
+                yield Block(start + positions, rows, family, block.dtype.kind in "biu")
+        for position in source.others if n_rows else ():
+            if is_used[position]:
+                raw = source.read(position)
+                if wanted.kinds[start + position] == CONTINUOUS:
+                    raw = as_numbers(raw, source.label(position))
+                is_number, column = raw.family in ("number", "boolean"), np.array([start + position])
+                numbers = np.where(raw.missing, np.nan, raw.values.astype(np.float64)) if is_number else np.empty(0)
+                whole = raw.values.dtype.kind in "biu"
+                yield Block(column, numbers[None], raw.family, whole, None if is_number else raw)
+        start += n_columns
+
+
+def _open_part(part: Part, wanted: Wanted) -> tuple[Source, Source]:
     """Columns of a part; refuse other columns than all parts have."""
     features, target = open_source(part.X, "X", "x{}"), open_source(part.y, "y", "y")
     names = wanted.names[:-1]
@@ -113,42 +129,13 @@ def open_part(part: Part, wanted: Wanted) -> tuple[Source, Source]:
     return features, target
 
 
-def read_part(part: Part, wanted: Wanted, used: NDArray[np.bool_]) -> Iterator[Block]:
-    """Read the columns of a part that are used, plain numbers in blocks."""
-    start = 0
-    for source in open_part(part, wanted):
-        n_rows, n_columns = source.shape
-        is_used = used[start : start + n_columns]
-        for block in source.blocks if n_rows else ():
-            places = np.flatnonzero(is_used[block.positions])
-            for some in pieces(places, _BLOCK // n_rows):
-                array, positions = block.take(some).T, block.positions[some]
-                rows = np.ascontiguousarray(array, np.float64)
-                if array.dtype.kind in "iu" and array.dtype.itemsize == 8:
-                    for position, whole, row in zip(positions.tolist(), array, rows, strict=True):
-                        refuse_rounding(source.label(position), whole.tolist, row)
-                family = "boolean" if block.dtype.kind == "b" else "number"
-                yield Block(start + positions, rows, family, block.dtype.kind in "biu")
-        for position in source.others if n_rows else ():
-            if is_used[position]:
-                yield _read_one(source, position, start + position, wanted)
-        start += n_columns
-
-
-def _read_one(source: Source, position: int, column: int, wanted: Wanted) -> Block:
-    raw = source.read(position)
-    if wanted.kinds[column] == CONTINUOUS:
-        raw = as_numbers(raw, source.label(position))
-    if raw.family not in ("number", "boolean"):
-        return Block(np.array([column]), np.empty((0, 0)), raw.family, False, raw)
-    row = np.where(raw.missing, np.nan, raw.values.astype(np.float64))
-    return Block(np.array([column]), row[None], raw.family, raw.values.dtype.kind in "biu")
-
-
 def scan_part(part: Part, wanted: Wanted) -> Scan:
     """Look at some rows."""
-    columns = [Seen() for _ in wanted.names]
-    repeats = None if part.weights is None else _repeats(np.asarray(part.weights, np.float64), wanted.unit)
+    columns, repeats = [Seen() for _ in wanted.names], None
+    if part.weights is not None:
+        # How often each row counts in a sketch: its weight in units, rounded so that sums are right to one row.
+        sums = np.cumsum(np.append(0.0, np.asarray(part.weights, np.float64) / wanted.unit))
+        repeats = np.diff(np.floor(sums + 0.5)).astype(np.intp)
     for block in read_part(part, wanted, wanted.kinds != IGNORED):
         if block.raw is not None:
             levels = dict(Counter(block.raw.present.tolist()))
@@ -156,9 +143,8 @@ def scan_part(part: Part, wanted: Wanted) -> Scan:
             seen.levels = levels if len(levels) <= MOST_LEVELS else None
             columns[int(block.positions[0])] = seen
             continue
-        known = _count_levels(block.rows)
-        for column, row, levels_of_row in zip(block.positions.tolist(), block.rows, known, strict=True):
-            columns[column] = _look_at_numbers(row, levels_of_row, block, column, wanted, repeats)
+        for column, row, known in zip(block.positions.tolist(), block.rows, _count_levels(block.rows), strict=True):
+            columns[column] = _look_at_numbers(row, known, block, column, wanted, repeats)
     return Scan([len(part.y)], [columns[-1].levels], columns, have_other_indexes(part.X, part.y))
 
 
@@ -209,11 +195,6 @@ def new_sketch(values: Values) -> Any:
     return sketch
 
 
-def _repeats(weights: Values, unit: float) -> Positions:
-    """How often each row counts in a sketch: its weight in units, rounded so that sums are right to one row."""
-    return np.diff(np.floor(np.cumsum(np.append(0.0, weights / unit)) + 0.5)).astype(np.intp)
-
-
 def merge(scans: Sequence[Scan], wanted: Wanted) -> Scan:
     """What several parts show together."""
     columns = [
@@ -242,17 +223,11 @@ def _merge_two(a: Seen, b: Seen, column: int, wanted: Wanted) -> Seen:
     if numeric and (a.sketch is not None or b.sketch is not None or levels is None):
         sketch = new_sketch(np.empty(0))  # Neither may change: a cluster may need them again.
         for seen in (a, b):
-            sketch.merge(_sketch_of(seen))
+            known = seen.levels or {}  # of a column whose numbers are so few that they were counted instead
+            counted = np.repeat(np.array(list(known), np.float64), list(known.values()))
+            sketch.merge(new_sketch(counted) if seen.sketch is None else seen.sketch)
     lowest, highest = min(a.lowest, b.lowest), max(a.highest, b.highest)
     return Seen("".join(families), a.whole and b.whole, a.n_missing + b.n_missing, levels, sketch, lowest, highest)
-
-
-def _sketch_of(seen: Seen) -> Any:
-    """A sketch of a column whose numbers are so few that they were counted instead."""
-    if seen.sketch is not None:
-        return seen.sketch
-    levels = seen.levels or {}
-    return new_sketch(np.repeat(np.array(list(levels), np.float64), list(levels.values())))
 
 
 def describe_columns(scan: Scan, wanted: Wanted) -> Columns:
@@ -337,7 +312,7 @@ def values_of_part(part: Part, plan: CodingPlan, columns: Positions) -> Values:
     return values
 
 
-def _blocks(part: Part, plan: CodingPlan, used: NDArray[np.bool_]) -> Iterator[tuple[Positions, Values]]:
+def _blocks(part: Part, plan: CodingPlan, used: Mask) -> Iterator[tuple[Positions, Values]]:
     """Numbers of blocks of columns; texts as their codes, NaN where they are missing."""
     for block in read_part(part, plan.wanted, used):
         rows, raw = block.rows, block.raw

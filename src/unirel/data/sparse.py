@@ -1,23 +1,24 @@
 """Columns of a sparse matrix: only the entries that are stored are ever looked at."""
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel.data.encoding import FEATURE, NARROW_LEVELS, Codes, Columns, are_discrete, find_levels, narrowest, wide_type
-from unirel.data.readers import (
-    CONTINUOUS,
-    DISCRETE,
-    IGNORED,
-    UNKNOWN,
-    Kinds,
-    Positions,
-    Source,
-    Values,
-    as_slice,
-    no_infinity,
+from unirel._runtime import pieces
+from unirel.data import CONTINUOUS, DISCRETE, IGNORED, UNKNOWN, Codes, Kinds, Positions, Values
+from unirel.data.encoding import (
+    FEATURE,
+    NARROW_LEVELS,
+    Columns,
+    DenseColumns,
+    are_discrete,
+    find_levels,
+    narrowest,
+    wide_type,
 )
+from unirel.data.readers import Source, as_slice, no_infinity
 from unirel.data.values import LARGEST_EXACT, refuse_rounding
 
 # Columns whose levels are looked for together.
@@ -28,7 +29,7 @@ class SparseBlock(NamedTuple):
     """Coded columns of which every row that is not mentioned holds a zero."""
 
     starts: NDArray[np.int64]  # where the entries of each column begin, and where those of the last one end
-    rows: NDArray[np.integer[Any]]  # of each entry
+    rows: Codes  # of each entry
     codes: Codes  # of each entry
     zero_codes: NDArray[np.int64]  # of all other rows of each column
     n_levels: NDArray[np.int64]  # of each column
@@ -38,7 +39,7 @@ class SparseNumbers(NamedTuple):
     """Columns of numbers of which every row that is not mentioned holds a zero."""
 
     starts: NDArray[np.int64]  # as in `SparseBlock`
-    rows: NDArray[np.integer[Any]]
+    rows: Codes
     values: Values  # of each entry, NaN where it is missing
     n_samples: int
 
@@ -74,24 +75,23 @@ class SparseNumbers(NamedTuple):
 class SparseColumns:
     """Columns of a sparse matrix, sorted by columns: codes of the discrete ones, numbers of the continuous ones.
 
-    What is known about them is written to `facts`, whose first columns they are.
+    What is known about them is written to `facts`, whose first columns they are; the others are those of `dense`.
     """
 
-    def __init__(self, source: Source, asked: Kinds, facts: Columns) -> None:
+    def __init__(self, source: Source, asked: Kinds, facts: Columns, dense: DenseColumns) -> None:
         matrix = source.sparse
         self.n_samples, n_columns = source.shape
-        self.facts = facts
+        self.facts, self._dense = facts, dense
         self.facts.reasons[np.flatnonzero(asked != UNKNOWN)] = "given by discrete_features"
         self._starts: NDArray[np.int64] = matrix.indptr.astype(np.int64)
-        self._rows: NDArray[np.integer[Any]] = matrix.indices
+        self._rows: Codes = matrix.indices
         self._values = matrix.data.astype(wide_type(matrix.dtype), copy=False)
         self._codes: Codes = np.empty(len(self._rows), np.uint8)
         self._zero_codes = np.zeros(n_columns, np.int64)
         self._count_missing(source, asked)
         for kind in (UNKNOWN, CONTINUOUS, DISCRETE):
-            columns = np.flatnonzero(asked == kind)
-            for start in range(0, len(columns), _STEP):
-                self._decide(columns[start : start + _STEP], kind)
+            for columns in pieces(np.flatnonzero(asked == kind), _STEP):
+                self._decide(columns, kind)
         if matrix.dtype == bool:
             self.facts.reasons[np.flatnonzero(asked == UNKNOWN)] = "true or false"
         if self._values.dtype.kind in "iu" and self._values.max(initial=0) > LARGEST_EXACT:
@@ -101,17 +101,25 @@ class SparseColumns:
 
     def codes_of(self, columns: Positions) -> Codes:
         """Codes of discrete columns, one full row each: ask for few."""
-        starts, rows, codes, zero_codes, _ = self.block(columns)
-        full = np.repeat(zero_codes.astype(codes.dtype), self.n_samples).reshape(len(columns), self.n_samples)
+        starts, rows, codes, zero_codes, _ = self.block(columns[columns < len(self._zero_codes)])
+        full = np.repeat(zero_codes.astype(codes.dtype)[:, np.newaxis], self.n_samples, axis=1)
         full[_owners(starts), rows] = codes
-        return full
+        return self._joined(columns, full, self._dense.codes_of)
 
     def numbers_of(self, columns: Positions) -> Values:
         """Numbers of continuous columns, one full row each, NaN where they are missing: ask for few."""
-        starts, entries = self._entries(columns)
-        full = np.zeros((len(columns), self.n_samples))
-        full[_owners(starts), self._rows[entries]] = self._values[entries]
-        return full
+        starts, rows, values, _ = self.numbers(columns[columns < len(self._zero_codes)])
+        full = np.zeros((len(starts) - 1, self.n_samples))
+        full[_owners(starts), rows] = values
+        return self._joined(columns, full, self._dense.numbers_of)
+
+    def _joined(self, columns: Positions, full: NDArray[Any], of_dense: Callable[..., NDArray[Any]]) -> NDArray[Any]:
+        """Rows of sparse columns and those of dense ones, in the order of the columns."""
+        inside = columns < len(self._zero_codes)
+        others = of_dense(columns[~inside] - len(self._zero_codes))
+        rows = np.empty((len(columns), self.n_samples), np.result_type(full, others))
+        rows[inside], rows[~inside] = full, others
+        return rows
 
     def block(self, columns: Positions) -> SparseBlock:
         """Entries of discrete columns and their codes."""
@@ -179,6 +187,6 @@ class SparseColumns:
         self.facts.kinds[column] = DISCRETE
 
 
-def _owners(starts: NDArray[np.int64]) -> NDArray[np.intp]:
+def _owners(starts: NDArray[np.int64]) -> Positions:
     """The column of each entry."""
     return np.repeat(np.arange(len(starts) - 1), np.diff(starts))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from copy import copy
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, cast
@@ -11,19 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unirel._runtime import pieces
-from unirel.data.encoding import Codes, Columns, DenseColumns
+from unirel.data import CONTINUOUS, DISCRETE, IGNORED, KINDS, UNKNOWN, Codes, Kinds, Mask, Positions, Values
+from unirel.data.encoding import Columns, DenseColumns
 from unirel.data.readers import (
-    CONTINUOUS,
-    DISCRETE,
-    IGNORED,
-    KINDS,
-    UNKNOWN,
     DiscreteFeatures,
-    Kinds,
-    Positions,
     Source,
     TargetType,
-    Values,
     find_columns,
     is_frame,
     is_parted,
@@ -84,18 +77,16 @@ class Table:
     def __init__(
         self,
         columns: Columns,
-        n_features: int,
         classes: NDArray[Any] | None,
+        features: Source,
         dense: DenseColumns,
         sparse: SparseColumns | None = None,
-        numbered: Mapping[int, int] | None = None,
     ) -> None:
         self.columns = columns
         self.classes = classes  # labels of a discrete target in the order of its codes
-        self.n_samples, self.n_features = columns.n_samples, n_features  # features that are ignored included
-        # The dense columns are those behind the sparse ones; `Any`, since only a sparse table is asked for entries.
-        self._dense, self._sparse = dense, cast(Any, sparse)
-        self._numbered = numbered or {}
+        self.n_samples, self.n_features = columns.n_samples, features.shape[1]  # features that are ignored included
+        self._numbered, self._dense = features.numbered, dense
+        self._all = dense if sparse is None else sparse  # has the codes and numbers of all columns
 
     @classmethod
     def from_data(
@@ -125,25 +116,22 @@ class Table:
 
     @classmethod
     def _read(cls, sources: Sequence[Source], asked: Sequence[Kinds], of_target: int) -> Table:
-        names = tuple(name for source in sources for name in source.names)
-        n_samples, n_features = sources[0].shape
-        columns = Columns(names, n_samples)
-        sparse = SparseColumns(sources[0], asked[0], columns) if sources[0].sparse is not None else None
-        first = 0 if sparse is None else n_features
-        dense, start = DenseColumns(columns.behind(first)), -first
+        features, names = sources[0], tuple(name for source in sources for name in source.names)
+        columns, start = Columns(names, features.shape[0]), 0
+        first = 0 if features.sparse is None else features.shape[1]  # of the dense columns, behind the sparse ones
+        dense = DenseColumns(columns.behind(first), features.shape[1] - first)
+        sparse = SparseColumns(features, asked[0], columns, dense) if first else None
         for source, kinds in zip(sources[:-1], asked, strict=True):
             if source.sparse is None:
-                dense.read(source, start, kinds)
+                dense.read(source, start - first, kinds)
             start += source.shape[1]
         if dense.since:
-            listed = ", ".join(f"{names[first + column]!r} as {words}" for column, words in dense.since.items())
-            remedy = f"to leave a column out, pass exclude=[{names[first + min(dense.since)]!r}]"
-            warn(f"read {listed}; {remedy}", stacklevel=3)
-        check_inputs(columns, n_features, np.concatenate(asked))
+            listed = ", ".join(f"{name!r} as {words}" for name, words in dense.since.items())
+            warn(f"read {listed}; to leave a column out, pass exclude=[{next(iter(dense.since))!r}]", stacklevel=3)
+        check_inputs(columns, features.shape[1], np.concatenate(asked))
         classes = dense.read_target(sources[-1], of_target)
-        table = cls(columns, n_features, classes, dense, sparse, sources[0].numbered)
-        table._refuse_overflow()
-        return table
+        refuse_overflow(dense, "standard")
+        return cls(columns, classes, features, dense, sparse)
 
     @property
     def values(self) -> NDArray[np.floating[Any]]:
@@ -166,7 +154,7 @@ class Table:
         table.__dict__.pop("_matrix", None)
         table._scale = scale
         if not self.is_parted:
-            table._refuse_overflow()
+            refuse_overflow(self._dense, scale)
         return table
 
     @property
@@ -176,7 +164,7 @@ class Table:
 
     @property
     def is_sparse(self) -> bool:
-        return self._sparse is not None
+        return isinstance(self._all, SparseColumns)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -194,11 +182,11 @@ class Table:
         return self.n_features + np.flatnonzero(self.columns.kinds[self.n_features : self.target] != IGNORED)
 
     @cached_property
-    def discrete(self) -> NDArray[np.bool_]:
+    def discrete(self) -> Mask:
         return np.asarray(self.columns.kinds == DISCRETE)
 
     @cached_property
-    def continuous(self) -> NDArray[np.bool_]:
+    def continuous(self) -> Mask:
         return np.asarray(self.columns.kinds == CONTINUOUS)
 
     @property
@@ -206,7 +194,7 @@ class Table:
         return self.columns.n_levels
 
     @cached_property
-    def has_missing(self) -> NDArray[np.bool_]:
+    def has_missing(self) -> Mask:
         """Whether each column, continuous or discrete, has missing values."""
         return self.columns.n_missing > 0
 
@@ -223,11 +211,12 @@ class Table:
         Do not write to them: they may be the table's own. Of a sparse table ask for few columns.
         """
         chosen = self._of_kind(columns, DISCRETE)
-        return self._rows_of(chosen, "codes_of"), self.n_levels[chosen]
+        return self._in_order(self._all.codes_of(chosen), chosen), self.n_levels[chosen]
 
-    def continuous_block(self, columns: Sequence[int] | Positions) -> NDArray[np.float64]:
+    def continuous_block(self, columns: Sequence[int] | Positions) -> Values:
         """Numbers of continuous columns as they were given, one row each, NaN where they are missing."""
-        return self._rows_of(self._of_kind(columns, CONTINUOUS), "numbers_of")
+        chosen = self._of_kind(columns, CONTINUOUS)
+        return self._in_order(self._all.numbers_of(chosen), chosen)
 
     def line_block(self, columns: Sequence[int] | Positions) -> NDArray[np.floating[Any]]:
         """Columns to be looked at one by one: rows of `values`, but standardised numbers with the digits of the input.
@@ -250,13 +239,13 @@ class Table:
 
     def sparse_block(self, columns: Sequence[int] | Positions) -> SparseBlock:
         """Stored entries of discrete features of a sparse table, and their codes."""
-        return cast(SparseBlock, self._sparse.block(self._of_kind(columns, DISCRETE)))
+        return cast(SparseColumns, self._all).block(self._of_kind(columns, DISCRETE))
 
     def sparse_numbers(self, columns: Sequence[int] | Positions) -> SparseNumbers:
         """Stored entries of continuous features of a sparse table."""
-        return cast(SparseNumbers, self._sparse.numbers(self._of_kind(columns, CONTINUOUS)))
+        return cast(SparseColumns, self._all).numbers(self._of_kind(columns, CONTINUOUS))
 
-    def one_per_feature(self, values: Any, columns: Positions | None = None) -> NDArray[np.float64]:
+    def one_per_feature(self, values: Any, columns: Positions | None = None) -> Values:
         """Values of some features, those in use if it is not said which, spread over all features; NaN for others."""
         result = np.full(self.n_features, np.nan)
         result[self.features if columns is None else columns] = values
@@ -286,7 +275,7 @@ class Table:
                 values[:, numbers] = self.continuous_block(chosen[numbers])[:, rows].T
         return self.small(columns, values)
 
-    def small(self, columns: Positions, values: NDArray[np.float64]) -> Table:
+    def small(self, columns: Positions, values: Values) -> Table:
         """A table of some rows: codes and numbers of some columns and, last, of the target."""
         kinds = self.columns.kinds
         sources = open_all(values[:, :-1], None, values[:, -1])
@@ -307,24 +296,13 @@ class Table:
         if self.is_sparse:
             remedy = "pass X.toarray(), or count with mi_estimator='binned' or 'plugin'"
             raise TypeError(f"X is sparse, but neighbours are searched among all values; {remedy}")
-        matrix = scale_columns(self._dense, self.n_features, self._scale)
+        matrix = scale_columns(self._dense, self._scale)
         if self._order is not None:
             matrix.values[-1] = matrix.values[-1, self._order]
         return matrix
 
-    @property
-    def _first(self) -> int:
-        """Position of the first dense column."""
-        return self.n_features if self.is_sparse else 0
-
-    def _rows_of(self, columns: Positions, what: str) -> NDArray[Any]:
-        if self._sparse is None:
-            rows: NDArray[Any] = getattr(self._dense, what)(columns)
-        else:
-            inside, of_sparse, of_dense = columns < self._first, getattr(self._sparse, what), getattr(self._dense, what)
-            parts = of_sparse(columns[inside]), of_dense(columns[~inside] - self._first)
-            rows = np.empty((len(columns), self.n_samples), np.result_type(*parts))
-            rows[inside], rows[~inside] = parts
+    def _in_order(self, rows: NDArray[Any], columns: Positions) -> NDArray[Any]:
+        """Rows of columns, that of the target as it was moved."""
         moved = columns == self.target
         if self._order is not None and moved.any():
             rows = rows.copy()  # The table's own rows must stay as they are.
@@ -332,19 +310,13 @@ class Table:
         return rows
 
     def _of_kind(self, columns: Sequence[int] | Positions, kind: int) -> Positions:
-        """Columns as an array of positions, all of one kind."""
+        """Positions of columns, all of one kind."""
         chosen = np.asarray(columns, np.intp)
         for column in chosen[self.columns.kinds[chosen] != kind].tolist():
             about = self.columns[column]
             has = "codes" if kind == DISCRETE else "numbers"
             raise ValueError(f"column {about.name!r} is {about.kind}; only a {KINDS[kind]} column has {has}")
         return chosen
-
-    def _refuse_overflow(self) -> None:
-        found = find_overflow(self._dense, self.n_features - self._first, self._scale)
-        if found is not None:
-            column, about = found[0] + self._first, found[1]
-            raise ValueError(f"{'y' if column == self.target else f'column {self.columns.names[column]!r}'} {about}")
 
 
 def check_inputs(columns: Columns, n_features: int, asked: Kinds) -> None:
@@ -381,10 +353,9 @@ class Scaled(NamedTuple):
     unit: float  # one standard deviation: without a scale the root mean square of those of the features
 
 
-def scale_columns(dense: DenseColumns, n_features: int, scale: Scale) -> Scaled:
-    """Scale all columns, of which the first are features."""
+def scale_columns(dense: DenseColumns, scale: Scale) -> Scaled:
     kinds, has_gaps = dense.facts.kinds, dense.facts.n_missing > 0
-    dtype = _find_dtype(dense, n_features)
+    dtype = _find_dtype(dense)
     values = np.zeros(dense.codes.shape, dtype)
     variances = np.full(len(values), np.nan)
     largest = 0.0
@@ -410,40 +381,42 @@ def scale_columns(dense: DenseColumns, n_features: int, scale: Scale) -> Scaled:
         values[column, np.isnan(values[column])] = 4 * far
     for columns in dense.sections(np.flatnonzero(kinds == DISCRETE)):
         values[columns] = dense.codes_of(columns) * (2 * far)
-    known = variances[:n_features][~np.isnan(variances[:n_features])] if scale is None else ()
+    known = variances[: dense.n_features][~np.isnan(variances[: dense.n_features])]
     # Columns of tiny values may have a variance that vanishes; a unit of 0 would make categories equal.
     mean = float(np.mean(known)) if len(known) else 0.0
     return Scaled(values, far, mean**0.5 if mean > 0 else 1.0)
 
 
-def find_overflow(dense: DenseColumns, n_features: int, scale: Scale) -> tuple[int, str] | None:
-    """A column whose scaled values, or squares of their differences, would not be finite or would vanish, and how."""
+def refuse_overflow(dense: DenseColumns, scale: Scale) -> None:
+    """Refuse a column whose scaled values, or squares of their differences, would not be finite or would vanish."""
     largest = dense.largest
     if scale == "standard":
         for column in np.flatnonzero(largest >= _SAFE).tolist():
             row = dense.numbers_of(np.array([column]))
             if not np.isfinite(_standardise(row[:, ~np.isnan(row[0])])).all():
-                about = f"overflows when it is scaled (largest value {largest[column]:.3g})"
-                return column, f"{about}; divide it by a constant"
+                raise _unusable(dense, column, "overflows when it is scaled", largest, "divide it by a constant")
     if scale is None:
-        facts, dtype = dense.facts, _find_dtype(dense, n_features)
-        n_levels = int((facts.n_values + (facts.n_missing > 0))[facts.kinds == DISCRETE].max(initial=0))
+        facts, dtype = dense.facts, _find_dtype(dense)
         # Estimators sum squares of differences over columns, and those must stay finite too.
-        limit = np.sqrt(np.finfo(dtype).max) / (4 * max(4, n_levels, len(facts.kinds)))
+        limit = np.sqrt(np.finfo(dtype).max) / (4 * max(4, facts.n_levels.max(), len(facts)))
         with np.errstate(over="ignore"):
             largest = largest.astype(dtype).astype(np.float64)
         for column in np.flatnonzero(largest >= limit).tolist():
-            return column, f"overflows (largest value {largest[column]:.3g}); divide it by a constant"
+            raise _unusable(dense, column, "overflows", largest, "divide it by a constant")
         for column in np.flatnonzero((largest > 0) & (largest < _TINY)).tolist():
-            about = f"vanishes when it is squared (largest value {largest[column]:.3g})"
-            return column, f"{about}; multiply it by a constant, or leave scale='standard'"
-    return None
+            remedy = "multiply it by a constant, or leave scale='standard'"
+            raise _unusable(dense, column, "vanishes when it is squared", largest, remedy)
 
 
-def _find_dtype(dense: DenseColumns, n_features: int) -> np.dtype[Any]:
+def _unusable(dense: DenseColumns, column: int, fault: str, largest: Values, remedy: str) -> ValueError:
+    label = "y" if column == len(largest) - 1 else f"column {dense.facts.names[column]!r}"
+    return ValueError(f"{label} {fault} (largest value {largest[column]:.3g}); {remedy}")
+
+
+def _find_dtype(dense: DenseColumns) -> np.dtype[Any]:
     """Single precision if all numeric features have it, else double."""
-    part = slice(n_features)
-    present = dense.facts.n_missing[part] < dense.codes.shape[1]
+    part = slice(dense.n_features)
+    present = dense.facts.n_missing[part] < dense.facts.n_samples
     numeric = dense.numeric[part] & present & (dense.facts.kinds[part] != IGNORED)
     return np.dtype(np.float32 if numeric.any() and dense.single[part][numeric].all() else np.float64)
 

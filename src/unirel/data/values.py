@@ -10,7 +10,8 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel.data.readers import Positions, Raw, Values, read_numbers
+from unirel.data import Mask, Positions, Values
+from unirel.data.readers import Raw, read_numbers
 
 # Whole numbers beyond this are not all told apart by floats.
 LARGEST_EXACT = 2**53
@@ -73,7 +74,7 @@ def as_numbers(raw: Raw, label: str) -> Raw:
     return read_numbers(label, values)
 
 
-def _spread(present: Any, missing: NDArray[np.bool_]) -> Values:
+def _spread(present: Any, missing: Mask) -> Values:
     """Numbers of the rows that have one, NaN for the others."""
     values = np.full(missing.size, np.nan)
     values[~missing] = present
@@ -121,7 +122,7 @@ def _parse_objects(label: str, values: NDArray[Any]) -> Raw:
     return read_numbers(label, numeric)
 
 
-def _parse_times(label: str, values: NDArray[Any], missing: NDArray[np.bool_]) -> Raw:
+def _parse_times(label: str, values: NDArray[Any], missing: Mask) -> Raw:
     """Read objects that are all dates, all times of the day or all durations."""
     present = values[~missing].tolist()
     if all(isinstance(value, time) for value in present):
@@ -156,7 +157,7 @@ def _is_missing(value: Any) -> bool:
     return isinstance(value, float | np.floating) and bool(value != value)
 
 
-def refuse_rounding(label: str, give_whole: Callable[[], list[Any]], floats: NDArray[np.float64]) -> None:
+def refuse_rounding(label: str, give_whole: Callable[[], list[Any]], floats: Values) -> None:
     """Refuse whole numbers so large that floats take different ones for the same: then ranks would be wrong."""
     if len(floats) and np.abs(floats).max() > LARGEST_EXACT and len(np.unique(floats)) < len(set(give_whole())):
         about = f"{label} holds whole numbers beyond 2**53 that are equal when rounded to floats"

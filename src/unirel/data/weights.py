@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unirel.data.readers import Positions, Values
+from unirel.data import Positions, Values
 
 if TYPE_CHECKING:
+    from unirel.data.chunks import PartedTable
     from unirel.data.table import Table
 
 Weights = Values
@@ -50,20 +51,26 @@ class Sums(NamedTuple):
         """How many rows the weights stand for."""
         return self.total * (self.largest / self.row)
 
+    def in_rows(self, weights: Weights) -> Weights:
+        """Some of these weights as numbers of rows.
+
+        They are rounded to multiples of a power of two so large that all of their sums are exact, in whichever order:
+        parts of the rows then add up to the same bits as all rows. Whole numbers stay as they are.
+        """
+        step = 2.0 ** (int(np.frexp(self.largest / self.row * self.n_rows)[1]) - 53)
+        return np.ascontiguousarray(weights / self.row if step == 0 else np.rint(weights / self.row / step) * step)
+
 
 def sum_weights(weights: Weights) -> Sums:
-    """Sums of the weights of some rows; refuse what cannot be a weight."""
     if not (np.isfinite(weights).all() and (weights >= 0).all()):
         raise ValueError("sample_weight has negative, missing or infinite values; pass numbers from 0 on")
     largest = float(weights.max(initial=0.0))
     shares = weights / (largest or 1.0)
-    return Sums(
-        len(weights), largest, float(shares.sum()), float(shares @ shares), bool((weights == np.rint(weights)).all())
-    )
+    whole = bool((weights == np.rint(weights)).all())
+    return Sums(len(weights), largest, float(shares.sum()), float(shares @ shares), whole)
 
 
 def add_sums(parts: Iterable[Sums]) -> Sums:
-    """Sums of the weights of all parts; refuse weights that are all zero."""
     found = list(parts)
     largest = max(one.largest for one in found)
     if largest == 0:
@@ -79,18 +86,7 @@ def check_weights(sample_weight: ArrayLike, n_samples: int) -> Weights:
     weights = np.asarray(sample_weight, np.float64)
     if weights.shape != (n_samples,):
         raise ValueError(f"sample_weight has shape {weights.shape}; it needs one number for each of {n_samples} rows")
-    sums = add_sums([sum_weights(weights)])
-    return in_rows(weights, sums.row, sums.largest, n_samples)
-
-
-def in_rows(weights: Weights, row: float, largest: float, n_samples: int) -> Weights:
-    """Weights, given the one that counts as a row and the largest one, as numbers of rows.
-
-    They are rounded to multiples of a power of two so large that all of their sums are exact, in whichever order: parts
-    of the rows then add up to the same bits as all rows. Whole numbers stay as they are.
-    """
-    step = 2.0 ** (int(np.frexp(largest / row * n_samples)[1]) - 53)
-    return np.ascontiguousarray(weights / row if step == 0 else np.rint(weights / row / step) * step)
+    return add_sums([sum_weights(weights)]).in_rows(weights)
 
 
 def _in_few_digits(number: float) -> float:
@@ -98,7 +94,7 @@ def _in_few_digits(number: float) -> float:
     return float(np.ldexp(np.rint(mantissa * 2**24), exponent - 24))
 
 
-def repeat_rows(weights: Weights, unit: float, chances: Weights) -> NDArray[np.intp]:
+def repeat_rows(weights: Weights, unit: float, chances: Weights) -> Positions:
     """Rows, each as often as its weight says; what is left of a weight decides by the row's random number."""
     counts = weights / unit
     whole = np.floor(counts)
@@ -113,13 +109,11 @@ def sample_table(
     The rows are the same ones wherever they are, in memory or in parts.
     """
     if table.is_parted:
-        in_parts: Any = table
-        state = None
+        in_parts, state = cast("PartedTable", table), None
         if table.weights is not None:  # Every row takes a random number, in the part where it is.
             state = rng.bit_generator.state
             rng.bit_generator.advance(table.n_samples)  # type: ignore[attr-defined]
-        drawn: Table = in_parts.sample(columns, lambda sizes: _draw(sizes, most, rng, table.classes is not None), state)
-        return drawn
+        return in_parts.sample(columns, lambda sizes: _draw(sizes, most, rng, table.classes is not None), state)
     rows = np.arange(table.n_samples)
     if sample_weight is not None:
         weights = np.asarray(sample_weight, np.float64)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel.data.readers import Positions
+from unirel.data import Positions
 from unirel.data.sparse import SparseBlock
 from unirel.data.table import Table
 from unirel.estimation.codes import Bins, CodeMatrix, Rest

@@ -6,8 +6,8 @@ from functools import partial
 import numpy as np
 import pytest
 
+from unirel.data import CONTINUOUS, DISCRETE, UNKNOWN
 from unirel.data.parts import Part
-from unirel.data.readers import CONTINUOUS, DISCRETE, UNKNOWN
 from unirel.data.scan import SKETCH_SIZE, Wanted, merge, scan_part, sketched_edges
 from unirel.estimation.binned import bin_edges
 
