@@ -337,7 +337,6 @@ class RowsOfPart(Stored):
         return cls.made(heights, [rows], weights_in_rows(part, sums), files)
 
     def take(self, columns: Positions) -> tuple[Values, Values | None]:
-        """Values of some columns and the weights."""
         return self.matrices[0][(np.cumsum(self.layout) - self.layout)[columns]], self.weights
 
     def put(self, columns: Positions, rows: Values) -> None:
@@ -349,7 +348,6 @@ class RowsOfPart(Stored):
         return np.asarray(self._add(lambda stretch: stretch[rows] @ stretch[others].T))
 
     def lengths(self) -> Values:
-        """The sum of squares of every row."""
         return np.asarray(self._add(lambda stretch: np.einsum("ij,ij->i", stretch, stretch)))
 
     def fourth_moment(self, *, rows: Positions) -> float:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, cast, overload
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,11 +106,8 @@ class Columns(Sequence[Column]):
     def __len__(self) -> int:
         return len(self.names)
 
-    @overload
-    def __getitem__(self, index: int) -> Column: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Column, ...]: ...
-    def __getitem__(self, index: int | slice) -> Column | tuple[Column, ...]:
+    def __getitem__(self, index: Any) -> Any:
+        """A `Column`, or a tuple of them for a slice."""
         if isinstance(index, slice):
             return tuple(self[position] for position in range(*index.indices(len(self))))
         index = range(len(self))[index]
@@ -152,22 +149,16 @@ class DenseColumns:
     def read(self, source: Source, start: int, asked: Kinds) -> None:
         """Read features or conditions into the columns from `start` on; of those refused the first is named."""
         self.facts.reasons[start + np.flatnonzero(asked != UNKNOWN)] = "given by discrete_features"
-        refused: dict[int, Exception] = {}
         alone = [position for position in source.others if asked[position] != IGNORED]
         for block in source.blocks:
             self._hold_block(start + block.positions, block)
             for kind in (UNKNOWN, CONTINUOUS, DISCRETE):
                 for places in self.sections(np.flatnonzero(asked[block.positions] == kind)):
                     alone += self._read_block(block, places, start, kind)
-        for position in alone:
+        for position in sorted(alone):
             check_time()
-            try:
-                raw, label = source.read(position), source.label(position)
-                self._describe(raw, label, start + position, int(asked[position]), FEATURE)
-            except (TypeError, ValueError) as error:
-                refused[position] = error
-        if refused:
-            raise refused[min(refused)]
+            raw, label = source.read(position), source.label(position)
+            self._describe(raw, label, start + position, int(asked[position]), FEATURE)
 
     def read_target(self, source: Source, asked: int) -> NDArray[Any] | None:
         """Read the last column, which must be complete and vary; return the labels of its classes if it has any."""
@@ -179,6 +170,14 @@ class DenseColumns:
         if len(levels) == 1:
             raise one_class(levels.tolist()[0])
         return levels if self.facts.kinds[column] == DISCRETE else None
+
+    @property
+    def precision(self) -> np.dtype[Any]:
+        """Single precision if all numeric features have it, else double."""
+        part = slice(self.n_features)
+        present = self.facts.n_missing[part] < self.facts.n_samples
+        numeric = self.numeric[part] & present & (self.facts.kinds[part] != IGNORED)
+        return np.dtype(np.float32 if numeric.any() and self.single[part][numeric].all() else np.float64)
 
     def sections(self, columns: Positions) -> list[Positions]:
         """Columns in parts that are taken from the input together.
@@ -222,9 +221,12 @@ class DenseColumns:
         check_time()
         array, columns = block.take(places), start + block.positions[places]
         if array.dtype == block.dtype:
+            # Turned into rows together: what fits into the cache, or half the memory of the codes.
+            few = min(max(len(self.codes) // 16, _FEWEST_COLUMNS), _MOST_COLUMNS)
+            at_once = max(_BLOCK // self.codes.shape[1], few)
             infinite = [
                 columns[some][self._code_numbers(array[:, some], columns[some], asked)]
-                for some in pieces(np.arange(len(places)), self._columns_at_once())
+                for some in pieces(np.arange(len(places)), at_once)
             ]
             return cast(list[int], (np.concatenate(infinite) - start).tolist())
         if len(places) == 1:
@@ -233,11 +235,6 @@ class DenseColumns:
         half = len(places) // 2
         first, second = places[:half], places[half:]
         return self._read_block(block, first, start, asked) + self._read_block(block, second, start, asked)
-
-    def _columns_at_once(self) -> int:
-        """How many columns are turned into rows together: what fits into the cache, or half the memory of the codes."""
-        n_columns, n_samples = self.codes.shape
-        return max(_BLOCK // n_samples, min(max(n_columns // 16, _FEWEST_COLUMNS), _MOST_COLUMNS))
 
     def _code_numbers(self, array: NDArray[Any], columns: Positions, asked: int) -> Mask:
         """Find the kinds and codes of columns of numbers or booleans; return which must be looked at alone."""
@@ -329,7 +326,6 @@ class DenseColumns:
 
 
 def refuse_missing(n_missing: int, n_samples: int) -> None:
-    """Refuse a target with missing values."""
     if n_missing == n_samples:
         raise ValueError(f"y has no value at all: all {n_missing} are missing (NaN); choose another target")
     if n_missing:
@@ -414,7 +410,6 @@ def find_levels(
 
 
 def narrowest(n_levels: int) -> type[np.integer[Any]]:
-    """The narrowest type that holds codes of this many levels."""
     return np.uint8 if n_levels <= 2**8 else np.uint16 if n_levels <= 2**16 else np.int32
 
 

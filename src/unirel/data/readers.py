@@ -89,7 +89,6 @@ class Source:
     numbered: Mapping[int, int] = field(default_factory=dict)  # positions of columns whose name is a whole number
 
     def label(self, position: int) -> str:
-        """What an error calls a column."""
         if self.parameter == "y":
             return "y"
         name = f"column {self.names[position]!r}"
@@ -112,14 +111,10 @@ class Source:
 
 def read_numbers(label: str, values: NDArray[Any]) -> Raw:
     """Plain numbers or booleans, of which NaN are missing."""
-    if values.dtype.kind != "f":
-        family: Literal["boolean", "number"] = "boolean" if values.dtype.kind == "b" else "number"
-        return Raw(family, values, np.zeros(values.size, dtype=bool))
-    unusable = ~np.isfinite(values)
-    missing = np.isnan(values) if unusable.any() else unusable
-    if missing is not unusable and (missing != unusable).any():
+    missing = ~np.isfinite(values)
+    if missing.any() and np.isinf(values).any():
         raise no_infinity(label)
-    return Raw("number", values, missing)
+    return Raw("boolean" if values.dtype.kind == "b" else "number", values, missing)
 
 
 def no_infinity(label: str) -> ValueError:
@@ -132,7 +127,11 @@ def open_all(X: Any, conditional_on: Any, y: Any, feature_names: Sequence[str] |
         raise ValueError("unirel requires y to be passed, but the target y is None")
     features, target = open_source(X, "X", "x{}"), open_source(y, "y", "y")
     if feature_names is not None:
-        features = _renamed(features, feature_names)
+        names = tuple(map(str, feature_names))
+        if len(names) != features.shape[1]:
+            about = f"feature_names has {len(names)} names, but X has {features.shape[1]} columns"
+            raise ValueError(f"{about}; name each of them")
+        features = replace(features, names=_distinct("feature_names", names), numbered={})
     sources = [features, target]
     if conditional_on is not None:
         sources.insert(1, open_source(conditional_on, "conditional_on", "z{}"))
@@ -150,16 +149,6 @@ def open_all(X: Any, conditional_on: Any, y: Any, feature_names: Sequence[str] |
     if features.shape[0] == 1:
         raise ValueError(f"X has 1 sample (shape={features.shape}); mutual information needs at least 2")
     return sources
-
-
-def _renamed(source: Source, given: Sequence[str]) -> Source:
-    names = tuple(map(str, given))
-    if len(names) != source.shape[1]:
-        about = f"feature_names has {len(names)} names, but X has {source.shape[1]} columns"
-        raise ValueError(f"{about}; name each of them")
-    if len(set(names)) < len(names):
-        raise ValueError(_duplicate_names("feature_names", names))
-    return replace(source, names=names, numbered={})
 
 
 def as_slice(positions: Positions) -> slice | None:
@@ -248,13 +237,11 @@ def as_narwhals(data: Any, parameter: str) -> Any:
         return nw.from_native(data, eager_only=True, allow_series=True, pass_through=True)
     except nw.exceptions.DuplicateError:
         names = getattr(data, "column_names", None)
-        raise ValueError(_duplicate_names(parameter, data.columns if names is None else names)) from None
+    return _distinct(parameter, data.columns if names is None else names)  # refused there
 
 
 def _open_frame(frame: nw.DataFrame[Any], parameter: str) -> Source:
-    names = tuple(map(str, frame.columns))
-    if len(set(names)) < len(names):
-        raise ValueError(_duplicate_names(parameter, names))
+    names = _distinct(parameter, frame.columns)
     positions: dict[np.dtype[Any] | None, list[int]] = {}
     for position, plain in enumerate(_plain_types(frame)):
         positions.setdefault(plain, []).append(position)
@@ -308,9 +295,13 @@ def _as_table(data: Any, parameter: str) -> NDArray[Any]:
     return array.reshape(-1, 1) if array.ndim == 1 else array
 
 
-def _duplicate_names(parameter: str, names: Sequence[Any]) -> str:
-    repeated = [name for name, count in Counter(map(str, names)).items() if count > 1]
-    return f"{parameter} has duplicate column names: {', '.join(map(repr, repeated))}; rename or drop them"
+def _distinct(parameter: str, given: Sequence[Any]) -> tuple[str, ...]:
+    names = tuple(map(str, given))
+    if len(set(names)) < len(names):
+        repeated = [name for name, count in Counter(names).items() if count > 1]
+        listed = ", ".join(map(repr, repeated))
+        raise ValueError(f"{parameter} has duplicate column names: {listed}; rename or drop them")
+    return names
 
 
 def find_columns(columns: Any, names: Sequence[str], numbered: Mapping[int, int]) -> list[int]:
@@ -352,7 +343,6 @@ def _find_column(column: Any, known: Mapping[str, int], names: Sequence[str], nu
 
 
 def unknown_column(column: str, known: Sequence[str]) -> str:
-    """What to say of a name that no column has."""
     close = difflib.get_close_matches(column, known) if len(known) <= 10_000 else []  # It takes a second for more.
     if close:
         return f"there is no column {column!r}; did you mean {' or '.join(map(repr, close))}?"

@@ -130,7 +130,6 @@ def _open_part(part: Part, wanted: Wanted) -> tuple[Source, Source]:
 
 
 def scan_part(part: Part, wanted: Wanted) -> Scan:
-    """Look at some rows."""
     columns, repeats = [Seen() for _ in wanted.names], None
     if part.weights is not None:
         # How often each row counts in a sketch: its weight in units, rounded so that sums are right to one row.
@@ -196,7 +195,6 @@ def new_sketch(values: Values) -> Any:
 
 
 def merge(scans: Sequence[Scan], wanted: Wanted) -> Scan:
-    """What several parts show together."""
     columns = [
         reduce(lambda a, b, at=at: _merge_two(a, b, at, wanted), seen)  # type: ignore[misc]
         for at, seen in enumerate(zip(*(scan.columns for scan in scans), strict=True))
@@ -271,23 +269,22 @@ class CodingPlan:
 
     wanted: Wanted
     kinds: Kinds
-    edges: list[Values | None]  # of columns of numbers: the code of a value is how many of these it reaches
-    levels: list[list[Any] | None]  # of columns of texts: the code of a value is its place
+    edges: list[Values]  # the code of a number is how many of these it reaches
+    levels: list[list[Any]]  # of columns of texts: the number of a text is its place
     n_levels: NDArray[np.int64]  # one of them for missing values if there are any
     gap: NDArray[np.int64]  # code of a missing value
 
     @classmethod
     def of(cls, scan: Scan, facts: Columns, wanted: Wanted, cuts: dict[int, Values]) -> CodingPlan:
         """The plan for all parts; `cuts` are the edges of continuous columns."""
-        edges: list[Values | None] = []
-        levels: list[list[Any] | None] = []
+        edges, levels = [], []
         for column, (kind, seen) in enumerate(zip(facts.kinds.tolist(), scan.columns, strict=True)):
             known = sorted_levels(seen.levels or {}) if kind == DISCRETE else []
-            numeric = seen.family in ("number", "boolean", "")
-            cut = cuts.get(column, np.empty(0)) if kind == CONTINUOUS else np.array(known[1:] if numeric else [], float)
-            edges.append(cut if numeric else None)
-            levels.append(None if numeric else known)
-        gap = np.array([len(known) if own is None else len(own) + 1 for own, known in zip(edges, levels, strict=True)])  # type: ignore[arg-type]
+            is_text = seen.family in ("text", "category")
+            own = np.arange(1.0, len(known)) if is_text else np.array(known[1:], np.float64)
+            edges.append(cuts.get(column, own) if kind == CONTINUOUS else own)
+            levels.append(known if is_text else [])
+        gap = np.array([len(own) + 1 for own in edges])
         # A discrete column without any value has no level but that of missing ones.
         gap[(facts.kinds == DISCRETE) & (facts.n_values == 0)] = 0
         n_levels = np.where(facts.kinds == IGNORED, 0, gap + (facts.n_missing > 0))
@@ -317,7 +314,7 @@ def _blocks(part: Part, plan: CodingPlan, used: Mask) -> Iterator[tuple[Position
     for block in read_part(part, plan.wanted, used):
         rows, raw = block.rows, block.raw
         if raw is not None:
-            codes = {level: float(code) for code, level in enumerate(plan.levels[int(block.positions[0])] or ())}
+            codes = {level: float(code) for code, level in enumerate(plan.levels[int(block.positions[0])])}
             rows = np.full((1, raw.values.size), np.nan)
             rows[0, ~raw.missing] = [codes[value] for value in raw.present.tolist()]
         yield block.positions, rows
@@ -326,7 +323,7 @@ def _blocks(part: Part, plan: CodingPlan, used: Mask) -> Iterator[tuple[Position
 def _codes(positions: Positions, values: Values, plan: CodingPlan) -> list[tuple[Positions, NDArray[Any]]]:
     """Codes of columns of numbers, a row for each; those of few levels together."""
     known = [plan.edges[position] for position in positions.tolist()]
-    sizes = np.array([_FEW_EDGES + 1 if edges is None else len(edges) for edges in known], np.intp)
+    sizes = np.array([len(edges) for edges in known], np.intp)
     few = np.flatnonzero(sizes <= _FEW_EDGES)
     found: list[tuple[Positions, NDArray[Any]]] = []
     if len(few):
@@ -338,9 +335,8 @@ def _codes(positions: Positions, values: Values, plan: CodingPlan) -> list[tuple
         find_bins(np.ascontiguousarray(numbers), edges, plan.gap[positions[few]], codes)
         found.append((positions[few], codes))
     for place in np.flatnonzero(sizes > _FEW_EDGES).tolist():
-        own, row = known[place], values[place]
-        gaps = np.isnan(row)
-        wide = np.full((1, len(row)), plan.gap[positions[place]], np.uint32)
-        wide[0, ~gaps] = row[~gaps] if own is None else np.searchsorted(own, row[~gaps], side="right")
-        found.append((positions[[place]], wide))
+        row = values[place]
+        reached = np.searchsorted(known[place], row, side="right")
+        wide = np.where(np.isnan(row), plan.gap[positions[place]], reached).astype(np.uint32)
+        found.append((positions[[place]], wide[np.newaxis]))
     return found

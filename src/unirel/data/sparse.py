@@ -122,13 +122,11 @@ class SparseColumns:
         return rows
 
     def block(self, columns: Positions) -> SparseBlock:
-        """Entries of discrete columns and their codes."""
         starts, entries = self._entries(columns)
         n_levels = self.facts.n_values[columns] + (self.facts.n_missing[columns] > 0)
         return SparseBlock(starts, self._rows[entries], self._codes[entries], self._zero_codes[columns], n_levels)
 
     def numbers(self, columns: Positions) -> SparseNumbers:
-        """Entries of continuous columns."""
         starts, entries = self._entries(columns)
         return SparseNumbers(starts, self._rows[entries], self._values[entries].astype(np.float64), self.n_samples)
 
@@ -155,7 +153,6 @@ class SparseColumns:
         self.facts.n_missing[: len(asked)] = np.where(asked == IGNORED, 0, n_missing)
 
     def _decide(self, columns: Positions, asked: int) -> None:
-        """Find the kinds and codes of columns."""
         self.facts.kinds[columns] = CONTINUOUS
         if asked == CONTINUOUS:
             return

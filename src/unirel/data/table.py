@@ -195,7 +195,6 @@ class Table:
 
     @cached_property
     def has_missing(self) -> Mask:
-        """Whether each column, continuous or discrete, has missing values."""
         return self.columns.n_missing > 0
 
     def positions(self, columns: Any) -> list[int]:
@@ -310,7 +309,6 @@ class Table:
         return rows
 
     def _of_kind(self, columns: Sequence[int] | Positions, kind: int) -> Positions:
-        """Positions of columns, all of one kind."""
         chosen = np.asarray(columns, np.intp)
         for column in chosen[self.columns.kinds[chosen] != kind].tolist():
             about = self.columns[column]
@@ -340,7 +338,6 @@ def have_other_indexes(X: Any, y: Any) -> bool:
 
 
 def warn_of_indexes() -> None:
-    """Say that rows are matched by position, where pandas would match them otherwise."""
     about = "X and y have different indexes; their rows are matched by position"
     warn(f"{about}. If that is not meant, pass y.loc[X.index]", stacklevel=3)
 
@@ -355,7 +352,7 @@ class Scaled(NamedTuple):
 
 def scale_columns(dense: DenseColumns, scale: Scale) -> Scaled:
     kinds, has_gaps = dense.facts.kinds, dense.facts.n_missing > 0
-    dtype = _find_dtype(dense)
+    dtype = dense.precision
     values = np.zeros(dense.codes.shape, dtype)
     variances = np.full(len(values), np.nan)
     largest = 0.0
@@ -396,7 +393,7 @@ def refuse_overflow(dense: DenseColumns, scale: Scale) -> None:
             if not np.isfinite(_standardise(row[:, ~np.isnan(row[0])])).all():
                 raise _unusable(dense, column, "overflows when it is scaled", largest, "divide it by a constant")
     if scale is None:
-        facts, dtype = dense.facts, _find_dtype(dense)
+        facts, dtype = dense.facts, dense.precision
         # Estimators sum squares of differences over columns, and those must stay finite too.
         limit = np.sqrt(np.finfo(dtype).max) / (4 * max(4, facts.n_levels.max(), len(facts)))
         with np.errstate(over="ignore"):
@@ -411,14 +408,6 @@ def refuse_overflow(dense: DenseColumns, scale: Scale) -> None:
 def _unusable(dense: DenseColumns, column: int, fault: str, largest: Values, remedy: str) -> ValueError:
     label = "y" if column == len(largest) - 1 else f"column {dense.facts.names[column]!r}"
     return ValueError(f"{label} {fault} (largest value {largest[column]:.3g}); {remedy}")
-
-
-def _find_dtype(dense: DenseColumns) -> np.dtype[Any]:
-    """Single precision if all numeric features have it, else double."""
-    part = slice(dense.n_features)
-    present = dense.facts.n_missing[part] < dense.facts.n_samples
-    numeric = dense.numeric[part] & present & (dense.facts.kinds[part] != IGNORED)
-    return np.dtype(np.float32 if numeric.any() and dense.single[part][numeric].all() else np.float64)
 
 
 def _scale_rows(rows: Values, scale: Scale) -> Values | float:

@@ -18,7 +18,6 @@ LARGEST_EXACT = 2**53
 
 
 def read_column(label: str, column: nw.Series[Any] | NDArray[Any]) -> Raw:
-    """Read one column; what it holds decides its family."""
     if not isinstance(column, nw.Series):
         return _parse(label, column)
     dtype = column.dtype
