@@ -16,7 +16,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from unirel._runtime import pieces
 from unirel.data import DISCRETE, Positions, Values
-from unirel.data.encoding import Columns, empty_matrices, find_places, one_class, refuse_missing
+from unirel.data.encoding import empty_matrices, find_places, one_class, refuse_missing
 from unirel.data.parts import ArrowRows, DaskRows, Kept, Part, Rows
 from unirel.data.readers import DiscreteFeatures, Source, TargetType, is_dataset, kinds_asked, take_rows, target_kind
 from unirel.data.scan import (
@@ -33,7 +33,7 @@ from unirel.data.scan import (
 )
 from unirel.data.table import Table, check_inputs, warn_of_indexes
 from unirel.data.values import sorted_levels
-from unirel.data.weights import Sums, add_sums, repeat_rows, sum_weights
+from unirel.data.weights import Sums, add_sums, draw_rows, repeat_rows, sum_weights
 
 # Numbers of rows in files that are multiplied at a time, after which they leave memory.
 _STRETCH = 2**23
@@ -71,22 +71,7 @@ class PartedTable(Table):
 
     is_parted = True
 
-    def __init__(
-        self, features: Source, rows: Rows, scan: Scan, wanted: Wanted, columns: Columns, weights: Sums | None
-    ) -> None:
-        classes = _labels(scan.columns[-1]) if columns.kinds[-1] == DISCRETE else None
-        super().__init__(columns, classes, features, _Elsewhere())  # type: ignore[arg-type]
-        self.weights = weights
-        self.edges: dict[str, Values] = {}  # of the bins that were made
-        self._rows, self._scan, self._wanted = rows, scan, wanted
-        self._kept: dict[Any, tuple[CodingPlan, Kept]] = {}
-        self._samples: dict[bytes, Table] = {}
-
-    @classmethod
-    def read(
-        cls, rows: Rows, discrete_features: DiscreteFeatures = "auto", target_type: TargetType = "auto"
-    ) -> PartedTable:
-        """Look at all parts for the first time."""
+    def __init__(self, rows: Rows, discrete_features: DiscreteFeatures, target_type: TargetType) -> None:
         names = rows.names
         features = Source("X", names[:-1], (1, len(names) - 1), numbered=rows.numbered)
         asked = kinds_asked(discrete_features, [features])[0]
@@ -95,7 +80,7 @@ class PartedTable(Table):
             weights = add_sums(rows.map(lambda part: sum_weights(np.asarray(part.weights, np.float64))))
         kinds = np.append(asked, target_kind(target_type)).astype(np.int8)
         wanted = Wanted(names, kinds, 0.0 if weights is None else weights.unit)
-        scan = rows.add(partial(scan_part, wanted=wanted), partial(merge, wanted=wanted))
+        scan: Scan = rows.add(partial(scan_part, wanted=wanted), partial(merge, wanted=wanted))
         n_samples = sum(scan.n_rows)
         if n_samples < 2:
             raise ValueError(f"X has {n_samples} sample(s) (shape=({n_samples}, {len(asked)})); at least 2 are needed")
@@ -103,10 +88,16 @@ class PartedTable(Table):
             warn_of_indexes()
         columns, target = describe_columns(scan, wanted), scan.columns[-1]
         refuse_missing(target.n_missing, n_samples)
-        if columns.kinds[-1] == DISCRETE and len(target.levels or {}) == 1:
+        labels = _labels(target) if columns.kinds[-1] == DISCRETE else None
+        if labels is not None and len(labels) == 1:
             raise one_class(next(iter(target.levels or {})))
         check_inputs(columns, len(asked), asked)
-        return cls(features, rows, scan, wanted, columns, weights)
+        super().__init__(columns, labels, features, _Elsewhere())  # type: ignore[arg-type]
+        self.weights = weights
+        self.edges: dict[str, Values] = {}  # of the bins that were made
+        self._rows, self._scan, self._wanted = rows, scan, wanted
+        self._kept: dict[Any, tuple[CodingPlan, Kept]] = {}
+        self._samples: dict[bytes, Table] = {}
 
     def level_sizes(self, column: int) -> NDArray[np.int64]:
         seen = self._scan.columns[column]
@@ -148,18 +139,19 @@ class PartedTable(Table):
             kept.close()
         self._kept = {}
 
-    def sample(self, columns: Positions, draw: Callable[[NDArray[np.int64]], list[Positions]], state: Any) -> Table:
-        """A small table of some columns of some rows, brought here once.
-
-        `draw` gives, from how many rows each class has, which of them are wanted. `state` is that of the random numbers
-        that rows are repeated by where they have weights, None where they have not.
-        """
+    def sample(self, columns: Positions, most: int | None, rng: np.random.Generator) -> Table:
+        """A small table of some columns of some rows, brought here once, see `sample_table`."""
+        state = None
+        if self.weights is not None:  # Every row takes a random number, in the part where it is.
+            state = rng.bit_generator.state
+            rng.bit_generator.advance(self.n_samples)  # type: ignore[attr-defined]
         starts = np.cumsum([0, *self._scan.n_rows[:-1]])
         plan = self._plan({})
         unit = 1.0 if self.weights is None else self.weights.unit
         states = [(state, int(start), unit) for start in starts]
         sizes = self._sizes_of_parts(plan, None if state is None else states)
-        drawn, before = draw(sizes.sum(axis=0)), np.cumsum(sizes, axis=0) - sizes
+        drawn = draw_rows(sizes.sum(axis=0), most, rng, self.classes is not None)
+        before = np.cumsum(sizes, axis=0) - sizes
         each = []
         for number, state_here in enumerate(states):
             ordinals = [

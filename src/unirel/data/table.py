@@ -48,7 +48,7 @@ def open_table(
         return Table.from_data(X, y, discrete_features=discrete_features, target_type=target_type), sample_weight
     from unirel.data.chunks import PartedTable, open_rows
 
-    return PartedTable.read(open_rows(X, y, sample_weight), discrete_features, target_type), None
+    return PartedTable(open_rows(X, y, sample_weight), discrete_features, target_type), None
 
 
 class Table:

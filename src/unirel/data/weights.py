@@ -109,11 +109,7 @@ def sample_table(
     The rows are the same ones wherever they are, in memory or in parts.
     """
     if table.is_parted:
-        in_parts, state = cast("PartedTable", table), None
-        if table.weights is not None:  # Every row takes a random number, in the part where it is.
-            state = rng.bit_generator.state
-            rng.bit_generator.advance(table.n_samples)  # type: ignore[attr-defined]
-        return in_parts.sample(columns, lambda sizes: _draw(sizes, most, rng, table.classes is not None), state)
+        return cast("PartedTable", table).sample(columns, most, rng)
     rows = np.arange(table.n_samples)
     if sample_weight is not None:
         weights = np.asarray(sample_weight, np.float64)
@@ -121,7 +117,7 @@ def sample_table(
     return table.take(columns, choose_by_class(table, rows, most, rng))
 
 
-def _draw(sizes: NDArray[np.int64], most: int | None, rng: np.random.Generator, by_class: bool) -> list[Positions]:
+def draw_rows(sizes: NDArray[np.int64], most: int | None, rng: np.random.Generator, by_class: bool) -> list[Positions]:
     """Which rows of each class are taken, from how many it has."""
     total = int(sizes.sum())
     if most is None or most >= total:
@@ -138,5 +134,5 @@ def choose_by_class(table: Table, rows: Positions, most: int | None, rng: np.ran
         return rows
     by_class = table.classes is not None
     codes = table.codes(table.target)[rows] if by_class else np.zeros(len(rows), np.int32)
-    drawn = _draw(np.bincount(codes), most, rng, by_class)
+    drawn = draw_rows(np.bincount(codes), most, rng, by_class)
     return np.sort(np.concatenate([rows[codes == label][own] for label, own in enumerate(drawn)]))
