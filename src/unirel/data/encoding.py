@@ -98,6 +98,18 @@ class Columns(Sequence[Column]):
             setattr(part, what, getattr(self, what)[start:])
         return part
 
+    def note_levels(
+        self, columns: Positions, asked: int, values: NDArray[Any], starts: Any = None, zeros: Any = None
+    ) -> tuple[FoundLevels, Mask]:
+        """Note what `find_levels` finds in columns of numbers, and their kinds; return it, and which are discrete."""
+        found = find_levels(values, FEATURE.levels if asked == UNKNOWN else NARROW_LEVELS, starts, zeros)
+        self.n_values[columns], self.n_missing[columns] = found.n_values, found.n_missing
+        discrete = found.n_values >= 0
+        if asked == UNKNOWN:
+            discrete = are_discrete(found.n_values, self.n_samples - found.n_missing, FEATURE)
+        self.kinds[columns] = np.where(discrete, DISCRETE, CONTINUOUS)
+        return found, discrete
+
     @cached_property
     def n_levels(self) -> NDArray[np.int64]:
         """Levels of each discrete column, one of them for missing values if there are any; 0 for the others."""
@@ -246,12 +258,7 @@ class DenseColumns:
             return self._note_numbers(rows, columns)
         if array.dtype.kind == "b" and asked == UNKNOWN:
             self.facts.reasons[columns] = "true or false"
-        found = find_levels(rows, FEATURE.levels if asked == UNKNOWN else NARROW_LEVELS)
-        self.facts.n_values[columns], self.facts.n_missing[columns] = found.n_values, found.n_missing
-        discrete = found.n_values >= 0
-        if asked == UNKNOWN:
-            discrete = are_discrete(found.n_values, rows.shape[1] - found.n_missing, FEATURE)
-        self.facts.kinds[columns[discrete]] = DISCRETE
+        found, discrete = self.facts.note_levels(columns, asked, rows)
         self.codes[columns[discrete]] = found.codes if discrete.all() else found.codes[discrete]
         infinite, others = found.infinite & discrete, np.flatnonzero(~discrete)
         if asked == UNKNOWN:

@@ -173,8 +173,8 @@ class ArrowRows(Rows):
             if own is None:
                 raise ValueError(f"the schema changes: {label} has no column {field.name!r}; give all files the same")
             if own != field.type:
-                words = f"is {own} instead of {field.type}"
-                raise ValueError(f"the schema changes: column {field.name!r} of {label} {words}; give it one type")
+                about = f"the schema changes: column {field.name!r} of {label}"
+                raise ValueError(f"{about} is {own} instead of {field.type}; give it one type")
 
     def _part(self, batches: list[Any], start: int, label: str) -> Part:
         import pyarrow as pa
@@ -299,18 +299,16 @@ class DaskRows(DaskParts, Rows):
         return rows
 
     @classmethod
-    def of_files(
-        cls, dataset: Any, y: str, sample_weight: str | None = None, without: Collection[str] = ()
-    ) -> DaskRows:
+    def of_files(cls, dataset: Any, y: str, without: Collection[str] = ()) -> DaskRows:
         """Row groups of the files of a dataset, which the workers read themselves."""
-        rows = ArrowRows(dataset, y, sample_weight, without)
+        rows = ArrowRows(dataset, y, without=without)
         read = _delayed(rows.read)
         fragments = [
             group
             for fragment in dataset.get_fragments()
             for group in (fragment.split_by_row_group() if hasattr(fragment, "row_groups") else [fragment])
         ]
-        return cls([read(fragment) for fragment in fragments], rows.names, rows.weighted)
+        return cls([read(fragment) for fragment in fragments], rows.names, weighted=False)
 
 
 def _changed(part: Any, pieces: list[Any], *, put: Function, blocks: list[Any]) -> Any:

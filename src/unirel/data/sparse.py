@@ -8,16 +8,7 @@ from numpy.typing import NDArray
 
 from unirel._runtime import pieces
 from unirel.data import CONTINUOUS, DISCRETE, IGNORED, UNKNOWN, Codes, Kinds, Positions, Values
-from unirel.data.encoding import (
-    FEATURE,
-    NARROW_LEVELS,
-    Columns,
-    DenseColumns,
-    are_discrete,
-    find_levels,
-    narrowest,
-    wide_type,
-)
+from unirel.data.encoding import Columns, DenseColumns, narrowest, wide_type
 from unirel.data.readers import Source, as_slice, no_infinity
 from unirel.data.values import LARGEST_EXACT, refuse_rounding
 
@@ -88,10 +79,10 @@ class SparseColumns:
         self._values = matrix.data.astype(wide_type(matrix.dtype), copy=False)
         self._codes: Codes = np.empty(len(self._rows), np.uint8)
         self._zero_codes = np.zeros(n_columns, np.int64)
-        self._count_missing(source, asked)
         for kind in (UNKNOWN, CONTINUOUS, DISCRETE):
             for columns in pieces(np.flatnonzero(asked == kind), _STEP):
                 self._decide(columns, kind)
+        self._count_missing(source, asked)
         if matrix.dtype == bool:
             self.facts.reasons[np.flatnonzero(asked == UNKNOWN)] = "true or false"
         if self._values.dtype.kind in "iu" and self._values.max(initial=0) > LARGEST_EXACT:
@@ -153,19 +144,14 @@ class SparseColumns:
         self.facts.n_missing[: len(asked)] = np.where(asked == IGNORED, 0, n_missing)
 
     def _decide(self, columns: Positions, asked: int) -> None:
-        self.facts.kinds[columns] = CONTINUOUS
         if asked == CONTINUOUS:
+            self.facts.kinds[columns] = CONTINUOUS
             return
         starts, entries = self._entries(columns)
-        limit = FEATURE.levels if asked == UNKNOWN else NARROW_LEVELS
-        found = find_levels(self._values[entries], limit, starts, zeros=np.diff(starts) < self.n_samples)
+        has_zeros = np.diff(starts) < self.n_samples
+        found, discrete = self.facts.note_levels(columns, asked, self._values[entries], starts, has_zeros)
         self._codes[entries] = found.codes
         self._zero_codes[columns] = found.zero_codes
-        self.facts.n_values[columns] = found.n_values
-        discrete = found.n_values >= 0
-        if asked == UNKNOWN:
-            discrete = are_discrete(found.n_values, self.n_samples - self.facts.n_missing[columns], FEATURE)
-        self.facts.kinds[columns[discrete]] = DISCRETE
         if asked == DISCRETE:
             for column in columns[~discrete].tolist():
                 self._code_many(column)
