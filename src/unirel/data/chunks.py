@@ -19,18 +19,7 @@ from unirel.data import DISCRETE, Positions, Values
 from unirel.data.encoding import empty_matrices, find_places, one_class, refuse_missing
 from unirel.data.parts import ArrowRows, DaskRows, Kept, Part, Rows
 from unirel.data.readers import DiscreteFeatures, Source, TargetType, is_dataset, kinds_asked, take_rows, target_kind
-from unirel.data.scan import (
-    CodingPlan,
-    Scan,
-    Seen,
-    Wanted,
-    describe_columns,
-    encode_part,
-    merge,
-    scan_part,
-    sketched_edges,
-    values_of_part,
-)
+from unirel.data.scan import CodingPlan, Scan, Seen, Wanted, describe_columns, merge, scan_part, sketched_edges
 from unirel.data.table import Table, check_inputs, warn_of_indexes
 from unirel.data.values import sorted_levels
 from unirel.data.weights import Sums, add_sums, draw_rows, repeat_rows, sum_weights
@@ -190,14 +179,14 @@ def take_some(part: Part, each: tuple[Any, list[Positions]], *, plan: CodingPlan
     by_class = _rows_by_class(part, state, plan, len(ordinals))
     rows = np.sort(np.concatenate([own[places] for own, places in zip(by_class, ordinals, strict=True)]))
     few = Part(take_rows(part.X, rows), take_rows(part.y, rows), None, part.label)
-    return values_of_part(few, plan, columns).T
+    return plan.values_of(few, columns).T
 
 
 def _rows_by_class(part: Part, state: Any, plan: CodingPlan, n_classes: int) -> list[Positions]:
     """Rows of every class; all rows in one class if the target has none."""
     codes, random_state = np.zeros(len(part.y)), state[0]
     if plan.kinds[-1] == DISCRETE:
-        codes = values_of_part(part, plan, np.array([len(plan.kinds) - 1]))[0]
+        codes = plan.values_of(part, np.array([len(plan.kinds) - 1]))[0]
     rows = np.arange(len(codes))
     if random_state is not None:
         bits = np.random.PCG64(0)
@@ -310,7 +299,7 @@ class Coded(Stored):
         files = Scratch()
         matrices = empty_matrices(plan.n_levels, len(part.y), files.empty)
         widths, places = find_places(plan.n_levels)
-        for positions, codes in encode_part(part, plan):
+        for positions, codes in plan.codes_of(part):
             for width, matrix in enumerate(matrices):
                 mine = widths[positions] == width
                 matrix[places[positions[mine]]] = codes[mine]
@@ -325,7 +314,7 @@ class RowsOfPart(Stored):
         """The values of a part, numbers or codes, in the first row of each column."""
         columns, files = np.flatnonzero(heights), Scratch()
         rows = files.empty((int(heights.sum()), len(part.y)), np.float64)
-        rows[(np.cumsum(heights) - heights)[columns]] = values_of_part(part, plan, columns)
+        rows[(np.cumsum(heights) - heights)[columns]] = plan.values_of(part, columns)
         return cls.made(heights, [rows], weights_in_rows(part, sums), files)
 
     def take(self, columns: Positions) -> tuple[Values, Values | None]:

@@ -290,53 +290,48 @@ class CodingPlan:
         n_levels = np.where(facts.kinds == IGNORED, 0, gap + (facts.n_missing > 0))
         return cls(wanted, facts.kinds, edges, levels, n_levels, gap)
 
+    def codes_of(self, part: Part) -> list[tuple[Positions, NDArray[Any]]]:
+        """Codes of the rows of a part, in blocks: which columns, and a row for each of them."""
+        return [found for block in self._blocks(part, self.kinds != IGNORED) for found in self._codes(*block)]
 
-def encode_part(part: Part, plan: CodingPlan) -> list[tuple[Positions, NDArray[Any]]]:
-    """Codes of the rows of a part, in blocks: which columns, and a row for each of them."""
-    return [found for block in _blocks(part, plan, plan.kinds != IGNORED) for found in _codes(*block, plan)]
+    def values_of(self, part: Part, columns: Positions) -> Values:
+        """Some columns of a part as numbers, a row for each: codes of discrete columns, values of continuous ones."""
+        places = np.full(len(self.kinds), -1)
+        places[columns] = np.arange(len(columns))
+        values = np.zeros((len(columns), len(part.y)))
+        for positions, rows in self._blocks(part, places >= 0):
+            continuous = self.kinds[positions] == CONTINUOUS
+            values[places[positions[continuous]]] = rows[continuous]
+            for own, codes in self._codes(positions[~continuous], rows[~continuous]):
+                values[places[own]] = codes
+        return values
 
+    def _blocks(self, part: Part, used: Mask) -> Iterator[tuple[Positions, Values]]:
+        """Numbers of blocks of columns; texts as their codes, NaN where they are missing."""
+        for block in read_part(part, self.wanted, used):
+            rows, raw = block.rows, block.raw
+            if raw is not None:
+                codes = {level: float(code) for code, level in enumerate(self.levels[int(block.positions[0])])}
+                rows = np.full((1, raw.values.size), np.nan)
+                rows[0, ~raw.missing] = [codes[value] for value in raw.present.tolist()]
+            yield block.positions, rows
 
-def values_of_part(part: Part, plan: CodingPlan, columns: Positions) -> Values:
-    """Some columns of a part as numbers, a row for each: codes of discrete columns, values of continuous ones."""
-    places = np.full(len(plan.kinds), -1)
-    places[columns] = np.arange(len(columns))
-    values = np.zeros((len(columns), len(part.y)))
-    for positions, rows in _blocks(part, plan, places >= 0):
-        continuous = plan.kinds[positions] == CONTINUOUS
-        values[places[positions[continuous]]] = rows[continuous]
-        for own, codes in _codes(positions[~continuous], rows[~continuous], plan):
-            values[places[own]] = codes
-    return values
-
-
-def _blocks(part: Part, plan: CodingPlan, used: Mask) -> Iterator[tuple[Positions, Values]]:
-    """Numbers of blocks of columns; texts as their codes, NaN where they are missing."""
-    for block in read_part(part, plan.wanted, used):
-        rows, raw = block.rows, block.raw
-        if raw is not None:
-            codes = {level: float(code) for code, level in enumerate(plan.levels[int(block.positions[0])])}
-            rows = np.full((1, raw.values.size), np.nan)
-            rows[0, ~raw.missing] = [codes[value] for value in raw.present.tolist()]
-        yield block.positions, rows
-
-
-def _codes(positions: Positions, values: Values, plan: CodingPlan) -> list[tuple[Positions, NDArray[Any]]]:
-    """Codes of columns of numbers, a row for each; those of few levels together."""
-    known = [plan.edges[position] for position in positions.tolist()]
-    sizes = np.array([len(edges) for edges in known], np.intp)
-    few = np.flatnonzero(sizes <= _FEW_EDGES)
-    found: list[tuple[Positions, NDArray[Any]]] = []
-    if len(few):
-        edges = np.full((len(few), max(1, sizes[few].max())), np.inf)
-        for row, place in zip(edges, few.tolist(), strict=True):
-            row[: sizes[place]] = known[place]
-        codes = np.empty((len(few), values.shape[1]), np.uint8)
-        numbers = values if len(few) == len(values) else values[few]
-        find_bins(np.ascontiguousarray(numbers), edges, plan.gap[positions[few]], codes)
-        found.append((positions[few], codes))
-    for place in np.flatnonzero(sizes > _FEW_EDGES).tolist():
-        row = values[place]
-        reached = np.searchsorted(known[place], row, side="right")
-        wide = np.where(np.isnan(row), plan.gap[positions[place]], reached).astype(np.uint32)
-        found.append((positions[[place]], wide[np.newaxis]))
-    return found
+    def _codes(self, positions: Positions, values: Values) -> list[tuple[Positions, NDArray[Any]]]:
+        """Codes of columns of numbers, a row for each; those of few levels together."""
+        known = [self.edges[position] for position in positions.tolist()]
+        sizes = np.array([len(edges) for edges in known], np.intp)
+        few = np.flatnonzero(sizes <= _FEW_EDGES)
+        found: list[tuple[Positions, NDArray[Any]]] = []
+        if len(few):
+            edges = np.full((len(few), max(1, sizes[few].max())), np.inf)
+            for row, place in zip(edges, few.tolist(), strict=True):
+                row[: sizes[place]] = known[place]
+            codes = np.empty((len(few), values.shape[1]), np.uint8)
+            numbers = values if len(few) == len(values) else values[few]
+            find_bins(np.ascontiguousarray(numbers), edges, self.gap[positions[few]], codes)
+            found.append((positions[few], codes))
+        for place in np.flatnonzero(sizes > _FEW_EDGES).tolist():
+            reached = np.searchsorted(known[place], values[place], side="right")
+            wide = np.where(np.isnan(values[place]), self.gap[positions[place]], reached)
+            found.append((positions[[place]], wide.astype(np.uint32)[np.newaxis]))
+        return found
