@@ -98,6 +98,7 @@ class Binned(Information):
         # More cells would cost more to clear and read than the data to count.
         self._most_cells = min(max(2**14, 4 * table.n_samples), _MOST_CELLS)
         self._known = known_n_log_n(min(int(self._total) + 1, _KNOWN))
+        self._of_all = self._sum_n_log_n(np.array([self._total]))
         self._ceilings = np.full(len(table.columns), np.nan)
         self._latest: tuple[tuple[int, ...], int, bool, Columns, Margins] | None = None
         self._lookups: dict[Any, Lookup] = {}
@@ -244,15 +245,16 @@ class Binned(Information):
     def _count(self, candidates: Columns, fixed: Joint, other: Joint, about_fixed: bool = False) -> Margins:
         both = self._combine(fixed, other)
         rest = Rest(both, fixed.n_levels, other.n_levels)
-        # Relabelled codes of both no longer tell the two apart.
-        direct = np.full(len(candidates), both.n_levels == rest.n_levels)
-        direct &= self._codes.n_levels[candidates] * rest.n_levels <= self._most_cells
         counts = self._counts_of(fixed, other, both)
         chance = self._lookup_of(other, fixed, about_fixed, counts)
-        sums, used = self._sums(candidates if direct.all() else candidates[direct], rest, chance)
-        if not direct.all():
-            few, (sums, used) = (sums, used), self._sums_in_groups(candidates, ~direct, fixed, other, chance)
-            sums[direct], used[direct] = few
+        # Relabelled codes of both no longer tell the two apart.
+        most_levels = self._most_cells // rest.n_levels if both.n_levels == rest.n_levels else 0
+        direct = self._codes.n_levels[candidates] <= most_levels
+        if direct.all():
+            sums, used = self._sums(candidates, rest, chance)
+        else:
+            sums, used = self._sums_in_groups(candidates, ~direct, fixed, other, chance)
+            sums[direct], used[direct] = self._sums(candidates[direct], rest, chance)
         self._ceilings[candidates] = self._entropies(sums[:, 0], None)
         entropies, by_chance = self._entropies(sums[:, :4], used).T, sums[:, 4:].T / self._total
         single = [self._entropy_of(one) for one in counts]
@@ -282,7 +284,7 @@ class Binned(Information):
         about_other = self._remembered(other.columns or of_other.tobytes(), lambda: Chance.about(of_other, grid).lookup)
         if fixed.n_levels == 1:
             return joined(about_other, about_other, NOTHING)
-        within = Chance.within(*self._pairs_within(fixed, other, of_both), fixed.n_levels).lookup
+        within = Chance.within(of_both, self._begins_within(fixed, other, len(of_both))).lookup
         return joined(about_other, within, Chance.about(of_fixed, COARSE).lookup if about_fixed else NOTHING)
 
     def _remembered(self, key: Any, make: Callable[[], Lookup]) -> Lookup:
@@ -292,13 +294,13 @@ class Binned(Information):
             self._lookups[key] = make()
         return self._lookups[key]
 
-    def _pairs_within(self, fixed: Joint, other: Joint, counts: Counts) -> tuple[Values, NDArray[np.integer[Any]]]:
-        """Rows of every pair of a fixed level and another one, in the order of the fixed ones, and which these are."""
-        if len(counts) == fixed.n_levels * other.n_levels:
-            return counts.astype(np.float64), np.arange(len(counts)) // other.n_levels
-        # Pairs that were numbered anew are still in that order.
+    def _begins_within(self, fixed: Joint, other: Joint, n_pairs: int) -> Columns:
+        """Where the pairs of each fixed level begin among all pairs of one and another level."""
+        if n_pairs == fixed.n_levels * other.n_levels:
+            return np.arange(0, n_pairs + 1, other.n_levels)
+        # Pairs that were numbered anew are still in the order of fixed levels.
         _, rows = np.unique(self._combine(fixed, other).codes, return_index=True)
-        return counts.astype(np.float64), fixed.codes[rows]
+        return np.searchsorted(fixed.codes[rows], np.arange(fixed.n_levels + 1))
 
     def _sums(self, candidates: Columns, rest: Rest, chance: Lookup) -> tuple[Values, NDArray[np.int64]]:
         """Sums of n log n, of chance, and levels in use of the margins of every candidate's table; see `sum_tables`."""
@@ -310,11 +312,13 @@ class Binned(Information):
             tables, starts = self._codes.tables(candidates[part], rest)
             n_levels, room = self._codes.n_levels[candidates[part]], np.empty(rest.n_other, tables.dtype)
             shape = starts, n_levels, rest.n_fixed
-            sum_tables(tables, *shape, room, self._known, chance, sums[part])
+            sum_tables(tables, *shape, room, self._known, chance, sums[part], self._is_known(tables))
             if self.correction == "miller-madow":
                 # With 1 for every cell in use, and 1 instead of n log n for all but 0, the sums are levels in use.
                 in_use, known = np.empty((len(starts), 7)), np.minimum(np.arange(most + 1.0), 1.0)
-                sum_tables((tables > 0).astype(tables.dtype), *shape, room, known, NO_CHANCE, in_use)
+                sum_tables(
+                    (tables > 0).astype(tables.dtype), *shape, room, known, NO_CHANCE, in_use, self._is_known(tables)
+                )
                 used[part] = in_use[:, :4]
 
         size = max(1, min(self._codes.columns_at_once(len(candidates)), self._codes.cells_at_once // most))
@@ -361,38 +365,47 @@ class Binned(Information):
 
     def _chance_within(self, one: Joint, other: Joint, fixed: Joint) -> float:
         """What one block tells about another by chance within the levels of a fixed one, times all rows."""
-        of_other, of_one = (
-            self._pairs_within(fixed, side, self._codes.counts(self._combine(fixed, side))) for side in (other, one)
-        )
-        return float(Chance.within(*of_other, fixed.n_levels).of(*of_one).sum())
+        pairs = [self._codes.counts(self._combine(fixed, side)) for side in (other, one)]
+        begins = [self._begins_within(fixed, *side) for side in zip((other, one), map(len, pairs), strict=True)]
+        return float(Chance.within(pairs[0], begins[0]).of(pairs[1], begins[1]).sum())
 
     def _entropy(self, joint: Joint) -> float:
         return self._entropy_of(self._codes.counts(joint))
 
     def _entropy_of(self, counts: Counts, corrected: bool = True) -> float:
-        used = np.array(np.count_nonzero(counts)) if corrected else None
-        return float(self._entropies(np.array(self._sum_n_log_n(counts)), used))
+        entropy = (self._of_all - self._sum_n_log_n(counts)) / self._total
+        if corrected and self.correction == "miller-madow":
+            entropy += (np.count_nonzero(counts) - 1) / (2 * self._total)
+        return entropy
 
     def _entropies(self, sums: Values, used: NDArray[np.int64] | None) -> Values:
         """Entropies from sums of n log n and, if they are to be corrected, from how many levels are in use."""
-        entropies = (self._sum_n_log_n(np.array([self._total])) - sums) / self._total
+        entropies = (self._of_all - sums) / self._total
         if used is not None and self.correction == "miller-madow":
             entropies += (used - 1) / (2 * self._total)
         return np.asarray(entropies)
 
     def _sum_n_log_n(self, counts: Counts) -> float:
         """Of counts or sums of weights; whole ones are looked up, so that a weight of 2 gives the bits of two rows."""
+        if self._is_known(counts):
+            return float(self._known[counts].sum())
         whole = counts.astype(np.int64)
         if whole.max(initial=0) < len(self._known) and (whole == counts).all():
             return float(self._known[whole].sum())
         return float(xlogy(counts, counts).sum())
+
+    def _is_known(self, counts: Counts) -> bool | None:
+        """True for numbers of rows, none of which can be more than what n log n is kept of; None for others."""
+        return True if counts.dtype.kind == "i" and self._total < len(self._known) else None
 
     def _looked_up(self, counts: Counts, chance: Lookup) -> float:
         """What levels of so many rows tell by chance about the other side, times all rows."""
         few = counts.dtype.kind == "i" and self._total < 2**31
         table = counts.astype(np.int32) if few else counts  # as tables of candidates are: the kernel is compiled once
         sums, start, n_levels = np.empty((1, 7)), np.zeros(1, np.int64), np.array([len(table)])
-        sum_tables(table, start, n_levels, 1, np.empty(1, table.dtype), self._known, chance, sums)
+        sum_tables(
+            table, start, n_levels, 1, np.empty(1, table.dtype), self._known, chance, sums, self._is_known(table)
+        )
         return float(sums[0, 4])
 
     def _block(self, columns: Block) -> Joint:

@@ -48,18 +48,20 @@ class Joint:
         self.n_levels, self.columns, self._make = n_levels, columns, make
 
     @cached_property
-    def codes(self) -> Codes:
-        """The code of every row."""
-        return self._make()
+    def codes(self) -> NDArray[np.uint32]:
+        """The code of every row; of one type only, so that kernels are compiled once."""
+        return self._make().astype(np.uint32, copy=False)
 
     def beside(self, other: "Joint", most: int) -> "Joint":
         """Joint levels of both, numbered anew in the order of those in use where there would be too many."""
         n_levels = self.n_levels * other.n_levels
         if n_levels > most:
             levels, codes = np.unique(self.codes.astype(np.int64) * other.n_levels + other.codes, return_inverse=True)
-            return Joint(len(levels), None, lambda: codes.astype(np.uint32))
+            return Joint(len(levels), None, lambda: codes)
+        if self.columns == ():
+            return other
         columns = None if self.columns is None or other.columns is None else self.columns + other.columns
-        return Joint(n_levels, columns, lambda: self.codes.astype(np.uint32) * np.uint32(other.n_levels) + other.codes)
+        return Joint(n_levels, columns, lambda: self.codes * np.uint32(other.n_levels) + other.codes)
 
 
 class Rest:
@@ -72,10 +74,9 @@ class Rest:
         self._joint, self.columns = joint, joint.columns
         self.n_fixed, self.n_other, self.n_levels = n_fixed, n_other, n_fixed * n_other
 
-    @cached_property
+    @property
     def codes(self) -> NDArray[np.uint32]:
-        """The joint code of every row; of one type only, so that kernels are compiled once."""
-        return self._joint.codes.astype(np.uint32, copy=False)
+        return self._joint.codes
 
     @cached_property
     def sets(self) -> Sets:
@@ -206,9 +207,9 @@ class CodeMatrix:
             words = rest.sets.words.reshape(rest.n_levels - 1, -(-self.n_samples // 64))
             count_tables_by_bits(self._sets, candidates[by_bits], words, rest.sets.sizes[0], starts[by_bits], tables)
         for width, matrix in enumerate(self._matrices):
-            chosen = ~by_bits & (self._widths[candidates] == width)
-            if not chosen.any():
+            if len(matrix) == 0:
                 continue
+            chosen = ~by_bits & (self._widths[candidates] == width)
             counted = (matrix, self._places[candidates[chosen]], rest.codes, rest.n_levels)
             if self._weights is None:
                 count_tables(*counted, starts[chosen], tables)
@@ -246,10 +247,10 @@ class CodeMatrix:
         return few & (np.maximum(n_levels - 1, 1) * (rest.n_levels - 1) <= MOST_PAIRS) if few.any() else few
 
     def _empty_tables(self, candidates: Columns, rest: Rest) -> tuple[Counts, Columns]:
-        ends = np.cumsum(self.n_levels[candidates] * rest.n_levels)
-        starts = np.concatenate([[0], ends[:-1]])
+        sizes = self.n_levels[candidates] * rest.n_levels
+        ends = np.cumsum(sizes)
         whole = np.int32 if self.n_samples < 2**31 else np.int64
-        return np.zeros(ends[-1], whole if self._weights is None else np.float64), starts
+        return np.zeros(ends[-1], whole if self._weights is None else np.float64), ends - sizes
 
     @cached_property
     def _sets(self) -> Sets:

@@ -144,9 +144,10 @@ def test_sum_n_log_n():
     assert used == 3
 
 
+@pytest.mark.parametrize("is_known", [True, None])
 @pytest.mark.parametrize("n_rows", [1, 5, 101])
 @pytest.mark.parametrize(("n_levels", "n_fixed", "n_other"), [(3, 4, 2), (1, 1, 1), (5, 1, 3), (1, 7, 2), (6, 50, 1)])
-def test_sums_of_margins(n_levels, n_fixed, n_other, n_rows, rng):
+def test_sums_of_margins(n_levels, n_fixed, n_other, n_rows, is_known, rng):
     codes, fixed, other = (rng.integers(0, size, size=(2, n_rows)) for size in (n_levels, n_fixed, n_other))
     rest = (fixed[0] * n_other + other[0]).astype(np.uint32)
     order = np.argsort(fixed[0], kind="stable")
@@ -157,11 +158,11 @@ def test_sums_of_margins(n_levels, n_fixed, n_other, n_rows, rng):
     sizes, room, known = np.array([n_levels] * 2), np.empty(n_other, np.int32), known_n_log_n(n_rows + 1)
     about_y, about_s = (Chance.about(np.bincount(side).astype(float)) for side in (other[0], fixed[0]))
     pairs = np.bincount(rest, minlength=n_fixed * n_other).astype(float)
-    within = Chance.within(pairs, np.arange(len(pairs)) // n_other, n_fixed)
+    within = Chance.within(pairs, np.arange(0, len(pairs) + 1, n_other))
     lookups = joined(about_y.lookup, within.lookup, about_s.lookup)
-    sum_tables(tables, starts, sizes, n_fixed, room, known, lookups, sums)
+    sum_tables(tables, starts, sizes, n_fixed, room, known, lookups, sums, is_known)
     ones = np.minimum(np.arange(n_rows + 1.0), 1)
-    sum_tables(tables, starts, sizes, n_fixed, room, ones, NO_CHANCE, in_use)
+    sum_tables(tables, starts, sizes, n_fixed, room, ones, NO_CHANCE, in_use, is_known)
     for own, of_own, levels in zip(codes.tolist(), sums, in_use, strict=True):
         x, s, y = own, fixed[0].tolist(), other[0].tolist()
         margins = [Counter(zip(*block, strict=True)) for block in ((x,), (x, s), (x, y), (x, s, y))]
@@ -169,7 +170,10 @@ def test_sums_of_margins(n_levels, n_fixed, n_other, n_rows, rng):
         of_x = np.array([*margins[0].values()], float)
         of_xs = sorted((level, count) for (_, level), count in margins[1].items())
         levels_of_s, counts_of_s = np.array(of_xs).T
-        expected += [about_y.of(of_x).sum(), within.of(counts_of_s.astype(float), levels_of_s).sum()]
+        expected += [
+            about_y.of(of_x).sum(),
+            within.of(counts_of_s, np.searchsorted(levels_of_s, np.arange(n_fixed + 1))).sum(),
+        ]
         expected += [about_s.of(of_x).sum()]
         assert_allclose(of_own, expected, rtol=1e-13, atol=3e-6 * n_rows)  # within levels it is interpolated
         assert_allclose(of_own[[0, 1, 2, 3, 4, 6]], np.delete(expected, 5), rtol=1e-13, atol=1e-12)
