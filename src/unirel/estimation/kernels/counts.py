@@ -208,17 +208,18 @@ def sum_tables(
 def sum_groups(
     codes: Integers, n_levels: int, groups: tuple[Integers, Integers], other: Integers, n_other: int, weights: Floats,
     known: Floats, chance: Lookup, fixed: Integers,
-) -> tuple[Floats, Integers]:  # fmt: skip
-    """The same of one candidate where the fixed side has too many levels for a table of all cells.
+) -> Floats:  # fmt: skip
+    """The same of one candidate where the fixed side has too many levels for a table of all cells, and levels in use.
 
     `groups` are the rows ordered by their fixed level, and where each level begins and the last one ends. The rows of
     a level are counted into a small table of candidate and other, and only the cells that they hit are read and
-    cleared. `fixed` is the fixed level of every row.
+    cleared. `fixed` is the fixed level of every row. Behind the seven sums are the levels in use of the four margins.
     """
     order, begins = groups
     entries, firsts, n_near, per_root = chance
     takes_off, last = entries.shape[0] > 0, n_near.shape[0] - 1
-    sums, used = np.zeros(7), np.zeros(4, np.int64)
+    sums = np.zeros(11)
+    used = sums[7:]
     table, all_groups = np.zeros(n_levels * n_other), np.zeros(n_levels * n_other)
     in_level, hit_levels, hit_cells = np.zeros(n_levels), np.empty(n_levels, np.int64), np.empty(len(table), np.int64)
     for group in range(begins.shape[0] - 1):
@@ -259,4 +260,4 @@ def sum_groups(
                     with_other.sum(), entries, firsts[own], firsts[own + 1], n_near[own], per_root[own]
                 )
         used[0] += n_used > 0
-    return sums, used
+    return sums
