@@ -355,8 +355,7 @@ class Binned(Information):
         used = [np.count_nonzero(one) for one in counts]
         by_chance = np.zeros(3)
         if self._by_chance:
-            own = self._codes.counts(alone)
-            about = [expected_information(own, self._codes.counts(side)) for side in (other, fixed)]
+            about = [expected_information(counts[0], self._codes.counts(side)) for side in (other, fixed)]
             by_chance[:] = self._total * about[0], self._chance_within(alone, other, fixed), self._total * about[1]
         return np.array([*map(self._sum_n_log_n, counts), *by_chance, *used])
 

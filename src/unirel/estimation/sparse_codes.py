@@ -52,7 +52,8 @@ class SparseCodes(CodeMatrix):
         groups = [side[mask[side]] for mask in (table.discrete, table.continuous) for side in (features, others)]
         blocks = [table.sparse_block(groups[0]), _entries_of(table.code_block(groups[1])[0])]
         blocks += [self._cut(groups[2]), _entries_of(bins.codes(groups[3], np.dtype(np.int32)))]
-        places = np.argsort(np.concatenate(groups))
+        places = np.full(len(table.columns), -1)  # of columns that are neither, which nobody asks about
+        places[np.concatenate(groups)] = np.arange(sum(map(len, groups)))
         sizes = np.concatenate([np.diff(block.starts) for block in blocks])
         rows, codes = (np.concatenate(parts) for parts in zip(*(block[1:3] for block in blocks), strict=True))
         zero_codes = np.concatenate([block.zero_codes for block in blocks])

@@ -19,7 +19,6 @@ from unirel.estimation.kernels.counts import (
     count_weighted_tables,
     known_n_log_n,
     sum_groups,
-    sum_n_log_n,
     sum_tables,
 )
 
@@ -136,12 +135,6 @@ def test_n_log_n():
         assert n_log_n(float(number), known) == n_log_n(number, known)
     assert known_n_log_n(0).shape == (0,)
     assert_array_equal(known_n_log_n(1), [0])
-
-
-def test_sum_n_log_n():
-    total, used = sum_n_log_n(np.array([3, 0, 1, 20]), known_n_log_n(5))
-    assert total == pytest.approx(3 * math.log(3) + 20 * math.log(20), rel=1e-15)
-    assert used == 3
 
 
 @pytest.mark.parametrize("is_known", [True, None])

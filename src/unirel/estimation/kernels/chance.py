@@ -176,14 +176,6 @@ def _expanded(a: float, b: float, mean: float, total: float, negligible: float, 
 
 
 @inner
-def _number_of(entry: int, n_near: int, per_root: float) -> float:
-    """The number of rows that an entry of a lookup table is for."""
-    if entry < n_near:
-        return float(entry)
-    return (np.sqrt(n_near - 1.0) + (entry - n_near + 1) / per_root) ** 2
-
-
-@inner
 def _divide_differences(at: Floats, values: Floats, coefficients: Floats) -> None:
     """Newton's form of the cubic through four values."""
     for node in range(4):
@@ -250,9 +242,12 @@ def _find_excess(
         is_small = total <= 4 * low
         for place in range(begins[group], begins[group + 1]):
             if rows.shape[0] > 0:
-                a = min(rows[place], total)
+                a = rows[place]
             else:
-                a = min(_number_of(place - begins[group], n_near[group], per_root[group]), total)
+                a, far = float(place - begins[group]), place - begins[group] - n_near[group] + 1
+                if far > 0:
+                    a = (np.sqrt(n_near[group] - 1.0) + far / per_root[group]) ** 2
+            a = min(a, total)
             if a <= low or is_small:
                 found[place] = _excess(a, total, sizes, often, levels, known, precision, moments)
                 continue

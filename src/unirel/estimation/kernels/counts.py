@@ -129,16 +129,6 @@ def by_chance(number: float, entries: Floats, begin: int, end: int, n_near: int,
     return entries[begin + below] + (place - below) * (entries[begin + below + 1] - entries[begin + below])
 
 
-@inner
-def sum_n_log_n(counts: Floats, known: Floats) -> tuple[float, int]:
-    """The sum of n log n over some counts, and how many of them are above 0."""
-    total, used = 0.0, 0
-    for place in range(counts.shape[0]):
-        total += n_log_n(counts[place], known)
-        used += counts[place] > 0
-    return total, used
-
-
 @kernel
 def sum_tables(
     tables: Integers, starts: Integers, n_levels: Integers, n_fixed: int, with_other: Integers, known: Floats,
@@ -250,7 +240,10 @@ def sum_groups(
         used[3] += n_cells
     for start in range(0, n_levels * n_other, n_other):
         with_other = all_groups[start : start + n_other]
-        total, n_used = sum_n_log_n(with_other, known)
+        total, n_used = 0.0, 0
+        for count in with_other:
+            total += n_log_n(count, known)
+            n_used += count > 0
         sums[2] += total
         used[2] += n_used
         sums[0] += n_log_n(with_other.sum(), known)
