@@ -8,7 +8,7 @@ from numpy.testing import assert_array_equal
 
 from unirel.data.table import Table
 from unirel.estimation import codes as module
-from unirel.estimation.codes import Bins, CodeMatrix, Cuts, Joint
+from unirel.estimation.codes import Bins, Cuts, Joint, TableCodes
 
 
 def make_table(rng, n_rows, n_levels):
@@ -26,7 +26,7 @@ def make_rest(rng, n_rows, n_fixed, n_other):
 
 def matrix_of(table, weights=None, n_jobs=None):
     bins = Bins(table, Cuts(8, "quantile", {}), None, weights, n_jobs)
-    return CodeMatrix(table, bins, weights, n_jobs)
+    return TableCodes(table, bins, weights, n_jobs)
 
 
 def test_codes_are_those_of_the_table_in_the_narrowest_type(rng):

@@ -24,6 +24,7 @@ from unirel.estimation.codes import (
     Joint,
     Margins,
     Strategy,
+    TableCodes,
     find_edges,
     joint_of,
 )
@@ -108,7 +109,7 @@ class Binned(Information):
             if table.is_sparse:
                 self._codes = SparseCodes(table, bins, self._weights)
             else:
-                self._codes = CodeMatrix(table, bins, self._weights, self.n_jobs)
+                self._codes = TableCodes(table, bins, self._weights, self.n_jobs)
         # More cells would cost more to clear and read than the data to count.
         self._most_cells = min(max(2**14, 4 * table.n_samples), _MOST_CELLS)
         self._known = known_n_log_n(min(int(self._total) + 1, _KNOWN))

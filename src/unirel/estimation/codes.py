@@ -15,7 +15,7 @@ from unirel.data.values import empty_matrices, find_places
 from unirel.estimation.base import Block, Columns, Values
 from unirel.estimation.kernels.bins import description_edges
 from unirel.estimation.kernels.bitsets import Sets, count_tables_by_bits, pack_sets
-from unirel.estimation.kernels.counts import count_tables, count_weighted_tables, known_n_log_n
+from unirel.estimation.kernels.counts import count_tables, known_n_log_n
 
 Codes = NDArray[np.unsignedinteger[Any]]
 Counts = NDArray[Any]  # int32 or int64, float64 with weights
@@ -129,45 +129,20 @@ class Margins(NamedTuple):
 
 
 class CodeMatrix:
-    """Codes of all columns of a table, a row for each, in the narrowest type; made when they are first asked for.
-
-    Discrete columns keep their levels, bins say how continuous ones are cut.
-    """
+    """Codes of all columns, a row for each, in matrices as `empty_matrices` makes them, of the narrowest types."""
 
     cells_at_once = 2**18  # few enough to stay in the cache of a thread
 
-    def __init__(self, table: Table, bins: "Bins", weights: Values | None, n_jobs: int | None) -> None:
-        self._table, self._bins = table, bins
-        # Memory that nobody has written to costs nothing.
-        self._hold(bins.n_levels, empty_matrices(bins.n_levels, table.n_samples, np.empty), weights, n_jobs)
-        if table.discrete.all() and not self._widths.any():
-            # Those of the table will do as they are.
-            self._matrices[0] = table.code_block(np.arange(len(self.n_levels)))[0]  # type: ignore[assignment]
-            self._ready[:] = True
-
-    @classmethod
-    def of_codes(
-        cls, n_levels: NDArray[np.int64], matrices: list[Codes], weights: Values | None, n_jobs: int | None = 1
-    ) -> Self:
-        """The same from codes that are there already, in matrices as `empty_matrices` makes them."""
-        self = cls.__new__(cls)
-        self._hold(n_levels, matrices, weights, n_jobs)
-        self._ready[:] = True
-        return self
-
-    def _hold(
-        self, n_levels: NDArray[np.int64], matrices: list[Codes], weights: Values | None, n_jobs: int | None
+    def __init__(
+        self, n_levels: NDArray[np.int64], matrices: list[Codes], weights: Values | None, n_jobs: int | None = 1
     ) -> None:
         self.n_levels, self.n_samples = n_levels, int(matrices[0].shape[1])
         self._matrices, self._weights, self._n_jobs = matrices, weights, n_jobs
         self._widths, self._places = find_places(n_levels)
-        self._ready, self._packed = np.zeros((2, len(n_levels)), bool)
+        self._packed = np.zeros(len(n_levels), bool)
 
     def prepare(self, columns: Columns, rest: Joint | None = None) -> None:
         """Make what counting some columns against the rest needs, unless it is there already."""
-        if not self._ready[columns].all():
-            self._each_block(self._encode, columns[~self._ready[columns]])
-            self._ready[columns] = True
         if rest is None:
             return
         _ = rest.codes  # made here, once, before threads ask for them, and so are sets
@@ -180,7 +155,6 @@ class CodeMatrix:
                 self._packed[few] = True
 
     def codes(self, column: int) -> Codes:
-        """Codes of one column."""
         self.prepare(np.array([column]))
         codes: Codes = self._matrices[self._widths[column]][self._places[column]]
         return codes
@@ -199,11 +173,8 @@ class CodeMatrix:
             if len(matrix) == 0:
                 continue
             chosen = ~by_bits & (self._widths[candidates] == width)
-            counted = (matrix, self._places[candidates[chosen]], rest.codes, rest.n_levels)
-            if self._weights is None:
-                count_tables(*counted, starts[chosen], tables)
-            else:
-                count_weighted_tables(*counted, self._weights, starts[chosen], tables)
+            places = self._places[candidates[chosen]]
+            count_tables(matrix, places, rest.codes, rest.n_levels, self._weights, starts[chosen], tables)
         return tables, starts
 
     def columns_at_once(self, n_candidates: int) -> int:
@@ -247,6 +218,28 @@ class CodeMatrix:
         ends = np.cumsum(n_sets * -(-self.n_samples // 64))
         sizes = np.zeros((len(n_sets), MOST_LEVELS - 1), np.int64)
         return Sets(np.empty(ends[-1], np.uint64), np.concatenate([[0], ends[:-1]]), n_sets, sizes)
+
+
+class TableCodes(CodeMatrix):
+    """Codes of all columns of a table, made when they are first asked for.
+
+    Discrete columns keep their levels, bins say how continuous ones are cut.
+    """
+
+    def __init__(self, table: Table, bins: "Bins", weights: Values | None, n_jobs: int | None) -> None:
+        # Memory that nobody has written to costs nothing.
+        super().__init__(bins.n_levels, empty_matrices(bins.n_levels, table.n_samples, np.empty), weights, n_jobs)
+        self._table, self._bins, self._ready = table, bins, np.zeros(len(self.n_levels), bool)
+        if table.discrete.all() and not self._widths.any():
+            # Those of the table will do as they are.
+            self._matrices[0] = table.code_block(np.arange(len(self.n_levels)))[0]  # type: ignore[assignment]
+            self._ready[:] = True
+
+    def prepare(self, columns: Columns, rest: Joint | None = None) -> None:
+        if not self._ready[columns].all():
+            self._each_block(self._encode, columns[~self._ready[columns]])
+            self._ready[columns] = True
+        super().prepare(columns, rest)
 
     def _encode(self, columns: Columns) -> None:
         discrete = self._table.discrete[columns]
@@ -295,7 +288,6 @@ class Bins:
         return n_levels
 
     def codes(self, columns: Columns, dtype: np.dtype[Any]) -> NDArray[Any]:
-        """Bins of the values of some columns."""
         values = self._table.continuous_block(columns)
         edges, n_edges = self._edges(columns, values)
         codes = np.empty(values.shape, dtype)

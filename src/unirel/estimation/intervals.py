@@ -20,7 +20,6 @@ _ROWS_PER_CELL = 6
 
 
 def check_level(confidence_level: float | None) -> None:
-    """Refuse what is no confidence level."""
     if confidence_level is not None:
         check_fraction("confidence_level", confidence_level)
 

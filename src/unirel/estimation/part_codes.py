@@ -119,7 +119,7 @@ def add_tables(tables: list[Counts]) -> Counts:
 
 
 def _matrix(part: Coded) -> CodeMatrix:
-    return CodeMatrix.of_codes(part.layout, part.matrices, part.weights)
+    return CodeMatrix(part.layout, part.matrices, part.weights)
 
 
 def _join(parts: list[Any]) -> NDArray[Any]:

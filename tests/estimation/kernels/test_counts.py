@@ -16,7 +16,6 @@ from unirel.estimation.kernels.chance import Chance, joined
 from unirel.estimation.kernels.counts import (
     NO_CHANCE,
     count_tables,
-    count_weighted_tables,
     known_n_log_n,
     sum_groups,
     sum_tables,
@@ -69,7 +68,7 @@ def test_tables(n_rows, counter, dtype, rng):
     n_levels = [3, 1, 5, 2, 7, 4]
     codes, rest, starts, expected = draw(rng, n_rows, n_levels, 6, dtype)
     tables = np.zeros(len(expected), counter)
-    count_tables(codes, np.arange(6), rest, 6, starts[:-1], tables)
+    count_tables(codes, np.arange(6), rest, 6, None, starts[:-1], tables)
     assert_array_equal(tables, expected)
 
 
@@ -92,7 +91,7 @@ def test_bits_equal_direct_counting(n_rows, n_rest, rng):
 def test_direct_counting_and_bits_are_equal(seed, n_rows, n_levels, n_rest):
     codes, rest, starts, expected = draw(np.random.default_rng(seed), n_rows, n_levels, n_rest)
     direct = np.zeros(len(expected), np.int32)
-    count_tables(codes, np.arange(len(codes)), rest, n_rest, starts[:-1], direct)
+    count_tables(codes, np.arange(len(codes)), rest, n_rest, None, starts[:-1], direct)
     assert_array_equal(direct, expected)
     by_bits = np.zeros(len(expected), np.int64)
     count_by_bits(codes, n_levels, rest, n_rest, starts, by_bits)
@@ -106,9 +105,9 @@ def test_whole_weights_count_as_rows(seed, n_rows, n_levels):
     weights = rng.integers(0, 4, size=n_rows)
     weighted, repeated = np.zeros(starts[-1]), np.zeros(starts[-1], np.int32)
     places = np.arange(len(codes))
-    count_weighted_tables(codes, places, rest, 4, weights.astype(float), starts[:-1], weighted)
+    count_tables(codes, places, rest, 4, weights.astype(float), starts[:-1], weighted)
     codes, rest = np.repeat(codes, weights, axis=1), np.repeat(rest, weights)
-    count_tables(codes, places, rest, 4, starts[:-1], repeated)
+    count_tables(codes, places, rest, 4, None, starts[:-1], repeated)
     assert_array_equal(weighted, repeated)
 
 
@@ -116,7 +115,7 @@ def test_only_some_columns_are_counted_and_others_left_alone(rng):
     codes, rest, starts, expected = draw(rng, 500, [3, 4, 2, 5, 3], 3)
     places = np.array([4, 1])
     tables = np.full(len(expected), 7, np.int32)
-    count_tables(codes, places, rest, 3, starts[places], tables)
+    count_tables(codes, places, rest, 3, None, starts[places], tables)
     touched = np.zeros(len(expected), bool)
     for place in places:
         touched[starts[place] : starts[place + 1]] = True
@@ -146,7 +145,7 @@ def test_sums_of_margins(n_levels, n_fixed, n_other, n_rows, is_known, rng):
     order = np.argsort(fixed[0], kind="stable")
     groups = order, np.r_[0, np.flatnonzero(np.diff(fixed[0][order])) + 1, n_rows]
     starts, tables = np.array([0, n_levels * n_fixed * n_other]), np.zeros(2 * n_levels * n_fixed * n_other, np.int32)
-    count_tables(codes.astype(np.uint8), np.arange(2), rest, n_fixed * n_other, starts, tables)
+    count_tables(codes.astype(np.uint8), np.arange(2), rest, n_fixed * n_other, None, starts, tables)
     sums, in_use = np.empty((2, 2, 7))
     sizes, room, known = np.array([n_levels] * 2), np.empty(n_other, np.int32), known_n_log_n(n_rows + 1)
     about_y, about_s = (Chance.about(np.bincount(side).astype(float)) for side in (other[0], fixed[0]))

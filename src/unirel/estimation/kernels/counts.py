@@ -24,9 +24,12 @@ def known_n_log_n(size: int) -> Floats:
 
 @kernel
 def count_tables(
-    codes: Integers, places: Integers, rest: Integers, n_rest: int, starts: Integers, tables: Integers
-) -> None:
+    codes: Integers, places: Integers, rest: Integers, n_rest: int, weights: Floats | None, starts: Integers,
+    tables: Integers,
+) -> None:  # fmt: skip
     """Fill the tables of the candidates ``codes[places]``, which begin at `starts` and are 0.
+
+    Weights of rows come with tables of floats; without, which is decided when it is compiled, each row counts 1.
 
     Four candidates at a time. Neighbouring rows often hit the same cell, and one addition must be stored before the
     next can begin: with four tables in turn the processor has others to do meanwhile. Measured in ns per row and
@@ -43,6 +46,8 @@ def count_tables(
         start_0, start_1 = np.uint64(starts[place]), np.uint64(starts[place + 1])
         start_2, start_3 = np.uint64(starts[place + 2]), np.uint64(starts[place + 3])
         for row in range(rest.shape[0]):
+            if weights is not None:
+                one = weights[row]
             cell = np.uint64(rest[row])
             tables[start_0 + np.uint64(codes_0[row]) * n_cells + cell] += one
             tables[start_1 + np.uint64(codes_1[row]) * n_cells + cell] += one
@@ -51,20 +56,9 @@ def count_tables(
     for place in range(whole, places.shape[0]):
         column, start = codes[places[place]], np.uint64(starts[place])
         for row in range(rest.shape[0]):
+            if weights is not None:
+                one = weights[row]
             tables[start + np.uint64(column[row]) * n_cells + np.uint64(rest[row])] += one
-
-
-@kernel
-def count_weighted_tables(
-    codes: Integers, places: Integers, rest: Integers, n_rest: int, weights: Floats, starts: Integers, tables: Floats
-) -> None:
-    """Do the same with weights of rows; sums of whole numbers are exact."""
-    n_cells = np.uint64(n_rest)
-    # Weights are rare: one candidate at a time is quick enough.
-    for place in range(places.shape[0]):
-        column, table = codes[places[place]], tables[starts[place] :]
-        for row in range(rest.shape[0]):
-            table[np.uint64(column[row]) * n_cells + np.uint64(rest[row])] += weights[row]
 
 
 @kernel
