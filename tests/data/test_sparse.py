@@ -93,8 +93,9 @@ class Frequency:
         self._table, self._n_bins = table, n_bins
         self.equal_frequency = n_bins if by_entries else None
 
-    def n_levels(self, columns):
-        return self._n_bins + self._table.has_missing[columns]
+    @property
+    def n_levels(self):
+        return np.where(self._table.continuous, self._n_bins + self._table.has_missing, self._table.n_levels)
 
     def codes(self, columns, dtype):
         numbers = self._table.continuous_block(columns)

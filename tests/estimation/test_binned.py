@@ -148,6 +148,19 @@ def test_codes_are_bins_of_every_column(strategy, dtype, rng, monkeypatch):
     assert information.relevance([0])[0] > 0.2
 
 
+@pytest.mark.parametrize("strategy", ["quantile", "uniform", "mdl"])
+@pytest.mark.parametrize("edges", [[0.5], [], np.linspace(-2, 4, 11)])
+def test_edges_that_are_given_are_those_used(strategy, edges, rng):
+    table, X, _ = make_table(rng)
+    information, others = Binned(5, strategy, edges={2: edges}).on(table), Binned(5, strategy).on(table)
+    expected = np.where(np.isnan(X[:, 2]), len(edges) + 1, np.searchsorted(edges, X[:, 2], side="right"))
+    assert_array_equal(information.levels(2), expected)
+    candidates = np.arange(6)
+    found, plain = (one.joint(candidates, [0]) for one in (information, others))
+    assert_array_equal(np.delete(found, 2), np.delete(plain, 2))
+    assert_array_equal(np.delete(information._codes.n_levels, 2), np.delete(others._codes.n_levels, 2))
+
+
 @pytest.mark.parametrize("strategy", ["quantile", "mdl"])
 def test_threads_change_nothing(strategy, rng, monkeypatch):
     monkeypatch.setattr(module, "_BLOCK", 900)

@@ -70,8 +70,8 @@ def test_equal_to_scikit_learn(seed):
 def test_the_series_goes_on_where_adding_up_ends(n_rows):
     """Where the series begins, it is as far from the sum as is said there; where a level has nearly all rows, too."""
     for a in (n_rows // 2, n_rows // 3, 900, n_rows - 5, 150):
-        for mean, grid, error in ((101, FINE, 4e-10), (300, FINE, 1e-11), (11, COARSE, 1e-5 * a)):
-            b, negligible = min(-(-mean * n_rows // a), n_rows), grid.precision.negligible
+        for mean, precision, error in ((101, FINE, 4e-10), (300, FINE, 1e-11), (11, COARSE, 1e-5 * a)):
+            b, negligible = min(-(-mean * n_rows // a), n_rows), precision.negligible
             if (found := a * b / n_rows) < 400:
                 added = added_up(a, b, n_rows, KNOWN, negligible)
                 assert abs(expanded(a, b, found, n_rows, negligible, np.empty(13)) - added) < error
@@ -95,13 +95,12 @@ def test_what_is_looked_up_within_levels(n_rows):
     """Groups of very different size, one of them empty, and classes that are missing in some."""
     rng = np.random.default_rng(n_rows)
     sizes = (np.array([[60, 30, 10], [1, 0, 0], [0, 0, 0], [0, 5, 95]]) * n_rows // 200).astype(float)
-    groups = np.repeat(np.arange(4), 3)
-    found = Chance.within(sizes.ravel(), groups, 4)
+    found = Chance.within(sizes.ravel(), np.arange(0, 13, 3))
     for group in (0, 1, 3):
         total = int(sizes[group].sum())
         rows = rng.integers(0, total + 1, size=30)
         exact = Chance.about(sizes[group]).of(rows.astype(float))
-        assert_allclose(found.of(rows.astype(float), np.full(30, group)), exact, rtol=0, atol=1e-12)
+        assert_allclose(found.of(rows, np.repeat([0, 30], [group + 1, 4 - group])), exact, rtol=0, atol=1e-12)
         looked_up = [by_chance(int(one), found.lookup, group) for one in rows]
         assert (np.abs(looked_up - exact) / np.maximum(rows, 1)).max() < 3e-6
 

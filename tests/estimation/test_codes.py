@@ -8,7 +8,7 @@ from numpy.testing import assert_array_equal
 
 from unirel.data.table import Table
 from unirel.estimation import codes as module
-from unirel.estimation.codes import CodeMatrix, Joint, Rest
+from unirel.estimation.codes import Bins, Cuts, Joint, TableCodes
 
 
 def make_table(rng, n_rows, n_levels):
@@ -21,11 +21,12 @@ def make_table(rng, n_rows, n_levels):
 
 def make_rest(rng, n_rows, n_fixed, n_other):
     codes = rng.integers(0, n_fixed * n_other, size=n_rows).astype(np.uint32)
-    return Rest(Joint(n_fixed * n_other, None, lambda: codes), n_fixed, n_other)
+    return Joint(n_fixed * n_other, None, lambda: codes)
 
 
 def matrix_of(table, weights=None, n_jobs=None):
-    return CodeMatrix(table, None, weights, n_jobs)
+    bins = Bins(table, Cuts(8, "quantile", {}), None, weights, n_jobs)
+    return TableCodes(table, bins, weights, n_jobs)
 
 
 def test_codes_are_those_of_the_table_in_the_narrowest_type(rng):
@@ -36,12 +37,6 @@ def test_codes_are_those_of_the_table_in_the_narrowest_type(rng):
     for column, dtype in enumerate([np.uint8, np.uint8, np.uint16, np.uint8, np.uint16, np.uint32, np.uint8]):
         assert matrix.codes(column).dtype == dtype
         assert_array_equal(matrix.codes(column), table.codes(column))
-
-
-def test_a_continuous_column_has_no_codes_without_bins(rng):
-    table = Table.from_data(rng.normal(size=(50, 2)), np.arange(50) % 2)
-    with pytest.raises(ValueError, match="'x1' is continuous; only a discrete column has codes"):
-        matrix_of(table).codes(1)
 
 
 def tables_one_by_one(matrix, candidates, rest):

@@ -237,9 +237,8 @@ class Information(BaseEstimator, ABC):  # type: ignore[misc]
     @classmethod
     def check(cls, table: Table) -> None:
         """Refuse columns of a kind that this estimator cannot use."""
-        of_kind = {"discrete": table.discrete, "continuous": table.continuous}
-        others = (positions for kind, positions in of_kind.items() if kind not in cls.accepts)
-        refused = np.flatnonzero(np.logical_or.reduce([np.zeros(len(table.columns), bool), *others]))
+        others = [getattr(table, kind) for kind in ("discrete", "continuous") if kind not in cls.accepts]
+        refused = np.flatnonzero(np.any(others, axis=0))
         if len(refused):
             named = [table.columns[position] for position in refused[:5].tolist()]
             listed = ", ".join(repr(column.name) for column in named) + (", ..." if len(refused) > 5 else "")
@@ -251,7 +250,7 @@ class Information(BaseEstimator, ABC):  # type: ignore[misc]
 
 
 class Memo:
-    """An estimator that remembers, and clips what it gives to what is possible.
+    """An estimator that remembers, and clips what it gives, the same as `Information`, to what is possible.
 
     Where the mean of noise is 0, nothing is clipped: what tells less than chance comes after what tells more.
     """
@@ -261,7 +260,6 @@ class Memo:
         self._known: dict[tuple[str, tuple[int, ...]], Values] = {}
 
     def relevance(self, candidates: Columns) -> Values:
-        """I(candidate; target) of every candidate."""
         return self.pairwise(candidates, self.information.table.target)
 
     def known_relevance(self, candidates: Columns) -> Values:
@@ -270,21 +268,17 @@ class Memo:
         return np.full(len(candidates), np.nan) if known is None else known[candidates]
 
     def pairwise(self, candidates: Columns, column: int) -> Values:
-        """I(candidate; column) of every candidate."""
         return self._pairs_of(self.information.pairwise, "pairwise", candidates, column)
 
     def pairwise_given_target(self, candidates: Columns, column: int) -> Values:
-        """I(candidate; column | target) of every candidate."""
         return self._pairs_of(self.information.pairwise_given_target, "given", candidates, column)
 
     def joint(self, candidates: Columns, selected: Columns) -> Values:
-        """I(candidate, selected; target) of every candidate."""
         # In one order only: in another the last bit may differ, and nothing may depend on who asked first.
         key = _as_set(selected)
         return self._recall("joint", key, candidates, lambda asked: self._joint(asked, np.array(key, np.intp)))
 
     def joint_entropy(self, candidates: Columns, selected: Columns) -> Values:
-        """H(candidate, selected, target) of every candidate."""
         key, ask = _as_set(selected), self.information.joint_entropy
         return self._recall("entropy", key, candidates, lambda asked: ask(asked, np.array(key, np.intp)))
 

@@ -15,10 +15,22 @@ from unirel.data.chunks import PartedTable
 from unirel.data.weights import check_weights
 from unirel.errors import check_choice, check_whole_number
 from unirel.estimation.base import Block, Columns, Information, Values
-from unirel.estimation.codes import BinRule, Bins, CodeMatrix, Codes, Counts, Joint, Margins, Rest, Strategy
+from unirel.estimation.codes import (
+    Bins,
+    CodeMatrix,
+    Codes,
+    Counts,
+    Cuts,
+    Joint,
+    Margins,
+    Strategy,
+    TableCodes,
+    find_edges,
+    joint_of,
+)
 from unirel.estimation.kernels.chance import COARSE, FINE, NOTHING, Chance, expected_information, joined
 from unirel.estimation.kernels.counts import NO_CHANCE, Lookup, known_n_log_n, sum_groups, sum_tables
-from unirel.estimation.part_codes import Cuts, PartCodes, open_parts
+from unirel.estimation.part_codes import open_parts
 from unirel.estimation.sparse_codes import SparseCodes
 
 # A continuous target has bins of its own, which make tables of 8 x 8 x 8 cells of two features and the target; a few
@@ -77,7 +89,6 @@ class Binned(Information):
         self.edges = edges
 
     def check_parameters(self) -> None:
-        """Refuse numbers and names that are out of range."""
         check_choice("correction", self.correction, CORRECTIONS)
         check_choice("strategy", self.strategy, STRATEGIES)
         if self.n_bins != "auto":
@@ -88,22 +99,26 @@ class Binned(Information):
         self.compares_raw = self._by_chance = self.correction == "chance"
         self._weights = None if sample_weight is None else check_weights(sample_weight, table.n_samples)
         self._total = float(table.n_samples if self._weights is None else self._weights.sum())
-        self._codes: CodeMatrix | PartCodes
+        self._codes: CodeMatrix
         if isinstance(table, PartedTable):
-            self._codes, self._total = open_parts(table, self._make_cuts(), self.n_jobs)
-        elif table.is_sparse:
-            self._codes = SparseCodes(table, self._make_bins(), self._weights)
+            self._codes, self._total = open_parts(table, self._cuts(), self.n_jobs)
         else:
-            self._codes = CodeMatrix(table, self._make_bins(), self._weights, self.n_jobs)
+            self.looks_at_target = self.strategy == "mdl" and bool(table.discrete[table.target])
+            labels = table.codes(table.target) if self.looks_at_target else None
+            bins = Bins(table, self._cuts(), labels, self._weights, self.n_jobs)
+            if table.is_sparse:
+                self._codes = SparseCodes(table, bins, self._weights)
+            else:
+                self._codes = TableCodes(table, bins, self._weights, self.n_jobs)
         # More cells would cost more to clear and read than the data to count.
         self._most_cells = min(max(2**14, 4 * table.n_samples), _MOST_CELLS)
         self._known = known_n_log_n(min(int(self._total) + 1, _KNOWN))
+        self._of_all = self._sum_n_log_n(np.array([self._total]))
         self._ceilings = np.full(len(table.columns), np.nan)
         self._latest: tuple[tuple[int, ...], int, bool, Columns, Margins] | None = None
         self._lookups: dict[Any, Lookup] = {}
 
     def mutual_information(self, a: Block, b: Block) -> float:
-        """I(a; b) of two blocks."""
         blocks = self._block(a), self._block(b)
         value = self._entropy(blocks[0]) + self._entropy(blocks[1]) - self._entropy(self._combine(*blocks))
         if not self._by_chance:
@@ -123,7 +138,6 @@ class Binned(Information):
         return value - self._chance_within(one, other, fixed) / self._total
 
     def pairwise(self, candidates: Block, column: int) -> Values:
-        """I(candidate; column) of every candidate."""
         if self._latest is not None:
             fixed, _, about_fixed, columns, margins = self._latest
             if fixed == (column,) and about_fixed and np.array_equal(columns, candidates):
@@ -131,19 +145,15 @@ class Binned(Information):
         return self._margins(candidates, None, column).relevance
 
     def pairwise_given_target(self, candidates: Block, column: int) -> Values:
-        """I(candidate; column | target) of every candidate."""
         return self._margins(candidates, [column], self.table.target, about_fixed=True).conditional_redundancy
 
     def joint(self, candidates: Block, selected: Block) -> Values:
-        """I(candidate, selected; target) of every candidate."""
         return self._margins(candidates, selected, self.table.target).joint
 
     def joint_entropy(self, candidates: Block, selected: Block) -> Values:
-        """H(candidate, selected, target) of every candidate."""
         return self._margins(candidates, selected, self.table.target).xsy
 
     def conditional_relevance(self, candidates: Block, given: Block) -> Values:
-        """I(candidate; target | given) of every candidate."""
         return self._margins(candidates, given, self.table.target).conditional
 
     def given_codes(self, candidates: Columns, fixed: Joint, other: Joint, weights: Values | None = None) -> Values:
@@ -174,15 +184,12 @@ class Binned(Information):
         return np.array([moved(orders[0]), *map_tasks(moved, list(orders[1:]), self.n_jobs)])
 
     def counts(self, columns: Block) -> bool:
-        """All information is counted."""
         return True
 
     def levels(self, column: int) -> Codes:
-        """Codes of a column."""
         return self._codes.codes(column)
 
     def entropy(self, column: int) -> float:
-        """Plug-in entropy of a column."""
         return self._entropy(self._block([column]))
 
     def ceilings(self, columns: Block) -> Values:
@@ -190,21 +197,13 @@ class Binned(Information):
         columns = np.asarray(columns, np.intp)
         # Those of candidates are known by now, from the tables that were counted for what is to be bounded.
         for column in columns[np.isnan(self._ceilings[columns])].tolist():
-            self._ceilings[column] = self._entropy_of(self._codes.counts(self._block([column])), corrected=False)
+            self._ceilings[column] = self._entropies(self._sum_n_log_n(self._codes.counts(self._block([column]))))
         return self._ceilings[columns]
 
     def by_chance(self, candidates: Block, column: int) -> Values:
-        """What was taken off I(candidate; column)."""
         return self._margins(candidates, None, column).x_by_chance
 
-    def _make_bins(self) -> Bins | None:
-        n_bins, strategy, given = self._make_cuts()
-        target = self.table.target
-        self.looks_at_target = strategy == "mdl" and bool(self.table.discrete[target])
-        labels = self.table.codes(target) if self.looks_at_target else None
-        return Bins(self.table, BinRule(n_bins, strategy, labels, self._weights), self.n_jobs, given)
-
-    def _make_cuts(self) -> Cuts:
+    def _cuts(self) -> Cuts:
         n_bins, total = self.n_bins, self._total
         if isinstance(self.table, PartedTable) and self.table.weights is not None:
             total = self.table.weights.n_effective
@@ -243,18 +242,18 @@ class Binned(Information):
 
     def _count(self, candidates: Columns, fixed: Joint, other: Joint, about_fixed: bool = False) -> Margins:
         both = self._combine(fixed, other)
-        rest = Rest(both, fixed.n_levels, other.n_levels)
-        # Relabelled codes of both no longer tell the two apart.
-        direct = np.full(len(candidates), both.n_levels == rest.n_levels)
-        direct &= self._codes.n_levels[candidates] * rest.n_levels <= self._most_cells
         counts = self._counts_of(fixed, other, both)
         chance = self._lookup_of(other, fixed, about_fixed, counts)
-        sums, used = self._sums(candidates if direct.all() else candidates[direct], rest, chance)
-        if not direct.all():
-            few, (sums, used) = (sums, used), self._sums_in_groups(candidates, ~direct, fixed, other, chance)
-            sums[direct], used[direct] = few
-        self._ceilings[candidates] = self._entropies(sums[:, 0], None)
-        entropies, by_chance = self._entropies(sums[:, :4], used).T, sums[:, 4:].T / self._total
+        n_pairs = fixed.n_levels * other.n_levels
+        # Relabelled codes of both no longer tell the two apart.
+        direct = self._codes.n_levels[candidates] <= (self._most_cells // n_pairs if both.n_levels == n_pairs else 0)
+        if direct.all():
+            sums = self._sums(candidates, both, other.n_levels, chance)
+        else:
+            sums = self._sums_in_groups(candidates, ~direct, fixed, other, chance)
+            sums[direct] = self._sums(candidates[direct], both, other.n_levels, chance)
+        self._ceilings[candidates] = self._entropies(sums[:, 0])
+        entropies, by_chance = self._entropies(sums[:, :4], sums[:, 7:]).T, sums[:, 4:7].T / self._total
         single = [self._entropy_of(one) for one in counts]
         return Margins._make([*entropies, *by_chance, *single, self._looked_up(counts[0], chance) / self._total])
 
@@ -282,7 +281,7 @@ class Binned(Information):
         about_other = self._remembered(other.columns or of_other.tobytes(), lambda: Chance.about(of_other, grid).lookup)
         if fixed.n_levels == 1:
             return joined(about_other, about_other, NOTHING)
-        within = Chance.within(*self._pairs_within(fixed, other, of_both), fixed.n_levels).lookup
+        within = Chance.within(of_both, self._begins_within(fixed, other, len(of_both))).lookup
         return joined(about_other, within, Chance.about(of_fixed, COARSE).lookup if about_fixed else NOTHING)
 
     def _remembered(self, key: Any, make: Callable[[], Lookup]) -> Lookup:
@@ -292,40 +291,43 @@ class Binned(Information):
             self._lookups[key] = make()
         return self._lookups[key]
 
-    def _pairs_within(self, fixed: Joint, other: Joint, counts: Counts) -> tuple[Values, NDArray[np.integer[Any]]]:
-        """Rows of every pair of a fixed level and another one, in the order of the fixed ones, and which these are."""
-        if len(counts) == fixed.n_levels * other.n_levels:
-            return counts.astype(np.float64), np.arange(len(counts)) // other.n_levels
-        # Pairs that were numbered anew are still in that order.
+    def _begins_within(self, fixed: Joint, other: Joint, n_pairs: int) -> Columns:
+        """Where the pairs of each fixed level begin among all pairs of one and another level."""
+        if n_pairs == fixed.n_levels * other.n_levels:
+            return np.arange(0, n_pairs + 1, other.n_levels)
+        # Pairs that were numbered anew are still in the order of fixed levels.
         _, rows = np.unique(self._combine(fixed, other).codes, return_index=True)
-        return counts.astype(np.float64), fixed.codes[rows]
+        return np.searchsorted(fixed.codes[rows], np.arange(fixed.n_levels + 1))
 
-    def _sums(self, candidates: Columns, rest: Rest, chance: Lookup) -> tuple[Values, NDArray[np.int64]]:
-        """Sums of n log n, of chance, and levels in use of the margins of every candidate's table; see `sum_tables`."""
-        sums, used = np.empty((len(candidates), 7)), np.empty((len(candidates), 4), np.int64)
+    def _sums(self, candidates: Columns, rest: Joint, n_other: int, chance: Lookup) -> Values:
+        """Sums of the margins of every candidate's table: n log n and chance, as `sum_tables`, and four of levels used.
+
+        The last four are those of n log n with 1 for each level in use; they are left out unless somebody needs them.
+        """
+        sums = np.empty((len(candidates), 11))
         self._codes.prepare(candidates, rest)
         most = int(self._codes.n_levels[candidates].max(initial=1)) * rest.n_levels
 
         def count(part: slice) -> None:
             tables, starts = self._codes.tables(candidates[part], rest)
-            n_levels, room = self._codes.n_levels[candidates[part]], np.empty(rest.n_other, tables.dtype)
-            shape = starts, n_levels, rest.n_fixed
-            sum_tables(tables, *shape, room, self._known, chance, sums[part])
+            room, is_known = np.empty(n_other, tables.dtype), self._is_known(tables)
+            shape = starts, self._codes.n_levels[candidates[part]], rest.n_levels // n_other
+            sum_tables(tables, *shape, room, self._known, chance, sums[part], is_known)
             if self.correction == "miller-madow":
                 # With 1 for every cell in use, and 1 instead of n log n for all but 0, the sums are levels in use.
                 in_use, known = np.empty((len(starts), 7)), np.minimum(np.arange(most + 1.0), 1.0)
-                sum_tables((tables > 0).astype(tables.dtype), *shape, room, known, NO_CHANCE, in_use)
-                used[part] = in_use[:, :4]
+                sum_tables((tables > 0).astype(tables.dtype), *shape, room, known, NO_CHANCE, in_use, is_known)
+                sums[part, 7:] = in_use[:, :4]
 
         size = max(1, min(self._codes.columns_at_once(len(candidates)), self._codes.cells_at_once // most))
         map_tasks(count, [slice(first, first + size) for first in range(0, len(candidates), size)], self.n_jobs)
-        return sums, used
+        return sums
 
     def _sums_in_groups(
         self, candidates: Columns, chosen: NDArray[np.bool_], fixed: Joint, other: Joint, chance: Lookup
-    ) -> tuple[Values, NDArray[np.int64]]:
+    ) -> Values:
         """The same of chosen candidates where a table would have far more cells than there are rows."""
-        sums, used = np.empty((len(candidates), 7)), np.empty((len(candidates), 4), np.int64)
+        sums = np.empty((len(candidates), 11))
         self._codes.prepare(candidates[chosen])
         weights = self._codes.row_weights()
         weights = np.ones(self.table.n_samples) if weights is None else weights
@@ -339,69 +341,69 @@ class Binned(Information):
             alone = self._block(candidates[[place]])
             if alone.n_levels * other.n_levels <= self._most_cells:
                 levels = alone.codes, alone.n_levels, groups, other.codes, other.n_levels
-                sums[place], used[place] = sum_groups(*levels, weights, self._known, chance, fixed.codes)
+                sums[place] = sum_groups(*levels, weights, self._known, chance, fixed.codes)
             else:
-                sums[place], used[place] = self._sums_of_many(alone, fixed, other)
+                sums[place] = self._sums_of_many(alone, fixed, other)
 
         map_tasks(count, np.flatnonzero(chosen).tolist(), self.n_jobs)
-        return sums, used
+        return sums
 
-    def _sums_of_many(self, alone: Joint, fixed: Joint, other: Joint) -> tuple[Values, NDArray[np.int64]]:
+    def _sums_of_many(self, alone: Joint, fixed: Joint, other: Joint) -> Values:
         """The same where even candidate and target have too many joint levels: only those in use are counted."""
         with_fixed = self._combine(alone, fixed)
         blocks = (alone, with_fixed, self._combine(alone, other), self._combine(with_fixed, other))
         counts = [self._codes.counts(joint) for joint in blocks]
-        sums, used = [self._sum_n_log_n(one) for one in counts], [np.count_nonzero(one) for one in counts]
+        used = [np.count_nonzero(one) for one in counts]
         by_chance = np.zeros(3)
         if self._by_chance:
-            own = self._codes.counts(alone)
-            about = [expected_information(own, self._codes.counts(side)) for side in (other, fixed)]
+            about = [expected_information(counts[0], self._codes.counts(side)) for side in (other, fixed)]
             by_chance[:] = self._total * about[0], self._chance_within(alone, other, fixed), self._total * about[1]
-        return np.append(sums, by_chance), np.array(used)
+        return np.array([*map(self._sum_n_log_n, counts), *by_chance, *used])
 
     def _chance_within(self, one: Joint, other: Joint, fixed: Joint) -> float:
         """What one block tells about another by chance within the levels of a fixed one, times all rows."""
-        of_other, of_one = (
-            self._pairs_within(fixed, side, self._codes.counts(self._combine(fixed, side))) for side in (other, one)
-        )
-        return float(Chance.within(*of_other, fixed.n_levels).of(*of_one).sum())
+        pairs = [self._codes.counts(self._combine(fixed, side)) for side in (other, one)]
+        begins = [self._begins_within(fixed, *side) for side in zip((other, one), map(len, pairs), strict=True)]
+        return float(Chance.within(pairs[0], begins[0]).of(pairs[1], begins[1]).sum())
 
     def _entropy(self, joint: Joint) -> float:
         return self._entropy_of(self._codes.counts(joint))
 
-    def _entropy_of(self, counts: Counts, corrected: bool = True) -> float:
-        used = np.array(np.count_nonzero(counts)) if corrected else None
-        return float(self._entropies(np.array(self._sum_n_log_n(counts)), used))
+    def _entropy_of(self, counts: Counts) -> float:
+        return float(self._entropies(self._sum_n_log_n(counts), np.count_nonzero(counts)))
 
-    def _entropies(self, sums: Values, used: NDArray[np.int64] | None) -> Values:
+    def _entropies(self, sums: Any, used: Any = None) -> Any:
         """Entropies from sums of n log n and, if they are to be corrected, from how many levels are in use."""
-        entropies = (self._sum_n_log_n(np.array([self._total])) - sums) / self._total
+        entropies = (self._of_all - sums) / self._total
         if used is not None and self.correction == "miller-madow":
-            entropies += (used - 1) / (2 * self._total)
-        return np.asarray(entropies)
+            entropies = entropies + (used - 1) / (2 * self._total)
+        return entropies
 
     def _sum_n_log_n(self, counts: Counts) -> float:
         """Of counts or sums of weights; whole ones are looked up, so that a weight of 2 gives the bits of two rows."""
+        if self._is_known(counts):
+            return float(self._known[counts].sum())
         whole = counts.astype(np.int64)
         if whole.max(initial=0) < len(self._known) and (whole == counts).all():
             return float(self._known[whole].sum())
         return float(xlogy(counts, counts).sum())
+
+    def _is_known(self, counts: Counts) -> bool | None:
+        """True for numbers of rows, none of which can be more than what n log n is kept of; None for others."""
+        return True if counts.dtype.kind == "i" and self._total < len(self._known) else None
 
     def _looked_up(self, counts: Counts, chance: Lookup) -> float:
         """What levels of so many rows tell by chance about the other side, times all rows."""
         few = counts.dtype.kind == "i" and self._total < 2**31
         table = counts.astype(np.int32) if few else counts  # as tables of candidates are: the kernel is compiled once
         sums, start, n_levels = np.empty((1, 7)), np.zeros(1, np.int64), np.array([len(table)])
-        sum_tables(table, start, n_levels, 1, np.empty(1, table.dtype), self._known, chance, sums)
+        sum_tables(
+            table, start, n_levels, 1, np.empty(1, table.dtype), self._known, chance, sums, self._is_known(table)
+        )
         return float(sums[0, 4])
 
     def _block(self, columns: Block) -> Joint:
-        """Codes of the joint levels of several columns."""
-        block = Joint(1, (), lambda: np.zeros(self.table.n_samples, np.uint32))
-        for column in map(int, columns):
-            alone = Joint(int(self._codes.n_levels[column]), (column,), partial(self._codes.codes, column))
-            block = self._combine(block, alone)
-        return block
+        return joint_of(self._codes, columns, self._most_cells)
 
     def _combine(self, a: Joint, b: Joint) -> Joint:
         return a.beside(b, self._most_cells)
@@ -442,5 +444,5 @@ def bin_edges(
             raise ValueError("strategy='mdl' needs labels=, the class of every value; or pass strategy='quantile'")
         classes = np.unique(np.asarray(labels), return_inverse=True)[1][present]
     weights = None if sample_weight is None else np.asarray(sample_weight, np.float64)[present]
-    edges, n_edges = BinRule(n_bins, strategy, classes, weights).edges(numbers[None, present])
+    edges, n_edges = find_edges(numbers[None, present], n_bins, strategy, classes, weights)
     return edges[0, : n_edges[0]]

@@ -1,6 +1,6 @@
 """The codes of all columns as one matrix, how continuous ones are cut into bins, and the tables counted from them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from copy import copy
 from functools import cached_property, partial
 from typing import Any, Literal, NamedTuple, Self
@@ -12,10 +12,10 @@ from unirel._runtime import map_tasks, pieces
 from unirel.data.encoding import empty_matrices, find_places
 from unirel.data.kernels import find_bins, frequency_edges, width_edges
 from unirel.data.table import Table
-from unirel.estimation.base import Columns, Values
+from unirel.estimation.base import Block, Columns, Values
 from unirel.estimation.kernels.bins import description_edges
 from unirel.estimation.kernels.bitsets import Sets, count_tables_by_bits, pack_sets
-from unirel.estimation.kernels.counts import count_tables, count_weighted_tables, known_n_log_n
+from unirel.estimation.kernels.counts import count_tables, known_n_log_n
 
 Codes = NDArray[np.unsignedinteger[Any]]
 Counts = NDArray[Any]  # int32 or int64, float64 with weights
@@ -48,34 +48,9 @@ class Joint:
         self.n_levels, self.columns, self._make = n_levels, columns, make
 
     @cached_property
-    def codes(self) -> Codes:
-        """The code of every row."""
-        return self._make()
-
-    def beside(self, other: "Joint", most: int) -> "Joint":
-        """Joint levels of both, numbered anew in the order of those in use where there would be too many."""
-        n_levels = self.n_levels * other.n_levels
-        if n_levels > most:
-            levels, codes = np.unique(self.codes.astype(np.int64) * other.n_levels + other.codes, return_inverse=True)
-            return Joint(len(levels), None, lambda: codes.astype(np.uint32))
-        columns = None if self.columns is None or other.columns is None else self.columns + other.columns
-        return Joint(n_levels, columns, lambda: self.codes.astype(np.uint32) * np.uint32(other.n_levels) + other.codes)
-
-
-class Rest:
-    """What candidates are counted against: the joint levels of a fixed block and another one.
-
-    Its codes are made when a source first asks for them; one whose rows are elsewhere asks for the columns instead.
-    """
-
-    def __init__(self, joint: Joint, n_fixed: int, n_other: int) -> None:
-        self._joint, self.columns = joint, joint.columns
-        self.n_fixed, self.n_other, self.n_levels = n_fixed, n_other, n_fixed * n_other
-
-    @cached_property
     def codes(self) -> NDArray[np.uint32]:
-        """The joint code of every row; of one type only, so that kernels are compiled once."""
-        return self._joint.codes.astype(np.uint32, copy=False)
+        """The code of every row; of one type only, so that kernels are compiled once."""
+        return self._make().astype(np.uint32, copy=False)
 
     @cached_property
     def sets(self) -> Sets:
@@ -87,6 +62,25 @@ class Rest:
         pack_sets(self.codes[None].astype(np.uint8), zero, zero, sets)
         sizes[0, -1] = len(self.codes) - sizes.sum()
         return sets
+
+    def beside(self, other: "Joint", most: int) -> "Joint":
+        """Joint levels of both, numbered anew in the order of those in use where there would be too many."""
+        n_levels = self.n_levels * other.n_levels
+        if n_levels > most:
+            levels, codes = np.unique(self.codes.astype(np.int64) * other.n_levels + other.codes, return_inverse=True)
+            return Joint(len(levels), None, lambda: codes)
+        if self.columns == ():
+            return other
+        columns = None if self.columns is None or other.columns is None else self.columns + other.columns
+        return Joint(n_levels, columns, lambda: self.codes * np.uint32(other.n_levels) + other.codes)
+
+
+def joint_of(codes: "CodeMatrix", columns: Block, most: int) -> Joint:
+    """Joint levels of several columns."""
+    joint = Joint(1, (), lambda: np.zeros(codes.n_samples, np.uint32))
+    for column in map(int, columns):
+        joint = joint.beside(Joint(int(codes.n_levels[column]), (column,), partial(codes.codes, column)), most)
+    return joint
 
 
 class Margins(NamedTuple):
@@ -135,49 +129,20 @@ class Margins(NamedTuple):
 
 
 class CodeMatrix:
-    """Codes of all columns of a table, a row for each, in the narrowest type; made when they are first asked for.
-
-    Discrete columns keep their levels, bins say how continuous ones are cut; None refuses them.
-    """
+    """Codes of all columns, a row for each, in matrices as `empty_matrices` makes them, of the narrowest types."""
 
     cells_at_once = 2**18  # few enough to stay in the cache of a thread
 
-    def __init__(self, table: Table, bins: "Bins | None", weights: Values | None, n_jobs: int | None) -> None:
-        n_levels = table.n_levels.copy()
-        if bins is not None:
-            continuous = np.flatnonzero(table.continuous)
-            n_levels[continuous] = bins.n_levels(continuous)
-        self._table, self._bins = table, bins
-        # Memory that nobody has written to costs nothing.
-        self._hold(n_levels, empty_matrices(n_levels, table.n_samples, np.empty), weights, n_jobs)
-        if table.discrete.all() and not self._widths.any():
-            # Those of the table will do as they are.
-            self._matrices[0] = table.code_block(np.arange(len(self.n_levels)))[0]  # type: ignore[assignment]
-            self._ready[:] = True
-
-    @classmethod
-    def of_codes(
-        cls, n_levels: NDArray[np.int64], matrices: list[Codes], weights: Values | None, n_jobs: int | None = 1
-    ) -> Self:
-        """The same from codes that are there already, in matrices as `empty_matrices` makes them."""
-        self = cls.__new__(cls)
-        self._hold(n_levels, matrices, weights, n_jobs)
-        self._ready[:] = True
-        return self
-
-    def _hold(
-        self, n_levels: NDArray[np.int64], matrices: list[Codes], weights: Values | None, n_jobs: int | None
+    def __init__(
+        self, n_levels: NDArray[np.int64], matrices: list[Codes], weights: Values | None, n_jobs: int | None = 1
     ) -> None:
         self.n_levels, self.n_samples = n_levels, int(matrices[0].shape[1])
         self._matrices, self._weights, self._n_jobs = matrices, weights, n_jobs
         self._widths, self._places = find_places(n_levels)
-        self._ready, self._packed = np.zeros((2, len(n_levels)), bool)
+        self._packed = np.zeros(len(n_levels), bool)
 
-    def prepare(self, columns: Columns, rest: Rest | None = None) -> None:
+    def prepare(self, columns: Columns, rest: Joint | None = None) -> None:
         """Make what counting some columns against the rest needs, unless it is there already."""
-        if not self._ready[columns].all():
-            self._each_block(self._encode, columns[~self._ready[columns]])
-            self._ready[columns] = True
         if rest is None:
             return
         _ = rest.codes  # made here, once, before threads ask for them, and so are sets
@@ -190,12 +155,11 @@ class CodeMatrix:
                 self._packed[few] = True
 
     def codes(self, column: int) -> Codes:
-        """Codes of one column."""
         self.prepare(np.array([column]))
         codes: Codes = self._matrices[self._widths[column]][self._places[column]]
         return codes
 
-    def tables(self, candidates: Columns, rest: Rest) -> tuple[Counts, Columns]:
+    def tables(self, candidates: Columns, rest: Joint) -> tuple[Counts, Columns]:
         """Tables of some candidates against the rest, one after the other, and where each of them begins.
 
         They have been prepared, by whoever counts in threads.
@@ -206,14 +170,11 @@ class CodeMatrix:
             words = rest.sets.words.reshape(rest.n_levels - 1, -(-self.n_samples // 64))
             count_tables_by_bits(self._sets, candidates[by_bits], words, rest.sets.sizes[0], starts[by_bits], tables)
         for width, matrix in enumerate(self._matrices):
-            chosen = ~by_bits & (self._widths[candidates] == width)
-            if not chosen.any():
+            if len(matrix) == 0:
                 continue
-            counted = (matrix, self._places[candidates[chosen]], rest.codes, rest.n_levels)
-            if self._weights is None:
-                count_tables(*counted, starts[chosen], tables)
-            else:
-                count_weighted_tables(*counted, self._weights, starts[chosen], tables)
+            chosen = ~by_bits & (self._widths[candidates] == width)
+            places = self._places[candidates[chosen]]
+            count_tables(matrix, places, rest.codes, rest.n_levels, self._weights, starts[chosen], tables)
         return tables, starts
 
     def columns_at_once(self, n_candidates: int) -> int:
@@ -237,7 +198,7 @@ class CodeMatrix:
     def _each_block(self, work: Callable[[Columns], None], columns: Columns) -> None:
         map_tasks(work, pieces(columns, _BLOCK // self.n_samples), self._n_jobs)
 
-    def _by_bits(self, candidates: Columns, rest: Rest) -> NDArray[np.bool_]:
+    def _by_bits(self, candidates: Columns, rest: Joint) -> NDArray[np.bool_]:
         """Which candidates are counted by bit sets."""
         if self._weights is not None or len(candidates) < _FEWEST_CANDIDATES:
             return np.zeros(len(candidates), bool)
@@ -245,11 +206,11 @@ class CodeMatrix:
         few: NDArray[np.bool_] = n_levels <= MOST_LEVELS
         return few & (np.maximum(n_levels - 1, 1) * (rest.n_levels - 1) <= MOST_PAIRS) if few.any() else few
 
-    def _empty_tables(self, candidates: Columns, rest: Rest) -> tuple[Counts, Columns]:
-        ends = np.cumsum(self.n_levels[candidates] * rest.n_levels)
-        starts = np.concatenate([[0], ends[:-1]])
+    def _empty_tables(self, candidates: Columns, rest: Joint) -> tuple[Counts, Columns]:
+        sizes = self.n_levels[candidates] * rest.n_levels
+        ends = np.cumsum(sizes)
         whole = np.int32 if self.n_samples < 2**31 else np.int64
-        return np.zeros(ends[-1], whole if self._weights is None else np.float64), starts
+        return np.zeros(ends[-1], whole if self._weights is None else np.float64), ends - sizes
 
     @cached_property
     def _sets(self) -> Sets:
@@ -258,111 +219,93 @@ class CodeMatrix:
         sizes = np.zeros((len(n_sets), MOST_LEVELS - 1), np.int64)
         return Sets(np.empty(ends[-1], np.uint64), np.concatenate([[0], ends[:-1]]), n_sets, sizes)
 
+
+class TableCodes(CodeMatrix):
+    """Codes of all columns of a table, made when they are first asked for.
+
+    Discrete columns keep their levels, bins say how continuous ones are cut.
+    """
+
+    def __init__(self, table: Table, bins: "Bins", weights: Values | None, n_jobs: int | None) -> None:
+        # Memory that nobody has written to costs nothing.
+        super().__init__(bins.n_levels, empty_matrices(bins.n_levels, table.n_samples, np.empty), weights, n_jobs)
+        self._table, self._bins, self._ready = table, bins, np.zeros(len(self.n_levels), bool)
+        if table.discrete.all() and not self._widths.any():
+            # Those of the table will do as they are.
+            self._matrices[0] = table.code_block(np.arange(len(self.n_levels)))[0]  # type: ignore[assignment]
+            self._ready[:] = True
+
+    def prepare(self, columns: Columns, rest: Joint | None = None) -> None:
+        if not self._ready[columns].all():
+            self._each_block(self._encode, columns[~self._ready[columns]])
+            self._ready[columns] = True
+        super().prepare(columns, rest)
+
     def _encode(self, columns: Columns) -> None:
-        """Write the codes of some columns; without bins the table says that a continuous one has none."""
-        discrete = self._table.discrete[columns] | (self._bins is None)
+        discrete = self._table.discrete[columns]
         for width, matrix in enumerate(self._matrices):
             chosen = self._widths[columns] == width
             levels, numbers = columns[chosen & discrete], columns[chosen & ~discrete]
             if len(levels):
                 matrix[self._places[levels]] = self._table.code_block(levels)[0]
-            if len(numbers) and self._bins is not None:
+            if len(numbers):
                 matrix[self._places[numbers]] = self._bins.codes(numbers, matrix.dtype)
 
 
-class BinRule:
-    """How continuous columns are cut; the number of bins is not used by "mdl", which needs the class of every row."""
+class Cuts(NamedTuple):
+    """How continuous columns are cut: into how many bins, by which rule, and edges that are given."""
 
-    def __init__(
-        self, n_bins: int, strategy: Strategy, labels: NDArray[np.integer] | None, weights: Values | None
-    ) -> None:
-        self.n_bins, self.strategy, self._labels, self._weights = n_bins, strategy, labels, weights
-        self.weighted, self._rows = weights is not None, None
-        if weights is not None:  # A row without weight is as good as not there.
-            self._rows = np.flatnonzero(weights)
-            self._weights = weights[self._rows]
-            self._labels = None if labels is None else labels[self._rows]
-
-    def edges(self, values: Values) -> tuple[Values, Columns]:
-        """Edges of every row, filled up with infinity where it has fewer than others, and how many there are."""
-        values = values if self._rows is None else values[:, self._rows]
-        sizes = (~np.isnan(values)).sum(axis=1)
-        most = _MOST_EDGES if self.strategy == "mdl" else self.n_bins - 1
-        edges = np.full((len(values), most), np.inf)
-        if self.strategy == "mdl":
-            return edges, self._describe(values, sizes, edges)
-        if self.strategy == "uniform":
-            width_edges(values, self.n_bins, edges)
-        elif self._weights is None:
-            before = np.arange(values.shape[1] + 1, dtype=np.float64)
-            frequency_edges(np.sort(values, axis=1), sizes, before[None], self.n_bins, edges)
-        else:
-            order = np.argsort(values, axis=1, kind="stable")
-            before = np.zeros((len(values), values.shape[1] + 1))
-            np.cumsum(self._weights[order], axis=1, out=before[:, 1:])
-            frequency_edges(np.take_along_axis(values, order, axis=1), sizes, before, self.n_bins, edges)
-        return edges, np.full(len(values), most)
-
-    def _describe(self, values: Values, sizes: Columns, edges: Values) -> Columns:
-        """Edges of minimum description length; returns how many there are."""
-        if self._labels is None:
-            raise ValueError("strategy='mdl' needs class labels as target; pass strategy='quantile' or 'uniform'")
-        weights = np.ones(values.shape[1]) if self._weights is None else self._weights
-        order = np.argsort(values, axis=1, kind="stable")
-        ordered, n_classes = np.take_along_axis(values, order, axis=1), int(self._labels.max(initial=0)) + 1
-        known = known_n_log_n(min(int(weights.sum()) + 1, 2**16))
-        labels, weights = self._labels[order], weights[order]
-        return description_edges(ordered, sizes, labels, weights, n_classes, known, edges)
+    n_bins: int
+    strategy: Strategy
+    given: dict[int, Values]
 
 
 class Bins:
     """Bins of the continuous columns of a table, found when they are first asked for, unless their edges are given.
 
-    Missing values have a level of their own, behind the bins.
+    Missing values have a level of their own, behind the bins. The class of every row is needed by "mdl" only.
     """
 
-    def __init__(self, table: Table, rule: BinRule, n_jobs: int | None, given: Mapping[int, Values]) -> None:
-        self._table, self.rule, self._n_jobs, self._given = table, rule, n_jobs, given
-
-    @property
-    def equal_frequency(self) -> int | None:
-        """How many bins, if they are plain bins of equal frequency, which need no look at other columns or weights."""
-        plain = self.rule.strategy == "quantile" and not self.rule.weighted and not self._given
-        return self.rule.n_bins if plain else None
-
-    def n_levels(self, columns: Columns) -> Columns:
-        """Levels of some columns: bins, and one for missing values if there are any."""
-        n_bins = (
-            self._described[1][columns] + 1 if self.rule.strategy == "mdl" else np.full(len(columns), self.rule.n_bins)
+    def __init__(
+        self, table: Table, cuts: Cuts, labels: NDArray[np.integer] | None, weights: Values | None, n_jobs: int | None
+    ) -> None:
+        self._table, self._cuts, self._n_jobs = table, cuts, n_jobs
+        self._find = partial(find_edges, n_bins=cuts.n_bins, strategy=cuts.strategy, labels=labels, weights=weights)
+        # How many bins, if they are plain ones of equal frequency, which need no look at other columns or weights.
+        self.equal_frequency = (
+            cuts.n_bins if cuts.strategy == "quantile" and weights is None and not cuts.given else None
         )
-        for place, column in enumerate(columns.tolist()):
-            if column in self._given:
-                n_bins[place] = len(self._given[column]) + 1
-        return np.asarray(n_bins + self._table.has_missing[columns])
+
+    @cached_property
+    def n_levels(self) -> NDArray[np.int64]:
+        """Levels of all columns of the table; of continuous ones bins, and one for missing values if there are any."""
+        table, n_levels, continuous = self._table, self._table.n_levels.copy(), np.flatnonzero(self._table.continuous)
+        is_described = self._cuts.strategy == "mdl"
+        n_levels[continuous] = self._described[1][continuous] + 1 if is_described else self._cuts.n_bins
+        for column in self._cuts.given.keys() & set(continuous.tolist()):
+            n_levels[column] = len(self._cuts.given[column]) + 1
+        n_levels[continuous] += table.has_missing[continuous]
+        return n_levels
 
     def codes(self, columns: Columns, dtype: np.dtype[Any]) -> NDArray[Any]:
-        """Bins of the values of some columns."""
         values = self._table.continuous_block(columns)
-        if self.rule.strategy == "mdl":
-            edges, n_edges = self._described[0][columns], self._described[1][columns]
-        else:
-            edges, n_edges = self._edges(columns, values)
+        edges, n_edges = self._edges(columns, values)
         codes = np.empty(values.shape, dtype)
         find_bins(values, edges, n_edges + 1, codes)
         return codes
 
     def _edges(self, columns: Columns, values: Values) -> tuple[Values, Columns]:
-        """Edges of some columns, those that are given and others, and how many there are."""
-        known = [self._given.get(column) for column in columns.tolist()]
-        others = np.array([place for place, own in enumerate(known) if own is None], np.intp)
-        if len(others) == len(known):
-            return self.rule.edges(values)
-        n_edges = np.array([self.rule.n_bins - 1 if own is None else len(own) for own in known])
-        edges = np.full((len(known), max(1, n_edges.max())), np.inf)
-        for row, own in zip(edges, known, strict=True):
-            row[: 0 if own is None else len(own)] = own
-        if len(others):
-            edges[others, : self.rule.n_bins - 1] = self.rule.edges(values[others])[0]
+        """Edges of some columns, as `find_edges` gives them, or those that are given."""
+        given = {place: self._cuts.given.get(column) for place, column in enumerate(columns.tolist())}
+        if self._cuts.strategy == "mdl":
+            edges, n_edges = self._described[0][columns], self._described[1][columns]
+        else:
+            edges, n_edges = self._find(values)
+        for place, own in given.items():
+            if own is not None:
+                room = np.full((len(edges), max(0, len(own) - edges.shape[1])), np.inf)
+                edges = np.hstack([edges, room])
+                edges[place], edges[place, : len(own)], n_edges[place] = np.inf, own, len(own)
         return edges, n_edges
 
     @cached_property
@@ -370,7 +313,7 @@ class Bins:
         """Edges of minimum description length of all columns, the number of which nobody knows before."""
         continuous = np.flatnonzero(self._table.continuous)
         blocks = pieces(continuous, _BLOCK // self._table.n_samples)
-        found = map_tasks(lambda block: self.rule.edges(self._table.continuous_block(block)), blocks, self._n_jobs)
+        found = map_tasks(lambda block: self._find(self._table.continuous_block(block)), blocks, self._n_jobs)
         n_edges = np.zeros(len(self._table.columns), np.intp)
         for block, (_, numbers) in zip(blocks, found, strict=True):
             n_edges[block] = numbers
@@ -378,3 +321,35 @@ class Bins:
         for block, (of_block, _) in zip(blocks, found, strict=True):
             edges[block] = of_block[:, : edges.shape[1]]
         return edges, n_edges
+
+
+def find_edges(
+    values: Values, n_bins: int, strategy: Strategy, labels: NDArray[np.integer] | None, weights: Values | None
+) -> tuple[Values, Columns]:
+    """Edges of every row, filled up with infinity where it has fewer than others, and how many there are."""
+    if weights is not None:  # A row without weight is as good as not there.
+        rows = np.flatnonzero(weights)
+        values, weights, labels = values[:, rows], weights[rows], None if labels is None else labels[rows]
+    sizes = (~np.isnan(values)).sum(axis=1)
+    edges = np.full((len(values), _MOST_EDGES if strategy == "mdl" else n_bins - 1), np.inf)
+    n_edges = np.full(len(values), edges.shape[1])
+    if strategy == "uniform":
+        width_edges(values, n_bins, edges)
+    elif strategy == "quantile" and weights is None:
+        before = np.arange(values.shape[1] + 1, dtype=np.float64)
+        frequency_edges(np.sort(values, axis=1), sizes, before[None], n_bins, edges)
+    else:
+        order = np.argsort(values, axis=1, kind="stable")
+        ordered = np.take_along_axis(values, order, axis=1)
+        in_order = (np.ones(values.shape[1]) if weights is None else weights)[order]
+        if strategy == "quantile":
+            before = np.zeros((len(values), values.shape[1] + 1))
+            np.cumsum(in_order, axis=1, out=before[:, 1:])
+            frequency_edges(ordered, sizes, before, n_bins, edges)
+        elif labels is None:
+            raise ValueError("strategy='mdl' needs class labels as target; pass strategy='quantile' or 'uniform'")
+        else:
+            n_classes, total = int(labels.max(initial=0)) + 1, values.shape[1] if weights is None else weights.sum()
+            known = known_n_log_n(min(int(total) + 1, 2**16))
+            n_edges = description_edges(ordered, sizes, labels[order], in_order, n_classes, known, edges)
+    return edges, n_edges

@@ -20,7 +20,6 @@ _ROWS_PER_CELL = 6
 
 
 def check_level(confidence_level: float | None) -> None:
-    """Refuse what is no confidence level."""
     if confidence_level is not None:
         check_fraction("confidence_level", confidence_level)
 
@@ -115,19 +114,15 @@ def interval_of_halves(
         rows = _half_of(table.n_samples, labels, np.random.default_rng((_SEED, number)))
         return estimate(table.take(columns, rows))
 
-    values = np.array(map_tasks(half, range(_HALVES), n_jobs))
-    return _around(value, values.std(axis=0, ddof=1), level)
+    error = np.array(map_tasks(half, range(_HALVES), n_jobs)).std(axis=0, ddof=1)
+    reach = NormalDist().inv_cdf(0.5 + level / 2) * error
+    return value - reach, value + reach
 
 
 def _half_of(n_samples: int, labels: NDArray[np.integer] | None, rng: np.random.Generator) -> Columns:
     """Half of the rows in ascending order, of each class half."""
     groups = [np.arange(n_samples)] if labels is None else [np.flatnonzero(labels == one) for one in np.unique(labels)]
     return np.sort(np.concatenate([rng.choice(rows, -(-len(rows) // 2), replace=False) for rows in groups]))
-
-
-def _around(centre: Values, error: Values, level: float) -> tuple[Values, Values]:
-    reach = NormalDist().inv_cdf(0.5 + level / 2) * error
-    return centre - reach, centre + reach
 
 
 def _joint(information: Information, block: Block) -> Columns:

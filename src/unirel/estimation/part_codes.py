@@ -1,7 +1,7 @@
 """Contingency tables of a table in parts: each part is counted where it is, and the tables are added up."""
 
 from functools import partial
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,18 +9,10 @@ from numpy.typing import NDArray
 from unirel.data.chunks import Coded, PartedTable
 from unirel.data.parts import Kept
 from unirel.estimation.base import Columns, Values
-from unirel.estimation.codes import CodeMatrix, Codes, Counts, Joint, Rest
+from unirel.estimation.codes import CodeMatrix, Codes, Counts, Cuts, Joint, joint_of
 
 # Margins of tables that were counted, which are kept.
 _MOST_KNOWN = 64
-
-
-class Cuts(NamedTuple):
-    """How continuous columns are cut: into how many bins, by which rule, and edges that are given."""
-
-    n_bins: int = 0
-    strategy: Literal["quantile", "uniform", "mdl"] = "quantile"
-    given: dict[int, Values] = {}  # noqa: RUF012  (never changed)
 
 
 def open_parts(table: PartedTable, cuts: Cuts, n_jobs: int | None) -> tuple["PartCodes", float]:
@@ -32,7 +24,7 @@ def open_parts(table: PartedTable, cuts: Cuts, n_jobs: int | None) -> tuple["Par
     return codes, float(table.n_samples if table.weights is None else kept.add(lambda part: part.weights.sum(), sum))
 
 
-class PartCodes:
+class PartCodes(CodeMatrix):
     """Codes in several places; only tables come here. `n_jobs` threads count parts that are in this process."""
 
     cells_at_once = 2**22  # of tables that travel together, and that every thread has
@@ -45,30 +37,28 @@ class PartCodes:
         """All of them: a step is one question to wherever the parts are."""
         return n_candidates
 
-    def prepare(self, columns: Columns, rest: Rest | None = None) -> None:
+    def prepare(self, columns: Columns, rest: Joint | None = None) -> None:
         """Nothing: the codes were made when they were kept."""
 
     def codes(self, column: int) -> Codes:
         """Codes of one column, of all rows: a byte for each of them comes here."""
         return _join(self._kept.map(lambda part: _matrix(part).codes(column)))
 
-    def tables(self, candidates: Columns, rest: Rest) -> tuple[Counts, Columns]:
-        """Tables of some candidates against the rest, one after the other, and where each of them begins."""
-        ends = np.cumsum(self.n_levels[candidates] * rest.n_levels)
-        starts = np.concatenate([[0], ends[:-1]])
+    def tables(self, candidates: Columns, rest: Joint) -> tuple[Counts, Columns]:
+        sizes = self.n_levels[candidates] * rest.n_levels
+        starts = np.cumsum(sizes) - sizes
         if rest.columns is None:  # Joint levels that were numbered anew are known here only.
-            weights, size = self.row_weights(), self.n_levels[candidates] * rest.n_levels
+            weights = self.row_weights()
             cells = (self.codes(one).astype(np.int64) * rest.n_levels + rest.codes for one in candidates.tolist())
-            found = np.concatenate([np.bincount(own, weights, n) for own, n in zip(cells, size, strict=True)])
+            found = np.concatenate([np.bincount(own, weights, n) for own, n in zip(cells, sizes, strict=True)])
             return self._narrow(found), starts
         count = partial(count_part, candidates=candidates, columns=rest.columns)
         tables = self._kept.add(count, add_tables, self._n_jobs)
-        first = tables[: self.n_levels[candidates[0]] * rest.n_levels]
+        first = tables[: sizes[0]]
         self._remember(rest.columns, first.reshape(-1, rest.n_levels).sum(axis=0))
         return self._narrow(tables), starts
 
     def counts(self, joint: Joint) -> Counts:
-        """How many rows, or which weight, each joint level has."""
         if joint.columns is None:
             return np.bincount(joint.codes, self.row_weights(), joint.n_levels)
         for columns, known in self._known.items():
@@ -83,7 +73,6 @@ class PartCodes:
         return counts  # type: ignore[no-any-return]
 
     def row_weights(self) -> Values | None:
-        """Weight of every row, None if all count alike; they come here."""
         weights = _join(self._kept.map(weights_of))
         return None if weights.dtype == np.bool_ else weights
 
@@ -109,15 +98,14 @@ def weights_of(part: Coded) -> NDArray[Any]:
 def count_part(part: Coded, *, candidates: Columns, columns: tuple[int, ...]) -> Counts:
     """Tables of candidates against some columns, in one part."""
     matrix = _matrix(part)
-    joint = _joint(matrix, columns)
-    rest = Rest(joint, joint.n_levels, 1)
+    rest = joint_of(matrix, columns, 2**32)
     matrix.prepare(candidates, rest)
     return matrix.tables(candidates, rest)[0]
 
 
 def count_levels_of_part(part: Coded, *, columns: tuple[int, ...]) -> Counts:
     """How many rows of a part, or which weight, each joint level of some columns has."""
-    joint = _joint(_matrix(part), columns)
+    joint = joint_of(_matrix(part), columns, 2**32)
     counts = np.bincount(joint.codes, part.weights, joint.n_levels)
     return counts if part.weights is None else counts.astype(np.float64)  # of no rows it would be whole numbers
 
@@ -131,15 +119,7 @@ def add_tables(tables: list[Counts]) -> Counts:
 
 
 def _matrix(part: Coded) -> CodeMatrix:
-    return CodeMatrix.of_codes(part.layout, part.matrices, part.weights)
-
-
-def _joint(matrix: CodeMatrix, columns: tuple[int, ...]) -> Joint:
-    joint = Joint(1, (), lambda: np.zeros(matrix.n_samples, np.uint32))
-    for column in columns:
-        alone = Joint(int(matrix.n_levels[column]), (column,), partial(matrix.codes, column))
-        joint = joint.beside(alone, 2**32)
-    return joint
+    return CodeMatrix(part.layout, part.matrices, part.weights)
 
 
 def _join(parts: list[Any]) -> NDArray[Any]:

@@ -1,8 +1,6 @@
 """Mutual information of discrete columns, from the frequencies of their levels."""
 
 from unirel.estimation.binned import Binned, Correction
-from unirel.estimation.codes import Bins
-from unirel.estimation.part_codes import Cuts
 
 
 class Plugin(Binned):
@@ -19,9 +17,3 @@ class Plugin(Binned):
 
     def __init__(self, correction: Correction = "chance") -> None:
         super().__init__(correction=correction)
-
-    def _make_bins(self) -> Bins | None:
-        return None
-
-    def _make_cuts(self) -> Cuts:
-        return Cuts()

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from unirel.data import Positions
 from unirel.data.sparse import SparseBlock
 from unirel.data.table import Table
-from unirel.estimation.codes import Bins, CodeMatrix, Rest
+from unirel.estimation.codes import Bins, CodeMatrix, Joint
 from unirel.estimation.kernels.counts import count_sparse_tables
 
 # Where the entries of each column begin, their rows, their codes, and the code of all other rows of each column.
@@ -22,19 +22,14 @@ _BLOCK = 2**20
 class SparseCodes(CodeMatrix):
     """Codes of all columns of a sparse table: the entries that are not zero, and the code of zero."""
 
-    def __init__(self, table: Table, bins: Bins | None, weights: NDArray[np.float64] | None) -> None:
+    def __init__(self, table: Table, bins: Bins, weights: NDArray[np.float64] | None) -> None:
         self._table, self._bins, self._weights = table, bins, weights
-        self.n_samples, self.n_levels = table.n_samples, table.n_levels.copy()
-        if bins is not None:
-            continuous = np.flatnonzero(table.continuous)
-            self.n_levels[continuous] = bins.n_levels(continuous)
+        self.n_samples, self.n_levels = table.n_samples, bins.n_levels
 
-    def prepare(self, columns: Positions, rest: Rest | None = None) -> None:
-        """Make the codes, unless they are there; whoever counts in several threads calls it first."""
+    def prepare(self, columns: Positions, rest: Joint | None = None) -> None:
         _ = self._entries, rest is not None and rest.codes
 
     def codes(self, column: int) -> NDArray[Any]:
-        """Codes of one column, of all rows."""
         (starts, rows, codes, zero_codes), places = self._entries
         place = places[column]
         full = np.full(self.n_samples, zero_codes[place], codes.dtype)
@@ -42,8 +37,7 @@ class SparseCodes(CodeMatrix):
         full[rows[entries]] = codes[entries]
         return full
 
-    def tables(self, candidates: Positions, rest: Rest) -> tuple[NDArray[Any], Positions]:
-        """Tables of some candidates against the rest, one after the other, and where each of them begins."""
+    def tables(self, candidates: Positions, rest: Joint) -> tuple[NDArray[Any], Positions]:
         tables, starts = self._empty_tables(candidates, rest)
         entries, places = self._entries
         weights = np.ones(self.n_samples, tables.dtype) if self._weights is None else self._weights
@@ -52,30 +46,28 @@ class SparseCodes(CodeMatrix):
 
     @cached_property
     def _entries(self) -> tuple[Entries, Positions]:
-        """Entries of all columns that can be counted, and where each column is among them."""
+        """Entries of all columns, and where each column is among them."""
         table, bins = self._table, self._bins
         features, others = table.features, np.r_[table.given, table.target]
-        groups = [features[table.discrete[features]], others[table.discrete[others]]]
+        groups = [side[mask[side]] for mask in (table.discrete, table.continuous) for side in (features, others)]
         blocks = [table.sparse_block(groups[0]), _entries_of(table.code_block(groups[1])[0])]
-        if bins is not None:
-            groups += [features[table.continuous[features]], others[table.continuous[others]]]
-            blocks += [self._cut(groups[2], bins), _entries_of(bins.codes(groups[3], np.dtype(np.int32)))]
-        places = np.full(len(table.columns), -1)
+        blocks += [self._cut(groups[2]), _entries_of(bins.codes(groups[3], np.dtype(np.int32)))]
+        places = np.full(len(table.columns), -1)  # of columns that are neither, which nobody asks about
         places[np.concatenate(groups)] = np.arange(sum(map(len, groups)))
         sizes = np.concatenate([np.diff(block.starts) for block in blocks])
         rows, codes = (np.concatenate(parts) for parts in zip(*(block[1:3] for block in blocks), strict=True))
         zero_codes = np.concatenate([block.zero_codes for block in blocks])
         return (np.r_[0, np.cumsum(sizes)], rows, codes, zero_codes), places
 
-    def _cut(self, columns: Positions, bins: Bins) -> SparseBlock:
+    def _cut(self, columns: Positions) -> SparseBlock:
         """Entries of continuous features, in bins."""
-        if bins.equal_frequency is not None:
-            return self._table.sparse_numbers(columns).in_bins(bins.equal_frequency)
+        if self._bins.equal_frequency is not None:
+            return self._table.sparse_numbers(columns).in_bins(self._bins.equal_frequency)
         starts, rows, _, n_samples = self._table.sparse_numbers(columns)
         codes, zero_codes = np.empty(len(rows), np.int32), np.zeros(len(columns), np.int64)
         step = max(1, _BLOCK // n_samples)
         for first in range(0, len(columns), step):
-            full = bins.codes(columns[first : first + step], np.dtype(np.int32))
+            full = self._bins.codes(columns[first : first + step], np.dtype(np.int32))
             own = slice(starts[first], starts[first + len(full)])
             owners = np.repeat(np.arange(len(full)), np.diff(starts[first : first + len(full) + 1]))
             codes[own] = full[owners, rows[own]]

@@ -28,81 +28,67 @@ _KNOWN = known_n_log_n(512)
 
 
 class Precision(NamedTuple):
-    """How exactly the excess is found."""
+    """How exactly the excess is found, and how a lookup table of it is made."""
 
     large_mean: float  # from which mean on the series is taken
     negligible: float  # which share of the largest probability is left out
     exact_rows: float  # up to how many rows each number is looked at by itself; larger ones are interpolated ...
     factor: float  # ... between some that grow by a factor
-
-
-class Grid(NamedTuple):
-    """How a lookup table is made; what is between its entries is interpolated."""
-
-    precision: Precision
-    n_near: int  # levels of fewer rows have an entry each
-    per_root: int  # entries of larger levels for each unit of the root of their rows
+    n_near: int = 0  # levels of fewer rows have an entry each in a lookup table
+    per_root: int = 0  # entries of larger levels for each unit of the root of their rows; it is interpolated between
 
 
 _EXACT = Precision(100.0, 1e-17, np.inf, 1.0)  # nothing is interpolated
 # Where the series begins its error is below 4e-10. There are at most N / m pairs with a mean of m, so E[I] is wrong by
 # less than 4e-12; what is interpolated adds less than 1e-11 for each level of the other side.
-FINE = Grid(Precision(100.0, 1e-17, 256.0, 1.005), 2**12, 16)
+FINE = Precision(100.0, 1e-17, 256.0, 1.005, 2**12, 16)
 # Within levels and about features, where tables are many: by less than 3e-6 for each level of the other side.
-COARSE = Grid(Precision(25.0, 1e-10, 16.0, 1.15), 2**10, 4)
+COARSE = Precision(25.0, 1e-10, 16.0, 1.15, 2**10, 4)
 # A lookup table for a group of no rows.
 NOTHING: Lookup = (np.zeros(1), np.array([0, 1]), np.ones(1, np.int64), np.zeros(1))
 
 
-class Chance:
+class Chance(NamedTuple):
     """What levels tell by chance about a column, within each of some groups of rows, times the number of all rows.
 
-    It is made of the numbers of rows that levels of the column have, and how many have as many, group by group, and of
-    where each group begins. Numbers of rows may have fractions, as sums of weights have; then the probabilities of
-    whole n are continued. That is right where levels have many rows. Of levels of few rows it is too much (by a fifth
-    for levels of a dozen rows with exponential weights), so that noise with weights comes out below 0, never above.
+    Numbers of rows may have fractions, as sums of weights have; then the probabilities of whole n are continued. That
+    is right where levels have many rows. Of levels of few rows it is too much (by a fifth for levels of a dozen rows
+    with exponential weights), so that noise with weights comes out below 0, never above.
     """
 
-    def __init__(self, sizes: Floats, often: Floats, begins: Integers, grid: Grid) -> None:
-        self._sizes, self._often, self._begins, self._grid = sizes, often, begins, grid
-        self._totals = np.add.reduceat(np.append(sizes * often, 0.0), begins[:-1]) * (np.diff(begins) > 0)
+    sizes: Floats  # numbers of rows that levels of the column have, group by group
+    often: Floats  # how many levels have as many
+    begins: Integers  # where each group begins, and where the last one ends
+    precision: Precision  # of the lookup table
 
     @classmethod
-    def about(cls, counts: Floats, grid: Grid = FINE) -> Self:
+    def about(cls, counts: Floats, precision: Precision = FINE) -> Self:
         """With nothing given: from how many rows each level of the column has."""
         counts = counts.astype(np.float64)
         sizes, often = np.unique(counts[counts > 0], return_counts=True)
-        return cls(sizes, often.astype(np.float64), np.array([0, len(sizes)]), grid)
+        return cls(sizes, often.astype(np.float64), np.array([0, len(sizes)]), precision)
 
     @classmethod
-    def within(cls, counts: Floats, groups: Integers, n_groups: int) -> Self:
-        """Within groups: from how many rows each pair of a group and a level has, in the order of the groups."""
-        return cls(counts, np.ones(len(counts)), np.searchsorted(groups, np.arange(n_groups + 1)), COARSE)
+    def within(cls, counts: Floats, begins: Integers) -> Self:
+        """Within groups: from how many rows each pair of a group and a level has, and where each group begins."""
+        return cls(counts.astype(np.float64), np.ones(len(counts)), begins, COARSE)
 
-    def of(self, rows: Floats, groups: Integers | None = None) -> Floats:
-        """For levels of these numbers of rows, in the order of their groups, without a lookup table."""
-        begins = np.array([0, len(rows)])
-        if groups is not None:
-            begins = np.searchsorted(groups, np.arange(len(self._begins)))
-        return self._excess(rows, begins, begins, np.empty(0), _EXACT)
+    def of(self, rows: Floats, begins: Integers | None = None) -> Floats:
+        """For levels of these numbers of rows, the groups of which begin there, without a lookup table."""
+        begins = np.array([0, len(rows)]) if begins is None else begins
+        found = np.empty(len(rows))
+        _find_excess(rows.astype(np.float64), begins, begins, np.empty(0), *self[:3], _KNOWN, _EXACT, found)
+        return found
 
     @property
     def lookup(self) -> Lookup:
         """The same to be looked up by kernels."""
-        n_near = np.minimum(self._grid.n_near, np.ceil(self._totals) + 1)
-        roots = np.sqrt(np.maximum(self._totals, n_near - 1)) - np.sqrt(n_near - 1)
-        n_far = np.ceil(roots * self._grid.per_root)
-        per_root = n_far / np.maximum(roots, 1e-300)
-        begins = np.concatenate([[0], np.cumsum(n_near + n_far)]).astype(np.int64)
-        layout = begins, n_near.astype(np.int64), per_root
-        return self._excess(np.empty(0), *layout, self._grid.precision), *layout
-
-    def _excess(
-        self, rows: Floats, begins: Integers, n_near: Integers, per_root: Floats, precision: Precision
-    ) -> Floats:
-        found, levels = np.empty(begins[-1]), (self._sizes, self._often, self._begins)
-        _find_excess(rows, begins, n_near, per_root, *levels, _KNOWN, precision, found)
-        return found
+        n_groups = len(self.begins) - 1
+        begins, n_near, per_root = np.zeros(n_groups + 1, np.int64), np.empty(n_groups, np.int64), np.empty(n_groups)
+        _lay_out(*self, begins, n_near, per_root)
+        entries = np.empty(begins[-1])
+        _find_excess(np.empty(0), begins, n_near, per_root, *self[:3], _KNOWN, self.precision, entries)
+        return entries, begins, n_near, per_root
 
 
 def joined(*lookups: Lookup) -> Lookup:
@@ -129,13 +115,12 @@ def expected_information(a: ArrayLike, b: ArrayLike) -> float:
 
 def expected_within(a: Integers, b: Integers, given: Integers) -> float:
     """Mean information of two coded columns over all orders of the rows within the levels of a third one."""
-    sides = []
+    sides, n_groups = [], int(given.max(initial=0)) + 1
     for codes in (b, a):
         n_levels = int(codes.max(initial=0)) + 1
         pairs, counts = np.unique(given.astype(np.int64) * n_levels + codes, return_counts=True)
-        sides.append((counts.astype(np.float64), pairs // n_levels))
-    chance = Chance.within(*sides[0], int(given.max(initial=0)) + 1)
-    return float(chance.of(*sides[1]).sum()) / len(a)
+        sides.append((counts, np.searchsorted(pairs // n_levels, np.arange(n_groups + 1))))
+    return float(Chance.within(*sides[0]).of(*sides[1]).sum()) / len(a)
 
 
 @inner
@@ -191,14 +176,6 @@ def _expanded(a: float, b: float, mean: float, total: float, negligible: float, 
 
 
 @inner
-def _number_of(entry: int, n_near: int, per_root: float) -> float:
-    """The number of rows that an entry of a lookup table is for."""
-    if entry < n_near:
-        return float(entry)
-    return (np.sqrt(n_near - 1.0) + (entry - n_near + 1) / per_root) ** 2
-
-
-@inner
 def _divide_differences(at: Floats, values: Floats, coefficients: Floats) -> None:
     """Newton's form of the cubic through four values."""
     for node in range(4):
@@ -226,6 +203,23 @@ def _excess(a: float, total: float, sizes: Floats, often: Floats, levels: tuple[
 
 
 @kernel
+def _lay_out(
+    sizes: Floats, often: Floats, size_begins: Integers, precision: Precision, begins: Integers, n_near: Integers,
+    per_root: Floats,
+) -> None:  # fmt: skip
+    """Find where the entries of each group begin in a lookup table, how many are near and how close the others are."""
+    for group in range(n_near.shape[0]):
+        total = 0.0
+        for level in range(size_begins[group], size_begins[group + 1]):
+            total += sizes[level] * often[level]
+        last_near = min(precision.n_near - 1.0, np.ceil(total))
+        roots = np.sqrt(max(total, last_near)) - np.sqrt(last_near)
+        n_far = np.ceil(roots * precision.per_root)
+        n_near[group], per_root[group] = np.int64(last_near) + 1, n_far / max(roots, 1e-300)
+        begins[group + 1] = begins[group] + n_near[group] + np.int64(n_far)
+
+
+@kernel
 def _find_excess(
     rows: Floats, begins: Integers, n_near: Integers, per_root: Floats, sizes: Floats, often: Floats,
     size_begins: Integers, known: Floats, precision: Precision, found: Floats,
@@ -248,9 +242,12 @@ def _find_excess(
         is_small = total <= 4 * low
         for place in range(begins[group], begins[group + 1]):
             if rows.shape[0] > 0:
-                a = min(rows[place], total)
+                a = rows[place]
             else:
-                a = min(_number_of(place - begins[group], n_near[group], per_root[group]), total)
+                a, far = float(place - begins[group]), place - begins[group] - n_near[group] + 1
+                if far > 0:
+                    a = (np.sqrt(n_near[group] - 1.0) + far / per_root[group]) ** 2
+            a = min(a, total)
             if a <= low or is_small:
                 found[place] = _excess(a, total, sizes, often, levels, known, precision, moments)
                 continue

@@ -24,9 +24,12 @@ def known_n_log_n(size: int) -> Floats:
 
 @kernel
 def count_tables(
-    codes: Integers, places: Integers, rest: Integers, n_rest: int, starts: Integers, tables: Integers
-) -> None:
+    codes: Integers, places: Integers, rest: Integers, n_rest: int, weights: Floats | None, starts: Integers,
+    tables: Integers,
+) -> None:  # fmt: skip
     """Fill the tables of the candidates ``codes[places]``, which begin at `starts` and are 0.
+
+    Weights of rows come with tables of floats; without, which is decided when it is compiled, each row counts 1.
 
     Four candidates at a time. Neighbouring rows often hit the same cell, and one addition must be stored before the
     next can begin: with four tables in turn the processor has others to do meanwhile. Measured in ns per row and
@@ -43,6 +46,8 @@ def count_tables(
         start_0, start_1 = np.uint64(starts[place]), np.uint64(starts[place + 1])
         start_2, start_3 = np.uint64(starts[place + 2]), np.uint64(starts[place + 3])
         for row in range(rest.shape[0]):
+            if weights is not None:
+                one = weights[row]
             cell = np.uint64(rest[row])
             tables[start_0 + np.uint64(codes_0[row]) * n_cells + cell] += one
             tables[start_1 + np.uint64(codes_1[row]) * n_cells + cell] += one
@@ -51,20 +56,9 @@ def count_tables(
     for place in range(whole, places.shape[0]):
         column, start = codes[places[place]], np.uint64(starts[place])
         for row in range(rest.shape[0]):
+            if weights is not None:
+                one = weights[row]
             tables[start + np.uint64(column[row]) * n_cells + np.uint64(rest[row])] += one
-
-
-@kernel
-def count_weighted_tables(
-    codes: Integers, places: Integers, rest: Integers, n_rest: int, weights: Floats, starts: Integers, tables: Floats
-) -> None:
-    """Do the same with weights of rows; sums of whole numbers are exact."""
-    n_cells = np.uint64(n_rest)
-    # Weights are rare: one candidate at a time is quick enough.
-    for place in range(places.shape[0]):
-        column, table = codes[places[place]], tables[starts[place] :]
-        for row in range(rest.shape[0]):
-            table[np.uint64(column[row]) * n_cells + np.uint64(rest[row])] += weights[row]
 
 
 @kernel
@@ -101,8 +95,10 @@ def count_sparse_tables(
 
 
 @inner
-def n_log_n(number: float, known: Floats) -> float:
+def n_log_n(number: float, known: Floats, is_known: bool | None = None) -> float:
     """N log n, 0 for 0: looked up where it is known, so that a whole weight and a count give the same bits."""
+    if is_known is not None:  # decided when it is compiled
+        return known[np.uint64(number)]
     whole = np.int64(number)
     # A logarithm costs ten times as much as looking one up.
     if whole == number and whole < known.shape[0]:
@@ -127,20 +123,10 @@ def by_chance(number: float, entries: Floats, begin: int, end: int, n_near: int,
     return entries[begin + below] + (place - below) * (entries[begin + below + 1] - entries[begin + below])
 
 
-@inner
-def sum_n_log_n(counts: Floats, known: Floats) -> tuple[float, int]:
-    """The sum of n log n over some counts, and how many of them are above 0."""
-    total, used = 0.0, 0
-    for place in range(counts.shape[0]):
-        total += n_log_n(counts[place], known)
-        used += counts[place] > 0
-    return total, used
-
-
 @kernel
 def sum_tables(
     tables: Integers, starts: Integers, n_levels: Integers, n_fixed: int, with_other: Integers, known: Floats,
-    chance: Lookup, sums: Floats,
+    chance: Lookup, sums: Floats, is_known: bool | None,
 ) -> None:  # fmt: skip
     """Sums of n log n of four margins of every table in one pass.
 
@@ -148,7 +134,8 @@ def sum_tables(
     what the candidate tells by chance: about the other side, about it within the levels of the fixed side, and about
     the fixed side; `chance` has a group for the first, one for each level, and one for the last.
     `with_other` is room for a count of each level of the other side, made in Python: arrays of a kernel itself take
-    long to compile.
+    long to compile. `is_known` is None, or True where `known` has all counts: without a logarithm in its hot loop the
+    kernel takes two thirds of the time.
     """
     n_other = with_other.shape[0]
     entries, begins, n_near, per_root = chance
@@ -168,10 +155,10 @@ def sum_tables(
                 for other in range(n_other):
                     count = tables[cell]
                     cell += np.uint64(1)
-                    of_all += n_log_n(count, known)
+                    of_all += n_log_n(count, known, is_known)
                     with_fixed += count
                     with_other[other] += count
-                of_fixed += n_log_n(with_fixed, known)
+                of_fixed += n_log_n(with_fixed, known, is_known)
                 if takes_off:
                     group, whole = np.uint64(1 + fixed), np.int64(with_fixed)
                     # Nearly all cells are small, and a call for each would cost more than the rest.
@@ -184,8 +171,8 @@ def sum_tables(
                         )
                 level += with_fixed
             for other in range(n_other):
-                of_other += n_log_n(with_other[other], known)
-            of_one += n_log_n(level, known)
+                of_other += n_log_n(with_other[other], known, is_known)
+            of_one += n_log_n(level, known, is_known)
             whole = np.int64(level)
             if takes_off and whole == level and whole < n_near[0]:
                 one_by_chance += entries[np.uint64(whole)]
@@ -205,17 +192,18 @@ def sum_tables(
 def sum_groups(
     codes: Integers, n_levels: int, groups: tuple[Integers, Integers], other: Integers, n_other: int, weights: Floats,
     known: Floats, chance: Lookup, fixed: Integers,
-) -> tuple[Floats, Integers]:  # fmt: skip
-    """The same of one candidate where the fixed side has too many levels for a table of all cells.
+) -> Floats:  # fmt: skip
+    """The same of one candidate where the fixed side has too many levels for a table of all cells, and levels in use.
 
     `groups` are the rows ordered by their fixed level, and where each level begins and the last one ends. The rows of
     a level are counted into a small table of candidate and other, and only the cells that they hit are read and
-    cleared. `fixed` is the fixed level of every row.
+    cleared. `fixed` is the fixed level of every row. Behind the seven sums are the levels in use of the four margins.
     """
     order, begins = groups
     entries, firsts, n_near, per_root = chance
     takes_off, last = entries.shape[0] > 0, n_near.shape[0] - 1
-    sums, used = np.zeros(7), np.zeros(4, np.int64)
+    sums = np.zeros(11)
+    used = sums[7:]
     table, all_groups = np.zeros(n_levels * n_other), np.zeros(n_levels * n_other)
     in_level, hit_levels, hit_cells = np.zeros(n_levels), np.empty(n_levels, np.int64), np.empty(len(table), np.int64)
     for group in range(begins.shape[0] - 1):
@@ -246,7 +234,10 @@ def sum_groups(
         used[3] += n_cells
     for start in range(0, n_levels * n_other, n_other):
         with_other = all_groups[start : start + n_other]
-        total, n_used = sum_n_log_n(with_other, known)
+        total, n_used = 0.0, 0
+        for count in with_other:
+            total += n_log_n(count, known)
+            n_used += count > 0
         sums[2] += total
         used[2] += n_used
         sums[0] += n_log_n(with_other.sum(), known)
@@ -256,4 +247,4 @@ def sum_groups(
                     with_other.sum(), entries, firsts[own], firsts[own + 1], n_near[own], per_root[own]
                 )
         used[0] += n_used > 0
-    return sums, used
+    return sums
