@@ -145,9 +145,12 @@ def _largest(values: Floats) -> float:
 
 
 @inner
-def _find_nearest(room: Room, space: int, last: int, columns: Floats, row: int, n_neighbors: int, ball: Ball) -> None:
+def _find_nearest(
+    points: Integers, floors: Floats, least: Floats, extra: Floats, last: int, columns: Floats, row: int,
+    n_neighbors: int, ball: Ball, lanes: Floats,
+) -> None:  # fmt: skip
     """Keep the smallest distances along the first part of an order, and the limits of the balls that reach them."""
-    lanes, floors, least, extra = room.lanes, room.distances[_FLOOR], room.distances[space], room.distances[space + 1]
+    # Arrays one by one: with all of the room for an argument, this takes longer to compile.
     centers, changed, farthest = columns[row], lanes[_CHANGED], lanes[_NEAREST + n_neighbors - 1]
     for slot in range(_NEAREST, _NEAREST + n_neighbors + 1):
         for lane in range(LANES):
@@ -157,7 +160,7 @@ def _find_nearest(room: Room, space: int, last: int, columns: Floats, row: int, 
     for step in range(last):
         if floors[step] > reach:
             break
-        values = columns[room.points[step]]
+        values = columns[points[step]]
         for lane in range(LANES):
             changed[lane] = _changed(least[step], extra[step], values[lane], centers[lane], ball)
         _sort_in(lanes, (step if step < n_neighbors else n_neighbors) + 1)  # what is below is still infinite
@@ -169,17 +172,12 @@ def _find_nearest(room: Room, space: int, last: int, columns: Floats, row: int, 
 
 @inner
 def _count_along(
-    room: Room, space: int, start: int, stop: int, columns: Floats, row: int, ball: Ball, counts: Floats
-) -> None:
+    points: Integers, floors: Floats, least: Floats, extra: Floats, start: int, stop: int, columns: Floats, row: int,
+    ball: Ball, lanes: Floats, counts: Floats,
+) -> None:  # fmt: skip
     """How many distances along a part of an order are inside the ball of each candidate, and how many within it."""
-    lanes, floors, least, extra = room.lanes, room.distances[_FLOOR], room.distances[space], room.distances[space + 1]
-    centers, inner_limits, outer_limits, inside, within = (
-        columns[row],
-        lanes[_INNER],
-        lanes[_OUTER],
-        counts[0],
-        counts[1],
-    )
+    centers, inner_limits, outer_limits = columns[row], lanes[_INNER], lanes[_OUTER]
+    inside, within = counts[0], counts[1]
     for lane in range(LANES):
         inside[lane] = 0.0
         within[lane] = 0.0
@@ -187,7 +185,7 @@ def _count_along(
     for step in range(start, stop):
         if floors[step] > reach:
             break
-        values = columns[room.points[step]]
+        values = columns[points[step]]
         # Counted in floating point: comparisons of this width then need no conversion.
         for lane in range(LANES):
             distance = _changed(least[step], extra[step], values[lane], centers[lane], ball)
@@ -203,7 +201,8 @@ def _count_in_classes(
 
     The ball reaches the last of the neighbours of the own class.
     """
-    lanes = room.lanes
+    points, floors, lanes = room.points, room.distances[_FLOOR], room.lanes
+    least, extra = room.distances[_BLOCK], room.distances[_BLOCK + 1]
     for place in range(rows.shape[0]):
         row = rows[place]
         begin, end = classes.starts[classes.labels[row]], classes.starts[classes.labels[row] + 1]
@@ -212,7 +211,8 @@ def _count_in_classes(
         _measure_least(block, row, ball, room)
         _put_in_order(begin, end, row, room)
         for group in range(candidates.shape[0]):
-            _find_nearest(room, _BLOCK, n_own, candidates[group], row, n_neighbors, ball)
+            columns = candidates[group]
+            _find_nearest(points, floors, least, extra, n_own, columns, row, n_neighbors, ball, lanes)
             # Those of the own class are known from the search, unless some of them tie; then they are counted first.
             slot = 2 * (place * candidates.shape[0] + group)
             tied = False
@@ -223,8 +223,8 @@ def _count_in_classes(
                 counts[slot, 0, lane] = n_neighbors - 1
                 counts[slot, 1, lane] = n_neighbors
             for others in range(0 if tied else 1, 2):
-                stop = block.shape[1] - 1 if others else n_own
-                _count_along(room, _BLOCK, others * n_own, stop, candidates[group], row, ball, counts[slot + others])
+                start, stop, found = others * n_own, block.shape[1] - 1 if others else n_own, counts[slot + others]
+                _count_along(points, floors, least, extra, start, stop, columns, row, ball, lanes, found)
 
 
 def change_one_in_classes(
@@ -275,9 +275,10 @@ def change_one_in_line(
     n_samples = block.shape[1]
     n_points = n_samples - 1
     gaps = np.empty(n_samples)
-    lanes, distances = room.lanes, room.distances
+    points, floors, lanes = room.points, room.distances[_FLOOR], room.lanes
+    least, extra = room.distances[_BLOCK], room.distances[_BLOCK + 1]
+    joint_least, joint_extra = room.distances[_JOINT], room.distances[_JOINT + 1]
     in_joint, in_block = np.empty((2, LANES)), np.empty((2, LANES))
-    joint, alone = zero() + _JOINT, zero() + _BLOCK
     total = 0.0
     for row in rows:
         _measure_least(block, row, ball, room)
@@ -286,15 +287,19 @@ def change_one_in_line(
         # One order serves both spaces: its floors are below the joint distances too.
         _put_in_order(zero(), n_samples, row, room)
         for step in range(n_points):
-            gap = gaps[room.points[step]]
-            distances[_JOINT, step] = larger(distances[_BLOCK, step], gap)
-            distances[_JOINT + 1, step] = larger(distances[_BLOCK + 1, step], gap) if room.leaving else 0.0
+            gap = gaps[points[step]]
+            joint_least[step] = larger(least[step], gap)
+            joint_extra[step] = larger(extra[step], gap) if room.leaving else 0.0
         before = 0.0
         for group in range(candidates.shape[0]):
             columns = candidates[group]
-            _find_nearest(room, joint, n_points, columns, row, ball.n_neighbors, ball)
-            _count_along(room, joint, zero(), n_points, columns, row, ball, in_joint)
-            _count_along(room, alone, zero(), n_points, columns, row, ball, in_block)
+            _find_nearest(
+                points, floors, joint_least, joint_extra, n_points, columns, row, ball.n_neighbors, ball, lanes
+            )
+            _count_along(
+                points, floors, joint_least, joint_extra, zero(), n_points, columns, row, ball, lanes, in_joint
+            )
+            _count_along(points, floors, least, extra, zero(), n_points, columns, row, ball, lanes, in_block)
             for lane in range(min(LANES, 1 + changes.shape[1] - group * LANES)):
                 limits = (lanes[_INNER, lane], lanes[_OUTER, lane])
                 inside, within = int(in_joint[0, lane]), int(in_joint[1, lane])
