@@ -8,9 +8,9 @@ from unirel.data.table import Table
 from unirel.estimation.base import Block, Changes, Values
 from unirel.estimation.kernels.change_one import change_one_in_line, make_room, side_by_side
 from unirel.estimation.kernels.line import Line
-from unirel.estimation.kernels.plane import ksg_in_plane
+from unirel.estimation.kernels.plane import ksg_in_plane, make_strips
 from unirel.estimation.kernels.space import Sorted, count_by_side, count_in_balls, find_balls, ksg_sum
-from unirel.estimation.ross import Columns, Geometry, Ross, Rows, make_strips, sorted_by
+from unirel.estimation.ross import Columns, Geometry, Ross, Rows, sorted_by
 
 Counts = NDArray[np.int64]
 

@@ -15,7 +15,7 @@ from unirel.estimation.base import Block, Changes, Values
 from unirel.estimation.kernels.change_one import change_one_in_classes, side_by_side
 from unirel.estimation.kernels.line import Classes, ross_on_line
 from unirel.estimation.kernels.metric import CHEBYSHEV, EUCLIDEAN, MANHATTAN, Ball
-from unirel.estimation.kernels.plane import Strips, cut_strips, ross_in_plane
+from unirel.estimation.kernels.plane import make_strips, ross_in_plane
 from unirel.estimation.kernels.space import Sorted, ross_in_space
 from unirel.estimation.kernels.subsets import add_nested_terms, add_subset_terms
 
@@ -138,18 +138,6 @@ def differential_entropy(line: Values, n_neighbors: int, tolerance: float, psi: 
 def sorted_by(columns: Columns, anchor: Columns | None, order: Rows) -> Sorted:
     """Columns in an order of the rows, along an anchor that is sorted by it, if there is one."""
     return Sorted(np.take(columns, order, axis=1), columns[0, :0] if anchor is None else anchor[order])
-
-
-def make_strips(fixed: Columns, labels: NDArray[np.int32], n_groups: int, n_neighbors: int) -> Strips:
-    """Cut the rows of every group into strips along `fixed`."""
-    order = np.lexsort((fixed, labels)) if n_groups > 1 else np.argsort(fixed, kind="stable")
-    group_starts = np.zeros(n_groups + 1, np.int64)
-    group_starts[1:] = np.cumsum(np.bincount(labels, minlength=n_groups))
-    values = fixed[order]
-    starts, firsts = cut_strips(values, group_starts, n_neighbors)
-    strip_of = np.empty(len(fixed), np.int32)
-    strip_of[order] = np.repeat(np.arange(len(starts) - 1, dtype=np.int32), np.diff(starts))
-    return Strips(strip_of, starts, values[starts[:-1]], values[starts[1:] - 1], firsts)
 
 
 def _standard_error(change: Values, square: Values, n_rows: int) -> Values:
