@@ -69,9 +69,9 @@ class Encoder:
         present = ~np.isnan(values)
         if not present.all():
             scores, weights = np.zeros((2, len(values))), None if self._weights is None else self._weights[present]
-            scores[0, present], scores[1] = self._normal_scores(*in_order(values[present]), weights), ~present
+            scores[0, present], scores[1] = self._normal_scores(*self._in_order(values[present]), weights), ~present
         else:
-            order, rises = in_order(values)
+            order, rises = self._in_order(values)
             if self._weights is None and rises.all():
                 scores = np.empty((1, len(values)))
                 scores[0, order] = self._untied
@@ -83,6 +83,13 @@ class Encoder:
             scores -= (scores @ self._weights / self._total)[:, None]
             scores *= np.sqrt(self._weights)
         return _whiten(scores)
+
+    def _in_order(self, values: Values) -> tuple[Columns, NDArray[np.bool_]]:
+        """Positions of values in ascending order, and whether each but the first is larger than the one before."""
+        # In which order the weights of equal values are added up must not be left to chance.
+        order = np.argsort(values, kind=None if self._weights is None else "stable")
+        ordered = values[order]
+        return order, ordered[1:] != ordered[:-1]
 
     def _normal_scores(self, order: Columns, rises: NDArray[np.bool_], weights: Weights | None) -> Values:
         """Quantiles of the normal distribution at the mean ranks of values, given their order and where they rise."""
@@ -115,32 +122,6 @@ class Encoder:
         if self._weights is None:
             return np.asarray((by_level / np.sqrt(self._total)).take(codes, axis=1))
         return np.asarray(by_level.take(codes, axis=1) * np.sqrt(self._weights / self._total))
-
-
-def in_order(values: Values) -> tuple[Columns, NDArray[np.bool_]]:
-    """Positions of values in ascending order, of equal values in any, and whether each but the first is a larger one.
-
-    Whole numbers that have the order of the values, but a position in the place of their last digits, are sorted in
-    half the time that `argsort` takes. Where those digits matter, the rest is done by a sort of what is nearly sorted.
-    """
-    bits = (values + 0.0).view(np.int64)  # without minus zero, which is equal to zero
-    digits = (1 << len(values).bit_length()) - 1
-    keys = bits >> 63
-    keys &= 2**63 - 1
-    keys ^= bits
-    keys &= ~digits
-    keys |= np.arange(len(values))
-    keys.sort()
-    known = keys & ~digits
-    rises = known[1:] != known[:-1]
-    keys &= digits
-    if rises.all():
-        return keys, rises
-    ordered = values[keys]
-    if (ordered[1:] < ordered[:-1]).any():
-        again = np.argsort(ordered, kind="stable")
-        keys, ordered = keys[again], ordered[again]
-    return keys, ordered[1:] != ordered[:-1]
 
 
 def _whiten(rows: Values) -> Values:
