@@ -15,8 +15,7 @@ from unirel import BURSelector, conditional_relevance, mutual_information, relev
 from unirel.criteria import CRITERIA
 from unirel.data.table import Table
 from unirel.estimation.gaussian import Gaussian, _FullFit
-from unirel.estimation.gaussian_rows import Layout
-from unirel.estimation.gaussian_sums import Encoded
+from unirel.estimation.gaussian_rows import Encoded, Layout
 
 CLOSE = {"rtol": 0, "atol": 1e-10}
 

@@ -30,7 +30,6 @@ class BlockInformation(Information):
 
     @classmethod
     def check(cls, table: Table) -> None:
-        """Refuse a table whose rows are not all at hand."""
         if table.is_sparse or table.is_parted:
             where = "X is sparse" if table.is_sparse else "the rows are in parts"
             raise ValueError(
@@ -39,7 +38,6 @@ class BlockInformation(Information):
         super().check(table)
 
     def mutual_information(self, a: Block, b: Block) -> float:
-        """I(a; b) of two blocks."""
         a, b = self._varying(a), self._varying(b)
         if not (a and b):
             return 0.0

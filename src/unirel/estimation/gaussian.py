@@ -13,8 +13,7 @@ from unirel._runtime import Progress, pieces
 from unirel.data.chunks import PartedTable
 from unirel.data.weights import check_weights
 from unirel.estimation.base import Block, Changes, Columns, Information, Values, entropy_of
-from unirel.estimation.gaussian_rows import KNOWN
-from unirel.estimation.gaussian_sums import Encoded
+from unirel.estimation.gaussian_rows import KNOWN, Encoded
 
 # Of unit variance: a target that has less left is fully explained.
 _EXPLAINED = 1e-10
@@ -61,7 +60,6 @@ class Gaussian(Information):
         self.shrinkage = shrinkage
 
     def check_parameters(self) -> None:
-        """Refuse a ridge below 0."""
         is_number = isinstance(self.shrinkage, Real) and 0 <= float(self.shrinkage) < float("inf")
         if not is_number and self.shrinkage != "auto":
             raise ValueError(f"shrinkage={self.shrinkage!r} must be 'auto' or a number from 0 on")
@@ -76,11 +74,9 @@ class Gaussian(Information):
         self._products: dict[int, Values] = {}
 
     def mutual_information(self, a: Block, b: Block) -> float:
-        """I(a; b) of two blocks."""
         return self.conditional(a, b, [])
 
     def conditional(self, a: Block, b: Block, given: Block) -> float:
-        """I(a; b | given) of blocks."""
         known, known_and_a, other = (self._rows_of(block) for block in (given, [*given, *a], b))
         rows = np.unique(np.concatenate([known_and_a, other]))
         covariance = self._encoded.products(rows, rows)
@@ -94,30 +90,24 @@ class Gaussian(Information):
         return float(self._less_chance(np.array([value]), fits[0].freedom, np.array([freedom]), rank)[0])
 
     def pairwise(self, candidates: Block, column: int) -> Values:
-        """I(candidate; column) of every candidate."""
         return self._given(candidates, column, [])
 
     def joint(self, candidates: Block, selected: Block) -> Values:
-        """I(candidate, selected; target) of every candidate."""
         step = self._beside(candidates, self.table.target, selected)
         rank = int(self._encoded.ranks[self.table.target])
         return self._less_chance(-0.5 * step.after, 0.0, step.known_freedom + step.freedom, rank)
 
     def conditional_relevance(self, candidates: Block, given: Block) -> Values:
-        """I(candidate; target | given) of every candidate."""
         return self._given(candidates, self.table.target, given)
 
     def pairwise_given_target(self, candidates: Block, column: int) -> Values:
-        """I(candidate; column | target) of every candidate."""
         return self._given(candidates, column, [self.table.target])
 
     def by_chance(self, candidates: Block, column: int) -> Values:
-        """What was taken off I(candidate; column)."""
         step = self._beside(candidates, column, [])
         return -self._less_chance(np.zeros(len(step.freedom)), 0.0, step.freedom, step.rank)
 
     def permuted(self, candidates: Block, given: Block, orders: Columns) -> Values:
-        """I(candidate; target | given) with the rows of the target in other orders; nothing is encoded anew."""
         return np.array([self._with_moved_target(given, order).estimate(candidates, given) for order in orders])
 
     def without_each(
@@ -145,7 +135,6 @@ class Gaussian(Information):
         return max(0.0, float(entr(np.bincount(self.table.codes(column), self._weights) / self._total).sum()))
 
     def ceilings(self, columns: Block) -> Values:
-        """What each column can tell at most: the entropy of its levels, infinity for a continuous one."""
         discrete, sizes = self.table.discrete, self.table.level_sizes
         return np.array([entropy_of(sizes(int(one))) if discrete[one] else np.inf for one in columns])
 

@@ -30,7 +30,6 @@ class KDE(BlockInformation):
     name = "kde"
 
     def estimate_blocks(self, a: Side, b: Side) -> float:
-        """I(a; b) of two blocks."""
         n_samples, n_columns = self.table.n_samples, len(a.scores) + len(b.scores)
         widths = n_samples ** (-1 / (n_columns + 4)) * 2 ** (0.5 - np.arange(_N_WIDTHS) / 2)
         rows = pieces(np.arange(n_samples), _PAIRS // n_samples)

@@ -59,7 +59,6 @@ class KNN(Information):
         self.correction = correction
 
     def check_parameters(self) -> None:
-        """Refuse numbers and names that are out of range."""
         check_whole_number("n_neighbors", self.n_neighbors, 1, highest=_MOST_ROWS)
         check_choice("metric", self.metric, METRICS)
         check_choice("scale", self.scale, ("standard", "rank", None))
@@ -76,7 +75,6 @@ class KNN(Information):
             warn(f"n_neighbors={self.n_neighbors} is more than the {n_others} other rows; {n_others} are used")
 
     def mutual_information(self, a: Block, b: Block) -> float:
-        """I(a; b) of two blocks."""
         a, b = self._varying(a), self._varying(b)
         if not (a and b):
             return 0.0
@@ -107,7 +105,6 @@ class KNN(Information):
         return super().counts(columns) and (self.metric == "auto" or len(self._varying(columns)) <= 2)
 
     def pairwise(self, candidates: Block, column: int) -> Values:
-        """I(candidate; column) of every candidate, each kind of candidate in one go."""
         candidates = np.asarray(candidates, np.intp)
         information = np.zeros(len(candidates))
         varying = self._geometry.varies[candidates] & self._geometry.varies[column]
@@ -118,7 +115,6 @@ class KNN(Information):
         return information
 
     def joint(self, candidates: Block, selected: Block) -> Values:
-        """I(candidate, selected; target) of every candidate, each way of estimating in one go."""
         candidates, selected = np.asarray(candidates, np.intp), self._varying(selected)
         if not selected:
             return self.relevance(candidates)
@@ -138,7 +134,6 @@ class KNN(Information):
         return information
 
     def conditional_relevance(self, candidates: Block, given: Block) -> Values:
-        """I(candidate; target | given) of every candidate, for class labels in one go."""
         candidates, given = np.asarray(candidates, np.intp), self._varying(given)
         if not given:
             return self.relevance(candidates)
@@ -178,13 +173,11 @@ class KNN(Information):
         return information
 
     def joint_entropy(self, candidates: Block, selected: Block) -> Values:
-        """H(candidate, selected, target) of every candidate, if all of them are discrete."""
         if not self.table.discrete[[*candidates, *selected, self.table.target]].all():
             return super().joint_entropy(candidates, selected)
         return self._counts.joint_entropy(candidates, selected)
 
     def without_each(self, block: Block, rows: Rows | None = None, progress: Progress | None = None) -> Changes:
-        """How I(block; target) changes without each column of the block, all in one pass and one metric."""
         varying = self._geometry.varies[np.asarray(block, np.intp)]
         columns = np.asarray(block, np.intp)[varying]
         if len(columns) < 3:  # a single column that is left may have to be counted
@@ -195,7 +188,6 @@ class KNN(Information):
     def with_each(
         self, block: Block, candidates: Block, rows: Rows | None = None, progress: Progress | None = None
     ) -> Changes:
-        """How I(block; target) changes with each candidate, in one metric, each in a few looks at the nearest rows."""
         block, candidates = self._varying(block), np.asarray(candidates, np.intp)
         varying = self._geometry.varies[candidates]
         if not block or not varying.any():
@@ -225,7 +217,6 @@ class KNN(Information):
         return Changes(within.before, change, error)
 
     def nested(self, order: Block) -> Values:
-        """I(first columns; target) of the first column of `order`, the first two, ...: one pass, in one metric."""
         if not self.table.discrete[self.table.target]:
             return super().nested(order)
         columns = np.asarray(order, np.intp)
@@ -234,7 +225,6 @@ class KNN(Information):
         return np.where(varying, information, 0.0)
 
     def subsets(self, always: Block, columns: Block, subsets: NDArray[np.intp], floor: float = -np.inf) -> Values:
-        """I(always and some of the columns; target) for each of some subsets, in one metric, with shared distances."""
         if not self.table.discrete[self.table.target]:
             return super().subsets(always, columns, subsets, floor)
         always, columns = np.asarray(always, np.intp), np.asarray(columns, np.intp)
@@ -275,7 +265,6 @@ class KNN(Information):
         return [int(column) for column in block if self._geometry.varies[column]]
 
     def by_chance(self, candidates: Block, column: int) -> Values:
-        """What was taken off I(candidate; column), where that was counted."""
         candidates, found = np.asarray(candidates, np.intp), np.zeros(len(candidates))
         counted = self.table.discrete[candidates] & self.table.discrete[column]
         if counted.any():

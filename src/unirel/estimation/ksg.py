@@ -6,11 +6,11 @@ from numpy.typing import NDArray
 from unirel._runtime import Progress, map_tasks
 from unirel.data.table import Table
 from unirel.estimation.base import Block, Changes, Values
-from unirel.estimation.kernels.change_one import change_one_in_line
+from unirel.estimation.kernels.change_one import change_one_in_line, make_room, side_by_side
 from unirel.estimation.kernels.line import Line
-from unirel.estimation.kernels.plane import ksg_in_plane
-from unirel.estimation.kernels.space import Sorted, count_by_side, count_in_balls, find_balls, ksg_sum
-from unirel.estimation.ross import Columns, Geometry, Ross, Rows, make_room, make_strips, side_by_side, sorted_by
+from unirel.estimation.kernels.plane import ksg_in_plane, make_strips
+from unirel.estimation.kernels.space import Sorted, count_by_side, count_in_balls, ksg_sum
+from unirel.estimation.ross import Columns, Geometry, Ross, Rows, sorted_by
 
 Counts = NDArray[np.int64]
 
@@ -74,11 +74,10 @@ class KSG:
         points, order = self._sorted(block)
         n_samples = len(order)
         counts, sorted_radius = np.empty((n_samples, 2), np.int64), radius[order]
-        kernel = find_balls if search else count_in_balls
 
         def work(first: int, last: int) -> None:
             distances = np.empty(n_samples, points.columns.dtype)
-            kernel(points, first, last, self._ball, distances, sorted_radius, counts)
+            count_in_balls(points, first, last, self._ball, search, distances, sorted_radius, counts)
 
         self._geometry.each_range(work, n_samples)
         radius[order] = sorted_radius

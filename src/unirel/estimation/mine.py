@@ -36,14 +36,12 @@ class MINE(BlockInformation):
 
     @classmethod
     def check(cls, table: Table) -> None:
-        """Refuse a table that has no two rows in either half."""
         super().check(table)
         if table.n_samples < 4:
             rows = f"needs at least 4 rows, X has {table.n_samples}"
             raise ValueError(f"mi_estimator='mine' {rows}; pass mi_estimator='knn'")
 
     def estimate_blocks(self, a: Side, b: Side) -> float:
-        """The bound of I(a; b) of two blocks."""
         x, y = inputs(a), inputs(b)
         halves = np.array_split(np.random.default_rng(_SEED).permutation(len(x)), 2)
         bounds = [

@@ -31,7 +31,6 @@ class Partition(BlockInformation):
     name = "partition"
 
     def estimate_blocks(self, a: Side, b: Side) -> float:
-        """I(a; b) of two blocks."""
         n_samples, total = self.table.n_samples, 0.0
         cells = [(np.arange(n_samples), np.arange(n_samples))]
         while cells:

@@ -12,10 +12,10 @@ from scipy.special import digamma
 from unirel._runtime import Progress, map_tasks, pieces
 from unirel.data.table import Table
 from unirel.estimation.base import Block, Changes, Values
-from unirel.estimation.kernels.change_one import LANES, N_BUCKETS, NEAREST, Order, Room, change_one_in_classes
+from unirel.estimation.kernels.change_one import change_one_in_classes, side_by_side
 from unirel.estimation.kernels.line import Classes, ross_on_line
 from unirel.estimation.kernels.metric import CHEBYSHEV, EUCLIDEAN, MANHATTAN, Ball
-from unirel.estimation.kernels.plane import Strips, cut_strips, ross_in_plane
+from unirel.estimation.kernels.plane import make_strips, ross_in_plane
 from unirel.estimation.kernels.space import Sorted, ross_in_space
 from unirel.estimation.kernels.subsets import add_nested_terms, add_subset_terms
 
@@ -140,38 +140,6 @@ def sorted_by(columns: Columns, anchor: Columns | None, order: Rows) -> Sorted:
     return Sorted(np.take(columns, order, axis=1), columns[0, :0] if anchor is None else anchor[order])
 
 
-def make_strips(fixed: Columns, labels: NDArray[np.int32], n_groups: int, n_neighbors: int) -> Strips:
-    """Cut the rows of every group into strips along `fixed`."""
-    order = np.lexsort((fixed, labels)) if n_groups > 1 else np.argsort(fixed, kind="stable")
-    group_starts = np.zeros(n_groups + 1, np.int64)
-    group_starts[1:] = np.cumsum(np.bincount(labels, minlength=n_groups))
-    values = fixed[order]
-    starts, firsts = cut_strips(values, group_starts, n_neighbors)
-    strip_of = np.empty(len(fixed), np.int32)
-    strip_of[order] = np.repeat(np.arange(len(starts) - 1, dtype=np.int32), np.diff(starts))
-    return Strips(strip_of, starts, values[starts[:-1]], values[starts[1:] - 1], firsts)
-
-
-def make_room(n_samples: int, n_neighbors: int, leaving: bool) -> Room:
-    """Room for one thread."""
-    least, extra, least_in_order, extra_in_order, floors = np.empty((5, n_samples))
-    order = Order(np.empty(n_samples, np.int32), least_in_order, extra_in_order, floors, leaving)
-    starts, lanes = np.empty(2 * N_BUCKETS + 1, np.int64), np.empty((NEAREST + n_neighbors + 1, LANES))
-    return Room(least, extra, least.view(np.int64), order, floors.view(np.int64), starts, lanes)
-
-
-def side_by_side(columns: Columns) -> Columns:
-    """Columns in groups, each with a row for every row of the data: one of zeros, which change nothing, and then them.
-
-    Zeros fill up the last group too.
-    """
-    n_columns, n_samples = columns.shape
-    n_groups = -(-n_columns // LANES)
-    result = np.zeros(((1 + n_groups) * LANES, n_samples), columns.dtype)
-    result[LANES : LANES + n_columns] = columns
-    return np.ascontiguousarray(result.reshape(-1, LANES, n_samples).swapaxes(1, 2))
-
-
 def _standard_error(change: Values, square: Values, n_rows: int) -> Values:
     """Standard error of means, from sums of changes and of their squares.
 
@@ -277,8 +245,7 @@ class Ross:
         changed = side_by_side(columns)
 
         def work(part: Rows, sums: Values) -> float:
-            room = make_room(self.n_samples, ball.n_neighbors, leaving=candidates is None)
-            return change_one_in_classes(block, changed, self._by_class, part, ball, room, sums)
+            return change_one_in_classes(block, changed, self._by_class, part, ball, candidates is None, sums)
 
         return self._geometry.changes(work, len(columns), centers, self._constant(centers), progress)
 

@@ -6,9 +6,14 @@ from numpy.testing import assert_allclose
 from reference import FAR, MISMATCH, encoded_columns, encoded_distances, ksg_terms, ross_terms
 from scipy.special import digamma
 
-from unirel.estimation.kernels.change_one import change_one_in_classes, change_one_in_line
+from unirel.estimation.kernels.change_one import (
+    LANES,
+    change_one_in_classes,
+    change_one_in_line,
+    make_room,
+    side_by_side,
+)
 from unirel.estimation.ksg import line_of
-from unirel.estimation.ross import make_room, side_by_side
 
 N_ROWS = 40
 BLOCKS = {
@@ -20,6 +25,7 @@ BLOCKS = {
     "equal": [2, 2, 2],
     "all": list(range(7)),
     "wide": [0, 1, 3, 4, 5] * 3,
+    "groups": [0, 1, 3, 5] * (LANES // 4),
 }
 any_change = pytest.mark.parametrize(
     ("block", "leaving"),
@@ -36,6 +42,8 @@ def make_columns(rng, block, leaving, dtype):
     candidates = encoded_columns(rng, N_ROWS, dtype)
     if block == "rare":
         candidates = np.where(rng.random(candidates.shape) < 0.1, candidates, candidates[:, :1])
+    if block == "groups" and not leaving:
+        return candidates[:3], candidates[np.arange(2 * LANES) % len(candidates)]
     columns = candidates[BLOCKS.get(block, [0, 1, 3])]
     return columns, columns if leaving else candidates
 
@@ -58,8 +66,8 @@ def test_change_one_in_classes(block, leaving, metric, n_neighbors, dtype, rng, 
     columns, candidates = make_columns(rng, block, leaving, dtype)
     labels, rows = np.sort(np.r_[[2, 2], np.arange(N_ROWS - 2) % 2]), np.arange(0, N_ROWS, 2)
     ball, changes = make_ball(N_ROWS, n_neighbors, metric, dtype), np.zeros((2, len(candidates)))
-    classes, room = make_classes(labels), make_room(N_ROWS, n_neighbors, leaving)
-    total = change_one_in_classes(columns, side_by_side(candidates), classes, rows, ball, room, changes)
+    changed, classes = side_by_side(candidates), make_classes(labels)
+    total = change_one_in_classes(columns, changed, classes, rows, ball, leaving, changes)
 
     def terms_of(some):
         distance = encoded_distances(some, metric, MISMATCH[metric])
@@ -95,8 +103,8 @@ def test_change_one_in_line(block, leaving, target, n_neighbors, dtype, rng, mak
 @leaving_or_joining
 def test_two_rows(columns, leaving, metric, make_ball, make_classes):
     columns, classes, ball = np.array(columns), make_classes([0, 0]), make_ball(2, 3, metric)
-    room, changes = make_room(2, 3, leaving), np.zeros((2, 2))
-    assert change_one_in_classes(columns, side_by_side(columns), classes, np.arange(2), ball, room, changes) == 0
+    changes = np.zeros((2, 2))
+    assert change_one_in_classes(columns, side_by_side(columns), classes, np.arange(2), ball, leaving, changes) == 0
     assert_allclose(changes, 0, rtol=0, atol=0)
 
 
@@ -104,10 +112,10 @@ def test_two_rows(columns, leaving, metric, make_ball, make_classes):
 def test_sums_are_added_to(leaving, rng, make_ball, make_classes):
     """What is there stays, so that ranges of rows can be added up."""
     columns, classes, ball = encoded_columns(rng, 30), make_classes(np.arange(30) // 15), make_ball(30, 3)
-    room, changed, (one, two) = make_room(30, 3, leaving), side_by_side(columns), np.zeros((2, 2, 7))
+    changed, (one, two) = side_by_side(columns), np.zeros((2, 2, 7))
 
     def total_of(rows, changes):
-        return change_one_in_classes(columns, changed, classes, rows, ball, room, changes)
+        return change_one_in_classes(columns, changed, classes, rows, ball, leaving, changes)
 
     total, parts = total_of(np.arange(30), one), [total_of(rows, two) for rows in (np.arange(11), np.arange(11, 30))]
     assert sum(parts) == pytest.approx(total, abs=1e-12)

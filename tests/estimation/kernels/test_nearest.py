@@ -8,7 +8,6 @@ from reference import from_python
 from unirel.estimation.kernels import metric
 
 count_both = from_python(metric.count_both)
-count_up_to = from_python(metric.count_up_to)
 insert = from_python(metric.insert)
 kth_smallest = from_python(metric.kth_smallest)
 
@@ -45,4 +44,3 @@ def test_counts_include_the_limit(rng):
     for inner, outer in ((-1.0, 0.0), (0.5, 1.0), (1.0, 9.0)):
         expected = np.sum(distances <= inner), np.sum(distances <= outer)
         assert count_both(distances, (inner, outer)) == expected
-        assert count_up_to(distances, outer) == expected[1]

@@ -6,9 +6,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from reference import FAR, encoded_columns, encoded_distances, ksg, ross
 from scipy.special import digamma
 
-from unirel.estimation.kernels.plane import ksg_in_plane, ross_in_plane
+from unirel.estimation.kernels.plane import ksg_in_plane, make_strips, ross_in_plane
 from unirel.estimation.ksg import line_of
-from unirel.estimation.ross import make_strips
 
 
 @pytest.mark.parametrize("n_groups", [1, 3])

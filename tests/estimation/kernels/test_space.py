@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from reference import FAR, MISMATCH, count_within, encoded_columns, encoded_distances, kth_smallest, ross_terms
 from scipy.special import digamma
 
-from unirel.estimation.kernels.space import count_by_side, count_in_balls, find_balls, ross_in_space
+from unirel.estimation.kernels.space import count_by_side, count_in_balls, ross_in_space
 from unirel.estimation.ross import sorted_by
 
 BLOCKS = {"line": [0], "plane": [0, 1], "ties": [1, 5, 1], "levels": [3, 3, 4], "equal": [2, 2], "all": list(range(7))}
@@ -58,10 +58,10 @@ def test_balls(block, n_rows, rng, make_ball):
         others = distance[~np.eye(n_rows, dtype=bool)].reshape(n_rows, -1)
         expected = np.array([kth_smallest(row, ball.n_neighbors) for row in others])
         counts = np.transpose([count_within(distance, limits) for limits in limits_of(expected)])
-        for kernel, radius in ((find_balls, np.empty(n_rows)), (count_in_balls, expected)):
+        for search, radius in ((True, np.empty(n_rows)), (False, expected)):
             ours = np.empty((n_rows, 2), np.int64)
             for first, last in [(0, 1), (1, n_rows)]:
-                kernel(points, first, last, ball, np.empty(n_rows), radius, ours)
+                count_in_balls(points, first, last, ball, search, np.empty(n_rows), radius, ours)
             assert_allclose(radius, expected, rtol=1e-14)
             assert_array_equal(ours, counts)
 

@@ -66,3 +66,19 @@ def test_limits_part_inside_from_within():
         inner, outer = limits_of(radius, 1e-9)
         assert_array_equal(distances <= inner, inside(distances, radius, 1e-9))
         assert_array_equal(distances <= outer, within(distances, radius, 1e-9))
+
+
+@pytest.mark.parametrize("n_tied", [7, 700])
+def test_few_terms_in_python_are_the_compiled_ones(n_tied, rng):
+    own_inside, within_more, n_more = (
+        rng.integers(0, 3, n_tied),
+        rng.integers(1, 40, n_tied),
+        rng.integers(0, 50, n_tied),
+    )
+    n_neighbors = own_inside + 1 + rng.integers(0, within_more)
+    own = np.array([own_inside, own_inside + within_more])
+    everyone = own + np.array([n_more // 2, n_more])
+    arguments = n_neighbors, own, everyone, PSI
+    assert_array_equal(ties._tied_terms(*arguments), ties._compiled_tied_terms(*arguments))
+    whole = ties.ross_terms(n_neighbors, own[:, :, None], everyone[:, :, None], PSI)
+    assert_array_equal(whole[:, 0], ties._tied_terms(*arguments))

@@ -115,15 +115,6 @@ def kth_smallest(distances: Floats, nearest: Floats) -> float:
 
 
 @inner
-def count_up_to(distances: Floats, limit: float) -> int:
-    """How many distances are at most `limit`."""
-    count = 0
-    for point in range(distances.shape[0]):
-        count += distances[point] <= limit
-    return count
-
-
-@inner
 def count_both(distances: Floats, limits: tuple[float, float]) -> tuple[int, int]:
     """How many distances are at most the first limit, and how many at most the second."""
     # Two comparisons a point in one pass, added up as numbers: vector code.

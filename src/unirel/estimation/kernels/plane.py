@@ -5,6 +5,7 @@ they stand in the order of the candidate. A point searches its own strip outward
 are nearer than what it has found. The strips depend on the fixed column; a candidate only fills them, in one pass.
 """
 
+import itertools
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from unirel.data.jit import Floats, Integers, inner, kernel, zero
 from unirel.estimation.kernels.line import Classes, Line, count_around, end_within, first_within
-from unirel.estimation.kernels.metric import Ball, count_up_to, insert
+from unirel.estimation.kernels.metric import Ball, count_both, insert
 from unirel.estimation.kernels.ties import crossed, ksg_term, limits_of, not_crossed, ross_term
 
 
@@ -42,39 +43,34 @@ class Found(NamedTuple):
     within: NDArray[np.int64]
 
 
-@kernel
-def cut_strips(values: Floats, group_starts: Integers, n_neighbors: int) -> tuple[Integers, Integers]:
-    """Cut `values`, sorted within each group, into strips that never part equal values.
+def make_strips(fixed: Floats, labels: Integers, n_groups: int, n_neighbors: int) -> Strips:
+    """Cut the rows of every group into strips along `fixed` that never part equal values."""
+    order = np.lexsort((fixed, labels)) if n_groups > 1 else np.argsort(fixed, kind="stable")
+    group_starts = np.append(0, np.cumsum(np.bincount(labels, minlength=n_groups)))
+    values = fixed[order]
+    starts: list[int] = []
+    firsts = [0]
+    for begin, stop in itertools.pairwise(group_starts.tolist()):
+        starts += _cut(values[begin:stop], begin, n_neighbors)
+        firsts.append(len(starts))
+    bounds = np.array([*starts, len(values)])
+    strip_of = np.empty(len(fixed), np.int32)
+    strip_of[order] = np.repeat(np.arange(len(starts), dtype=np.int32), np.diff(bounds))
+    return Strips(strip_of, bounds, values[bounds[:-1]], values[bounds[1:] - 1], np.array(firsts))
 
-    Returns the start of every strip (and the end of the last), and the first strip of every group (and the end).
-    """
-    n_groups = group_starts.shape[0] - 1
-    starts = np.empty(values.shape[0] + 1, np.int64)
-    firsts = np.empty(n_groups + 1, np.int64)
-    n_strips = 0
-    # Strips of about sqrt(k n) points: a search then looks at as many strips as points of one.
-    for group in range(n_groups):
-        firsts[group] = n_strips
-        begin = group_starts[group]
-        stop = group_starts[group + 1]
-        size = max(1, int(np.sqrt(n_neighbors * (stop - begin))))
-        strip = begin
-        position = begin
-        while position < stop:
-            run = position
-            while position < stop and values[position] == values[run]:
-                position += 1
-            # A long run of equal values is a strip of its own: it is then searched and counted like a line.
-            if run > strip and (run - strip >= size or position - run >= size):
-                starts[n_strips] = strip
-                n_strips += 1
-                strip = run
-        if stop > begin:
-            starts[n_strips] = strip
-            n_strips += 1
-    firsts[n_groups] = n_strips
-    starts[n_strips] = values.shape[0]
-    return starts[: n_strips + 1], firsts
+
+def _cut(values: Floats, begin: int, n_neighbors: int) -> list[int]:
+    """Where strips of about sqrt(k n) points begin: a search then looks at as many strips as points of one."""
+    size, strip, starts = max(1, int(np.sqrt(n_neighbors * len(values)))), 0, list[int]()
+    is_larger = np.append(True, values[1:] != values[:-1])
+    runs = np.append(np.flatnonzero(is_larger), len(values))  # of equal values
+    # A long run of equal values is a strip of its own: it is then searched and counted like a line.
+    long_runs = np.append(runs[:-1][np.diff(runs) >= size], len(values))
+    while strip < len(values):
+        starts.append(begin + strip)
+        full = runs[np.searchsorted(runs, min(strip + size, len(values)))]
+        strip = int(min(full, long_runs[np.searchsorted(long_runs, strip + 1)]))
+    return starts
 
 
 @inner
@@ -260,7 +256,7 @@ def _search_group(points: Points, strips: Strips, group: int, ball: Ball, found:
             found.radius[row] = nearest[-2]
             found.inside[row] = n_neighbors - 1
             if n_neighbors > 1 and nearest[-3] > inner:
-                found.inside[row] = count_up_to(nearest[:-1], inner)
+                found.inside[row] = count_both(nearest[:-1], (inner, outer))[0]
             found.within[row] = n_neighbors
             if nearest[-2] >= ball.far:
                 found.within[row] = n_others

@@ -97,26 +97,21 @@ def ross_in_space(block: Sorted, starts: Integers, first: int, last: int, ball: 
 
 
 @kernel
-def find_balls(
-    block: Sorted, first: int, last: int, ball: Ball, distances: Floats, radius: Floats, counts: Integers
-) -> None:
-    """The balls of the points `first` to `last`: their radius, and how many others are inside them and within them."""
-    for point in range(first, last):
-        radius[point], lower, upper = _radius_in_group(block, point, zero(), distances.shape[0], ball, distances)
-        limits = limits_of(radius[point], ball.tolerance)
-        counts[point, 0], counts[point, 1] = count_both(distances[lower:upper], limits)
-
-
-@kernel
 def count_in_balls(
-    block: Sorted, first: int, last: int, ball: Ball, distances: Floats, radius: Floats, counts: Integers
+    block: Sorted, first: int, last: int, ball: Ball, search: bool, distances: Floats, radius: Floats, counts: Integers
 ) -> None:
-    """How many others are inside, and within, balls of known radius around the points `first` to `last`."""
-    # The same stretches as in the search, now that the radius is known from another space.
+    """How many others are inside, and within, the balls of the points `first` to `last`.
+
+    Their radius is searched for in this block, or is known from another one.
+    """
     for point in range(first, last):
+        lower, upper = zero(), distances.shape[0]
+        if search:
+            radius[point], lower, upper = _radius_in_group(block, point, lower, upper, ball, distances)
         limits = limits_of(radius[point], ball.tolerance)
-        lower, upper = _stretch(block.anchor, point, zero(), distances.shape[0], limits[1], ball.metric)
-        measure(block.columns, point, lower, upper, ball, distances)
+        if not search:
+            lower, upper = _stretch(block.anchor, point, lower, upper, limits[1], ball.metric)
+            measure(block.columns, point, lower, upper, ball, distances)
         counts[point, 0], counts[point, 1] = count_both(distances[lower:upper], limits)
 
 

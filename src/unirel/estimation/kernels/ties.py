@@ -10,6 +10,9 @@ import numpy as np
 from unirel.data.jit import Floats, Integers, inner, kernel
 from unirel.estimation.kernels.metric import Ball, count_both, kth_smallest
 
+# Terms with ties that take Python two milliseconds. Compiling the kernel takes half a second.
+_FEW_TIES = 256
+
 
 @inner
 def limits_of(radius: float, tolerance: float) -> tuple[float, float]:
@@ -76,7 +79,6 @@ def ross_term(n_neighbors: int, own: tuple[int, int], everyone: tuple[int, int],
     return psi[n_neighbors] - digamma_of_position(inside, within - inside, own[1] - own[0], n_neighbors - own[0], psi)
 
 
-@kernel
 def _tied_terms(n_neighbors: Integers, own: Integers, everyone: Integers, psi: Floats) -> Floats:
     terms = np.empty(n_neighbors.shape[0])
     for place in range(terms.shape[0]):
@@ -85,14 +87,18 @@ def _tied_terms(n_neighbors: Integers, own: Integers, everyone: Integers, psi: F
     return terms
 
 
+_compiled_tied_terms = kernel(_tied_terms)
+
+
 def ross_terms(n_neighbors: Integers, own: Integers, everyone: Integers, psi: Floats) -> Floats:
     """Ross's terms of rows, each with its number of neighbours, for many columns."""
     inside, within = everyone
     terms = np.asarray(psi[n_neighbors][:, None] - psi[within])
-    # Where nothing ties, numpy is quick enough, and the kernel need not be compiled.
+    # Where nothing ties, numpy is quick enough, and where little does, so is Python: the kernel is not compiled.
     tied = within != inside + 1
-    if tied.any():
-        terms[tied] = _tied_terms(n_neighbors[tied.nonzero()[0]], own[:, tied], everyone[:, tied], psi)
+    if n_tied := np.count_nonzero(tied):
+        of_ties = _compiled_tied_terms if n_tied > _FEW_TIES else _tied_terms
+        terms[tied] = of_ties(n_neighbors[tied.nonzero()[0]], own[:, tied], everyone[:, tied], psi)
     return terms
 
 
