@@ -1,7 +1,8 @@
 """How many of the selected features are unnecessary: the redundancy rate of a selection."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from copy import copy
+from dataclasses import dataclass
 from itertools import chain, combinations, islice
 from math import comb
 from numbers import Real
@@ -15,8 +16,8 @@ from unirel.errors import check_whole_number, warn
 from unirel.estimation.base import Columns, Information
 from unirel.estimation.knn import KNN
 from unirel.results import Redundancy
-from unirel.search.base import SearchSettings, settings_of
-from unirel.search.greedy import refuse_nothing, select
+from unirel.search.boost import estimator_of
+from unirel.search.greedy import SearchSettings, refuse_nothing, select, settings_of
 from unirel.search.unique import unique_in_metric, varies, without_each_of
 
 # What rounding may change in an estimate.
@@ -117,7 +118,7 @@ def redundancy_analysis(
     check_whole_number("max_exact", max_exact, 0, or_name="auto")
     if not isinstance(tolerance, Real) or isinstance(tolerance, bool) or not 0 <= float(tolerance) < np.inf:
         raise ValueError(f"tolerance={tolerance!r} must be a number of nats from 0 on")
-    neighbors = settings.estimator if isinstance(settings.estimator, KNN) else KNN()
+    neighbors = asked if isinstance(asked := estimator_of(settings), KNN) else KNN()
     information = neighbors.on(table, n_jobs=settings.n_jobs).in_metric_of(table.features)
     described: dict[str, Any] = {"metric": information.metric}
     complete_order = True
@@ -125,7 +126,7 @@ def redundancy_analysis(
         limit = len(table.features)
         if max_features is not None:
             limit = min(limit, check_whole_number("max_features", max_features, 1))
-        wanted = replace(settings, n_features_to_select=limit)
+        wanted = copy(settings).set_params(n_features_to_select=limit)
         with deadline.applied():
             (selection,) = select(table, [settings.criterion], [settings.beta], wanted)
         refuse_nothing(selection)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +13,14 @@ from unirel._runtime import call_apart
 from unirel.data.table import Table
 from unirel.data.weights import sample_table
 from unirel.errors import check_choice, check_whole_number, quietly
-from unirel.estimation.base import Columns, Values
+from unirel.estimation.base import Columns, Information, Values, find_estimator
 from unirel.estimation.gaussian import Gaussian
 from unirel.estimation.knn import KNN, REFERENCE_NEIGHBORS
 from unirel.predictors import ClassifierLoss
-from unirel.search.base import SearchSettings
 from unirel.search.unique import find_unique
+
+if TYPE_CHECKING:
+    from unirel.search.greedy import SearchSettings
 
 Mask = NDArray[np.bool_]
 # Features of the unboosted run that the reference kind is conditional on.
@@ -55,13 +57,14 @@ class Boost(BaseEstimator):  # type: ignore[misc]
             check_whole_number("max_samples", self.max_samples, 10)
 
 
-def find_kind(settings: SearchSettings) -> Any:
+def find_kind(settings: "SearchSettings") -> Any:
     """What `unique_relevance` asks for: a `Boost`, a `KNN`, a `ClassifierLoss` or values."""
     asked = settings.unique_relevance
     if isinstance(asked, Boost | KNN):
         asked.check_parameters()
     if not isinstance(asked, str):
         return asked
+    check_choice("unique_relevance", asked, ("both", "reference", "selected", "ksg", "classifier"))
     if asked in ("ksg", "classifier"):
         return _neighbors(settings) if asked == "ksg" else ClassifierLoss()
     return Boost(asked)  # type: ignore[arg-type]
@@ -78,7 +81,7 @@ class Sample:
         table: Table,
         columns: Columns,
         max_samples: int | None,
-        settings: SearchSettings,
+        settings: "SearchSettings",
         sample_weight: Values | None = None,
     ) -> None:
         self._positions = np.arange(len(table.columns))
@@ -116,9 +119,14 @@ class Sample:
         return self._information.given_reference(self._positions[members], self._positions[others]).change
 
 
-def _neighbors(settings: SearchSettings) -> KNN:
+def estimator_of(settings: "SearchSettings") -> Information:
+    """The estimator of a search, where "auto" counts in bins."""
+    return find_estimator(settings.mi_estimator, "binned")
+
+
+def _neighbors(settings: "SearchSettings") -> KNN:
     """The neighbours of the settings, or those that go with other estimators."""
-    estimator = settings.estimator
+    estimator = estimator_of(settings)
     return estimator if isinstance(estimator, KNN) else KNN(correction=getattr(estimator, "correction", "chance"))
 
 
@@ -192,7 +200,7 @@ def find_blend(
     kind: Any,
     reference: Sequence[int] | None,
     columns: Columns,
-    settings: SearchSettings,
+    settings: "SearchSettings",
     sample_weight: Values | None = None,
 ) -> Blend:
     """Find what is boosted, for all columns that a search may ask about.

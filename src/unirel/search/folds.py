@@ -1,7 +1,8 @@
 """Select features from the training rows of every fold, and score the first n of them on the test rows."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from copy import copy
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
@@ -15,8 +16,7 @@ from unirel.data.readers import take_columns, take_rows
 from unirel.data.table import Table
 from unirel.errors import check_beta, check_whole_number, quietly
 from unirel.estimation.base import Columns, Values
-from unirel.search.base import SearchSettings
-from unirel.search.greedy import select
+from unirel.search.greedy import SearchSettings, select
 
 # Means of the same scores in another order differ by less than this.
 _ROUNDING = 1e-12
@@ -51,7 +51,7 @@ class Trial:
     def _select(self, X: Any, y: Any, rows: Columns) -> list[Columns]:
         """An order of features for each beta; what there is to warn of, a selection from all rows says once."""
         named = {name: self.table.positions(getattr(self.settings, name)) for name in ("include", "exclude")}
-        settings = replace(self.settings, **named)  # type: ignore[arg-type]
+        settings = copy(self.settings).set_params(**named)
         with quietly():
             part = Table.from_data(take_rows(X, rows), take_rows(y, rows), **self.table.decided_types(X))
             path = select(part, [settings.criterion], self.betas, settings)

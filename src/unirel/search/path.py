@@ -10,8 +10,7 @@ from unirel._runtime import READING_SECONDS, Deadline
 from unirel.criteria import Criterion
 from unirel.data.chunks import open_table
 from unirel.results import SelectionPath
-from unirel.search.base import settings_of
-from unirel.search.greedy import select
+from unirel.search.greedy import select, settings_of
 
 DEFAULT_BETAS = tuple(step / 10 for step in range(11))
 
