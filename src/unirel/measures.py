@@ -45,14 +45,8 @@ def mutual_information(
         The target: class labels of any type, or numbers. Several columns, of numbers, are taken together as one block.
     conditional_on : array or frame of shape (n_samples, n_conditions), optional
         The block Z to condition on.
-    mi_estimator, discrete_features, target_type
+    mi_estimator, discrete_features, target_type, clip, confidence_level, n_jobs
         As in `relevance`.
-    clip : bool
-        Keep the estimate between 0 and the entropy of a discrete target; False gives the raw value.
-    confidence_level : float, optional
-        Confidence level of an interval to give beside the estimate, such as 0.95.
-    n_jobs : int, optional
-        Threads, as in scikit-learn: -1 for one for each core. The result does not depend on them.
 
     Returns
     -------
@@ -128,10 +122,8 @@ def relevance(
 
     Parameters
     ----------
-    X : array or frame of shape (n_samples, n_features)
-        The features, in any form that `BURSelector.fit` reads.
-    y : array or series of shape (n_samples,)
-        The target: class labels of any type, or numbers.
+    X, y : array or frame of shape (n_samples, n_features), array or series of shape (n_samples,)
+        The features, in any form that `BURSelector.fit` reads, and the target: class labels of any type, or numbers.
     mi_estimator : str or estimator of information
         "knn" (nearest neighbours), "plugin" (frequencies of discrete columns), "binned" (frequencies after binning),
         "gaussian", "partition", "kde", "mine", or an object such as ``KNN(n_neighbors=5)``. "auto" is "knn", and
@@ -195,12 +187,10 @@ def conditional_relevance(
 
     Parameters
     ----------
-    X, y : array or frame of shape (n_samples, n_features), array or series of shape (n_samples,)
-        The features and the target, as in `relevance`.
+    X, y, mi_estimator, discrete_features, target_type, clip, n_jobs
+        As in `relevance`.
     given : name, position or list of them, or array or frame of shape (n_samples, n_conditions)
         What is known: a list names columns of `X`, an array or frame holds columns with the same rows.
-    mi_estimator, discrete_features, target_type, clip, n_jobs
-        As in `relevance`.
 
     Returns
     -------
@@ -242,9 +232,7 @@ def irrelevance(
 
     Parameters
     ----------
-    X, y : array or frame of shape (n_samples, n_features), array or series of shape (n_samples,)
-        The features and the target, as in `relevance`.
-    mi_estimator, discrete_features, target_type, n_jobs
+    X, y, mi_estimator, discrete_features, target_type, n_jobs
         As in `relevance`.
 
     Returns
@@ -292,8 +280,8 @@ def unique_relevance(
 
     Parameters
     ----------
-    X, y : array or frame of shape (n_samples, n_features), array or series of shape (n_samples,)
-        The features and the target, as in `relevance`.
+    X, y, discrete_features, target_type, n_jobs
+        As in `relevance`.
     method : {"ksg", "reference", "gaussian", "classifier"}, KNN, Gaussian or ClassifierLoss
         "ksg" or a `KNN`: given all other features, by nearest neighbours. "reference", or a `KNN` with `reference`:
         given a small set of features, for its members without the member, for all others by adding them. "gaussian"
@@ -303,8 +291,6 @@ def unique_relevance(
         features.
     reference : list of names or positions
         The reference set.
-    discrete_features, target_type
-        Which columns are discrete, and whether the target is, as in `relevance`.
     clip : bool or "auto"
         Set negative values to 0; "auto" does so for neighbours given all other features only.
     max_queries : int, optional
@@ -316,8 +302,6 @@ def unique_relevance(
         classifier.
     random_state : int, optional
         Seed of the choice of rows; nothing else is random.
-    n_jobs : int, optional
-        Threads, as in scikit-learn: -1 for one for each core. The result does not depend on them.
 
     Returns
     -------
@@ -389,14 +373,14 @@ def _open(
     discrete_features: DiscreteFeatures,
     target_type: TargetType,
     n_jobs: int | None,
-    conditional_on: Any = None,
+    given: Any = None,
 ) -> Information:
     """The estimator that a measure asks for, on the table it was given."""
-    if conditional_on is None:
+    if given is None:
         table, _ = open_table(X, y, discrete_features, target_type)
     else:
-        reading: dict[str, Any] = {"discrete_features": discrete_features, "target_type": target_type}
-        table = Table.from_data(X, y, conditional_on=conditional_on, **reading)
+        types: dict[str, Any] = {"discrete_features": discrete_features, "target_type": target_type}
+        table = Table.from_data(X, y, conditional_on=given, **types)
     return make_information(table, mi_estimator, n_jobs=n_jobs)
 
 

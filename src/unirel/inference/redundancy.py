@@ -46,10 +46,8 @@ def redundancy_analysis(
 
     Parameters
     ----------
-    X : array or frame of shape (n_samples, n_features)
-        The features, in any form that `BURSelector.fit` reads.
-    y : array or series of shape (n_samples,)
-        The target: class labels of any type, or numbers.
+    X, y : array or frame of shape (n_samples, n_features), array or series of shape (n_samples,)
+        As in `BURSelector.fit`.
     selector : BURSelector, optional
         How features are selected, but for their number, unless `order` is given. If it is None, by "gsa" from nearest
         neighbours with unique relevance given a reference set at a weight of 0.1.

@@ -43,10 +43,8 @@ def selection_stability(
 
     Parameters
     ----------
-    X : array or frame of shape (n_samples, n_features)
-        The features.
-    y : array or series of shape (n_samples,)
-        The target: class labels of any type, or numbers.
+    X, y : array or frame of shape (n_samples, n_features), array or series of shape (n_samples,)
+        As in `BURSelector.fit`.
     selector : scikit-learn selector
         Anything with `fit` and `get_support`; a clone is fitted to every subsample. What kind a column is, a
         `BURSelector` decides once from all rows.

@@ -45,14 +45,8 @@ def relevance_test(
 
     Parameters
     ----------
-    X : array or frame of shape (n_samples, n_features)
-        The features, in any form that `BURSelector.fit` reads.
-    y : array or series of shape (n_samples,)
-        The target: class labels of any type, or numbers.
-    mi_estimator : str or estimator of information
-        As in `relevance`; "auto" is "knn".
-    discrete_features, target_type
-        Which columns are discrete, and whether the target is, as in `relevance`.
+    X, y, mi_estimator, discrete_features, target_type, n_jobs
+        As in `relevance`.
     n_permutations : int
         Permutations at most; no p-value is below one in that many.
     max_exceedances : int, optional
@@ -62,8 +56,6 @@ def relevance_test(
         the chance of any false discovery, from the maximum over all columns, for which no column can stop early.
     random_state : int, optional
         Seed of the permutations.
-    n_jobs : int, optional
-        Threads, as in scikit-learn: -1 for one for each core. The result does not depend on them.
     verbose : bool
         Show progress.
 
@@ -134,11 +126,11 @@ def conditional_test(
 
     Parameters
     ----------
-    X, y : array or frame of shape (n_samples, n_features), array or series of shape (n_samples,)
-        The features and the target, as in `relevance_test`.
     given : list of names or positions, or array or frame of shape (n_samples, n_given)
         Columns of X that are known, or other columns.
-    mi_estimator, discrete_features, target_type, n_permutations, max_exceedances, adjust, random_state, n_jobs, verbose
+    X, y, mi_estimator, discrete_features, target_type, n_jobs
+        As in `relevance`.
+    n_permutations, max_exceedances, adjust, random_state, verbose
         As in `relevance_test`.
 
     Returns

@@ -28,18 +28,14 @@ def selection_path(
 
     Parameters
     ----------
-    X : array or frame of shape (n_samples, n_features)
-        The features, in any form that `BURSelector.fit` reads.
-    y : array or series of shape (n_samples,)
-        The target: class labels of any type, or numbers.
+    X, y, sample_weight
+        As in `BURSelector.fit`.
     selector : BURSelector, optional
         How features are selected, but for the criterion and beta; ``BURSelector()`` if it is not given.
     criteria : name, Criterion or list of them
         What to score candidates by.
     betas : float or list of float
         Weights of unique relevance in ``(1 - beta) * J + beta * UR``; 0 is the plain criterion.
-    sample_weight : array of shape (n_samples,), optional
-        How many rows each row stands for, for estimators that count.
 
     Returns
     -------
