@@ -10,12 +10,7 @@ from unirel.data.chunks import open_table
 from unirel.data.readers import DiscreteFeatures, TargetType
 from unirel.data.table import Table
 from unirel.estimation.base import Information, make_information
-from unirel.estimation.intervals import (
-    check_level,
-    interval_of_counts,
-    interval_of_halves,
-    intervals_of_relevance,
-)
+from unirel.estimation.intervals import check_level, interval_of_counts, interval_of_halves, intervals_of_relevance
 from unirel.estimation.knn import KNN
 from unirel.predictors import ClassifierLoss
 from unirel.results import Estimate
@@ -60,13 +55,8 @@ def mutual_information(
 
     Notes
     -----
-    For a discrete target the estimate is that of Ross [1]_, for a continuous one that of Kraskov et al. [2]_. Where
-    distances tie, it is the mean over all ways to break the ties. Nothing is random.
-
-    References
-    ----------
-    .. [1] B. C. Ross (2014). Mutual information between discrete and continuous data sets. PLoS ONE 9(2).
-    .. [2] A. Kraskov, H. Stögbauer, P. Grassberger (2004). Estimating mutual information. Phys. Rev. E 69.
+    For a discrete target the estimate is that of Ross (2014), for a continuous one that of Kraskov, Stögbauer and
+    Grassberger (2004). Where distances tie, it is the mean over all ways to break the ties. Nothing is random.
 
     Examples
     --------

@@ -142,13 +142,15 @@ def order_of(fitted: Any, n_features: int) -> Rows:
     return selected
 
 
-def check_order(order: Any, n_features: int) -> Rows:
-    """An order of features that someone else made, if it is one."""
+def order_by(selector: Any, X: Any, y: Any, n_features: int, n_columns: int) -> Rows:
+    """Features in the order in which a selector, or a function, prefers them; at least one, each at most once."""
+    is_function = not hasattr(selector, "fit")
+    order = selector(X, y, n_features) if is_function else order_of(clone(selector).fit(X, y), n_columns)
     found = np.asarray(order)
     if found.ndim != 1 or found.size == 0 or found.dtype.kind not in "iu":
         raise ValueError(f"a selector must name at least one position of a column, but it says {order!r}")
-    if len(np.unique(found)) < len(found) or found.min() < 0 or found.max() >= n_features:
-        raise ValueError(f"an order must name each of {n_features} positions at most once: {found.tolist()}")
+    if len(np.unique(found)) < len(found) or found.min() < 0 or found.max() >= n_columns:
+        raise ValueError(f"an order must name each of {n_columns} positions at most once: {found.tolist()}")
     return found
 
 
@@ -211,10 +213,14 @@ def split_rows(target: NDArray[Any], discrete: bool, n_folds: int) -> Iterable[S
     """Rows to train on and to predict, with equal shares of the classes if there are any, whatever their order."""
     if not discrete:
         return KFold(n_folds, shuffle=True, random_state=0).split(target)  # type: ignore[no-any-return]
-    sizes = np.bincount(target)
-    # A class of one row has no shares; as part of the largest class it falls into any fold.
-    strata = np.where(sizes[target] == 1, sizes.argmax(), target)
+    strata = strata_of(target, 2)
     return StratifiedKFold(n_folds, shuffle=True, random_state=0).split(strata, strata)  # type: ignore[no-any-return]
+
+
+def strata_of(target: NDArray[Any], fewest: int) -> NDArray[Any]:
+    """Classes; one of fewer rows cannot be divided, and as part of the largest class it falls anywhere."""
+    sizes = np.bincount(target)
+    return np.where(sizes[target] < fewest, sizes.argmax(), target)
 
 
 class ClassifierLoss(BaseEstimator):  # type: ignore[misc]

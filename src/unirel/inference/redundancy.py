@@ -69,16 +69,8 @@ def redundancy_analysis(
         With `rate`, the share of redundant features. After Ctrl-C, or when the time of the selector is used up, it
         holds the best that was found, marked incomplete.
 
-    See Also
-    --------
-    selection_path : How the order is found.
-    unique_relevance : Relevance beside all other features.
-
     Notes
     -----
-    The analysis is by neighbours, those of the selector's `mi_estimator` if it is a `KNN`, with one metric for all
-    sizes; of "auto" it is chebyshev if all features are continuous without missing values, otherwise manhattan.
-
     S_sat is the selection up to the first size at which I(S; y) is within `tolerance` of its largest value. A feature
     of S_sat is *unique* if its unique relevance, I(all features; y) - I(all others; y), is above 0. Of the rest, S_red
     is the largest part T with I(S_sat without T; y) >= I(S_sat; y) - tolerance; of several the one that leaves the most
@@ -86,10 +78,8 @@ def redundancy_analysis(
     something that others also tell, but not all of them can go. The redundancy rate is the size of S_red over the size
     of S_sat. These are the words of Liu and Motani (2022), the paper of `unique_relevance`.
 
-    Estimates may rise when a feature goes, so a size cannot be skipped: all subsets are looked at, the smallest first,
-    until one tells enough. They share distances, and a subset is given up as soon as the rows looked at rule it out.
-    All estimates of the analysis are of one kind and in one metric: against class labels always distances to neighbours
-    of the same class, even in a few categorical columns, which `mutual_information` counts.
+    All estimates are by neighbours, those of the selector's `mi_estimator` if it is a `KNN`, and in one metric; "auto"
+    is chebyshev if all features are continuous without missing values, otherwise manhattan.
 
     Examples
     --------

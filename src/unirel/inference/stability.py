@@ -39,7 +39,7 @@ def selection_stability(
     n_jobs: int | None = None,
     verbose: bool = False,
 ) -> Stability:
-    r"""Fit a selector to many parts of the rows, and count how often it selects each feature.
+    """Fit a selector to many parts of the rows, and count how often it selects each feature.
 
     Parameters
     ----------
@@ -70,20 +70,11 @@ def selection_stability(
 
     Notes
     -----
-    With :math:`\hat p_f` the share of the M subsamples that select feature f, :math:`\bar k` the mean number of
-    selected features and d features in all, the index of Nogueira et al. [1]_ is
-
-    .. math:: \hat\Phi = 1 - \frac{\frac{1}{d} \sum_f \frac{M}{M - 1} \hat p_f (1 - \hat p_f)}
-                                 {\frac{\bar k}{d} \left(1 - \frac{\bar k}{d}\right)} :
-
-    1 if every subsample gives the same features, 0 if they agree no better than features drawn by chance. It is
-    corrected for how many are selected, so selections of different sizes compare. Its interval, from the same paper,
-    says how it would vary with other subsamples of these rows, not with other rows.
-
-    References
-    ----------
-    .. [1] S. Nogueira, K. Sechidis, G. Brown (2018). On the stability of feature selection algorithms. Journal of
-       Machine Learning Research 18(174).
+    The index of Nogueira, Sechidis and Brown (2018), from the share p of the M subsamples that select each feature, and
+    the mean share q of the features that is selected, is ``1 - M / (M - 1) * mean(p * (1 - p)) / (q * (1 - q))``: 1 if
+    every subsample gives the same features, 0 if they agree no better than features drawn by chance. It is corrected
+    for how many are selected, so selections of different sizes compare. Its interval, from the same paper, says how it
+    would vary with other subsamples of these rows, not with other rows.
 
     Examples
     --------

@@ -71,25 +71,15 @@ def relevance_test(
 
     Notes
     -----
-    If a column has nothing to do with the target, any order of the target's values is as likely as the one that was
-    seen. So the estimate is made again with permuted targets, the same permutations for all columns, and the p-value
-    says how often that gave at least as much: (exceedances + 1) / (n_permutations + 1). A column that was reached
-    `max_exceedances` times stops after n permutations with p = max_exceedances / n [1]_. Either way the p-value is
-    exactly valid: up to alpha with a chance of at most alpha. Values that are equal count as reached.
+    The estimate is made again with permuted targets, the same permutations for all columns, and the p-value says how
+    often that gave at least as much: (exceedances + 1) / (n_permutations + 1). A column that was reached
+    `max_exceedances` times stops after n permutations with p = max_exceedances / n (Besag and Clifford 1991). Either
+    way the p-value is exactly valid. Where column and target are both counted, and every cell of their table is
+    expected to have at least 5 rows, it is that of G = 2 N I, divided by the correction of Williams (1976), in its
+    chi-square distribution.
 
-    Where column and target are both counted, and every cell of their table is expected to have at least 5 rows, the
-    p-value is that of G = 2 N I, divided by Williams's correction [2]_, in its chi-square distribution.
-
-    ``adjust="fdr"`` adjusts for all columns by Benjamini and Hochberg [3]_. ``adjust="fwer"`` takes from every
-    permutation the largest value of any column, each in units of its own spread [4]_; for that all columns need all
-    permutations.
-
-    References
-    ----------
-    .. [1] J. Besag, P. Clifford (1991). Sequential Monte Carlo p-values. Biometrika 78(2).
-    .. [2] D. A. Williams (1976). Improved likelihood ratio tests for complete contingency tables. Biometrika 63(1).
-    .. [3] Y. Benjamini, Y. Hochberg (1995). Controlling the false discovery rate. J. R. Stat. Soc. B 57(1).
-    .. [4] P. H. Westfall, S. S. Young (1993). Resampling-based multiple testing. Wiley.
+    ``adjust="fdr"`` is the procedure of Benjamini and Hochberg (1995). ``adjust="fwer"`` takes from every permutation
+    the largest value of any column, each in units of its own spread (Westfall and Young 1993).
 
     Examples
     --------
@@ -146,19 +136,11 @@ def conditional_test(
     Notes
     -----
     A column that adds nothing may still depend on what is given, and so may the target. So the target is permuted only
-    among rows where what is given says the same about it [1]_: rows with the same given levels that are, by threes,
-    neighbours along a given number or, if several numbers are given, along what a least-squares fit of their normal
-    scores, with squares and products, lets expect of the target. Rows stay where they are if their group is more than
-    twice as wide as that of the median row.
-
-    With discrete columns given the test is exact. With numbers given it is as good as the rows of a group are alike: of
-    300 tables of 300 rows, in which column and target are the sum of three given numbers and half as much noise, tests
-    at 0.05 rejected 4 % (two classes) and 5 % (a number as target).
-
-    References
-    ----------
-    .. [1] P. R. Rosenbaum (1984). Conditional permutation tests and the propensity score in observational studies.
-       J. Am. Stat. Assoc. 79.
+    among rows where what is given says the same about it (Rosenbaum 1984): rows with the same given levels that are, by
+    threes, neighbours along a given number or, if several numbers are given, along what a least-squares fit of their
+    normal scores, with squares and products, lets expect of the target. Rows stay where they are if their group is more
+    than twice as wide as that of the median row. With discrete columns given the test is exact, with numbers as good as
+    the rows of a group are alike.
 
     Examples
     --------

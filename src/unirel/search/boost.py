@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -51,7 +50,6 @@ class Boost(BaseEstimator):  # type: ignore[misc]
         self.max_samples = max_samples
 
     def check_parameters(self) -> None:
-        """Refuse a kind that there is not, and too few rows."""
         check_choice("kind", self.kind, ("both", "reference", "selected"))
         if self.max_samples is not None:
             check_whole_number("max_samples", self.max_samples, 10)
@@ -91,6 +89,7 @@ class Sample:
             self._positions[columns] = np.arange(len(columns))
             table = sample_table(table, columns, max_samples, rng, sample_weight)
         self.credit, self._table = _credit(table), table
+        self._gaussian: Gaussian | None = None
         self._added: dict[tuple[int, ...], dict[int, float]] = {}  # given which features, of which candidate
         # That classes are smaller than a ball is not for the user to mend: the credit is lowered instead.
         with quietly():
@@ -108,11 +107,8 @@ class Sample:
 
     def conditional(self, block: Columns, candidates: Columns) -> Values:
         """I(candidate; y | block) of each candidate by the Gaussian estimator."""
+        self._gaussian = self._gaussian or Gaussian(_RIDGE).on(self._table)
         return self._gaussian.conditional_relevance(self._positions[candidates], self._positions[block])
-
-    @cached_property
-    def _gaussian(self) -> Gaussian:
-        return Gaussian(_RIDGE).on(self._table)
 
     def given_reference(self, members: Columns, others: Columns) -> Values:
         """Unique relevance of the members of a reference set, then of other columns given it."""
@@ -191,7 +187,7 @@ def _to_spread_of(scores: Values, unique: Values) -> Values:
 
 
 def needs_reference(kind: Any) -> bool:
-    """Whether this kind of unique relevance takes an unboosted run first."""
+    """Whether an unboosted run comes first."""
     return isinstance(kind, Boost) and kind.kind != "selected"
 
 
@@ -248,7 +244,6 @@ def _spread(values: Values) -> float:
 
 
 def _given_values(table: Table, values: Any, columns: Columns) -> Values:
-    """Values by the user, which must be known for the columns that are searched."""
     array = np.asarray(values, dtype=np.float64)
     if array.shape != (table.n_features,):
         raise ValueError(

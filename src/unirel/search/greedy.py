@@ -138,7 +138,6 @@ def select(
 
 
 def refuse_nothing(selection: Selection) -> None:
-    """Refuse a selection that was stopped before it had anything."""
     if len(selection) == 0 and selection.interrupted:
         raise KeyboardInterrupt("interrupted before the first feature was selected")
     if len(selection) == 0 and not selection.complete:
@@ -250,7 +249,7 @@ class Searches:
             return self._boosts[key]
         # With a time budget there must be something to return when it is used up; the estimates are used again.
         is_given = not isinstance(self._kind, BaseEstimator)
-        wanted = 0 if is_given or not self._limits.deadline.is_finite else self._limits.n_features
+        wanted = 0 if is_given or self._limits.deadline == NO_DEADLINE else self._limits.n_features
         n_features = REFERENCE_SIZE if needs_run else wanted
         limits = replace(self._limits, n_features=n_features, include=(), evidence=None)
         reference = search(self._memo, criterion, limits)
@@ -279,8 +278,6 @@ class Searches:
 
 
 class _Step(NamedTuple):
-    """A feature that was selected."""
-
     feature: int
     score: float
     cause: Cause
