@@ -14,8 +14,7 @@ from unirel.estimation.intervals import check_level, interval_of_counts, interva
 from unirel.estimation.knn import KNN
 from unirel.predictors import ClassifierLoss
 from unirel.results import Estimate
-from unirel.search.boost import stretch
-from unirel.search.unique import Method, choose_rows, find_method, find_unique, intervals_of_unique
+from unirel.search.boost import Method, choose_rows, find_method, find_unique, intervals_of_unique, stretch
 
 
 def mutual_information(

@@ -16,7 +16,7 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from unirel._runtime import Progress, map_tasks
+from unirel._runtime import map_tasks
 from unirel.data.table import Table
 from unirel.errors import check_choice, check_whole_number, warn
 
@@ -27,8 +27,7 @@ Split = tuple[Rows, Rows]
 # A column with more levels has columns of its own for the most frequent ones only.
 _MAX_LEVELS = 100
 _CALIBRATION_FOLDS = 5
-
-
+PEERS = ("kbest", "lasso", "forest", "rfe", "lightgbm")
 # Models by name, and how a report calls them: for a target of classes and for one of numbers.
 MODELS = {
     "logistic": ("logistic regression", "ridge regression, in place of logistic regression"),
@@ -81,9 +80,6 @@ def fit_model(model: Any, discrete: bool, X: Values, y: NDArray[Any]) -> Any:
     if X.shape[1] == 0:
         return (DummyClassifier() if discrete else DummyRegressor()).fit(X, y)
     return limit_neighbors(make_model(model, discrete), len(y)).fit(X, y)
-
-
-PEERS = ("kbest", "lasso", "forest", "rfe", "lightgbm")
 
 
 def make_peer(name: str, discrete: bool, is_category: NDArray[np.bool_], n_features: int) -> Any:
@@ -269,9 +265,7 @@ class ClassifierLoss(BaseEstimator):  # type: ignore[misc]
         self.estimator = estimator
         self.cv = cv
 
-    def losses(
-        self, table: Table, columns: Rows | None = None, n_jobs: int | None = None, progress: Progress | None = None
-    ) -> Values:
+    def losses(self, table: Table, columns: Rows | None = None, n_jobs: int | None = None) -> Values:
         """Loss without each feature; the more it is missed, the larger. The model sees the others in any case.
 
         NaN for a feature that is ignored or not among the columns asked about, which are all if None.
@@ -294,13 +288,12 @@ class ClassifierLoss(BaseEstimator):  # type: ignore[misc]
                 total += cost(clone(model), np.delete(scaled, columns_of[feature], axis=1), y, train, test)
             return total / sum(len(test) for _, test in splits)
 
-        means = np.array(map_tasks(cost_without, features.tolist(), n_jobs, progress))
+        means = np.array(map_tasks(cost_without, features.tolist(), n_jobs))
         if not discrete:  # residuals that are all 0 would have an infinite likelihood
             means = 0.5 * np.log(2 * np.pi * np.maximum(means, 1e-12)) + 0.5
         return table.one_per_feature(means, features)
 
     def _splits(self, table: Table, matrix: Values, y: NDArray[Any]) -> list[Split]:
-        """Rows to train on and rows to predict, the same for every feature."""
         rows = np.arange(len(y))
         if isinstance(self.cv, str) and self.cv == "train":
             return [(rows, rows)]
@@ -337,7 +330,6 @@ def _log_loss(model: Any, inputs: Values, codes: NDArray[Any], train: Rows, test
 
 
 def _predict(model: Any, inputs: Values, codes: NDArray[Any], train: Rows, test: Rows) -> Values:
-    """Probabilities of all classes, one row for each test row."""
     n_classes, calibrated = int(codes.max()) + 1, not hasattr(model, "predict_proba")
     known = train[np.bincount(codes[train])[codes[train]] > 1] if calibrated else train
     # Numbered anew, since some classifiers insist on labels without gaps.

@@ -13,12 +13,11 @@ import numpy as np
 from unirel._runtime import READING_SECONDS, Deadline, OutOfTime, Progress, progress_of
 from unirel.data.table import Table
 from unirel.errors import check_whole_number, warn
-from unirel.estimation.base import Columns, Information
+from unirel.estimation.base import Columns, Information, Values
 from unirel.estimation.knn import KNN
 from unirel.results import Redundancy
 from unirel.search.boost import estimator_of
 from unirel.search.greedy import SearchSettings, refuse_nothing, select, settings_of
-from unirel.search.unique import unique_in_metric, varies, without_each_of
 
 # What rounding may change in an estimate.
 _ROUNDING = 1e-12
@@ -139,13 +138,13 @@ def _split(
 ) -> Redundancy:
     """Split an order with an estimator that has one metric; only greedily if the order is not complete."""
     table = information.table
-    unique = unique_in_metric(information)
+    unique = _unique_in_metric(information)
     curve = information.nested(order)
     size = int(np.argmax(curve >= curve.max() - tolerance - _ROUNDING)) + 1
     saturated = order[:size]
     is_unique = unique[saturated] > _ROUNDING
     # A constant column changes nothing, so it can always go, and the search is spared.
-    constant = np.array([not varies(table, feature) for feature in saturated])
+    constant = np.array([not _varies(table, feature) for feature in saturated])
     candidates = saturated[~is_unique & ~constant]
     lowest = float(curve[size - 1]) - tolerance - _ROUNDING
     search = _Search(information, saturated[is_unique], candidates, lowest, candidates, float(curve[size - 1]))
@@ -174,6 +173,34 @@ def _split(
         complete=complete and done,
         settings=settings,
     )
+
+
+def _unique_in_metric(information: Information) -> Values:
+    """Raw unique relevance by an estimator with one metric for any block; 0 for constant features, NaN for ignored."""
+    table = information.table
+    unique = table.one_per_feature(0.0)
+    varying = np.array([feature for feature in table.features if _varies(table, feature)], np.intp)
+    if len(varying):
+        whole = information.subsets(varying[:0], varying, np.arange(len(varying))[None])[0]
+        unique[varying] = whole - _without_each_of(information, varying[:0], varying)
+    return unique
+
+
+def _without_each_of(information: Information, always: Columns, columns: Columns) -> Values:
+    """I(always and columns; target) without each of the columns, none of which is constant."""
+    block = np.concatenate([always, columns])
+    if len(block) >= 3:
+        changes = information.without_each(block)
+        return np.asarray(changes.before + changes.change[len(always) :])
+    # Of fewer, a single discrete column may be left, which would be counted; subsets never are.
+    positions = np.arange(len(columns))
+    rests = np.array([np.delete(positions, position) for position in positions], np.intp)
+    return information.subsets(always, columns, rests.reshape(len(columns), -1))
+
+
+def _varies(table: Table, column: int) -> bool:
+    """Whether a column has two different values."""
+    return bool(table.values[column].min() < table.values[column].max())
 
 
 @dataclass
@@ -213,7 +240,7 @@ class _Search:
         """Remove, down to the last, the candidate that leaves the most information; of equals the latest."""
         kept = self.candidates
         while len(kept):
-            left = without_each_of(self.information, self.always, kept)
+            left = _without_each_of(self.information, self.always, kept)
             place = int(np.flatnonzero(left >= left.max() - _ROUNDING)[-1])
             kept = np.delete(kept, place)
             if left[place] >= self.lowest:
