@@ -69,11 +69,9 @@ def compare(
         as a `GridSearchCV` to tune one.
     n_features : int or sequence of int
         Numbers of features to try; an int stands for all from 1 to it.
-    n_splits : int
-        Random splits of each dataset.
-    test_size : float
-        Share of the rows that is held out to test, and share that is held out to choose the number of features; the
-        others are selected from and trained on. Splits are stratified by class.
+    n_splits, test_size : int, float
+        Random splits of each dataset, stratified by class, and the share of the rows that is held out to test, and as
+        many to choose the number of features; the others are selected from and trained on.
     scoring : str or callable, optional
         As in scikit-learn; accuracy or R2 by default.
     discrete_features, target_type

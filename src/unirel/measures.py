@@ -48,10 +48,6 @@ def mutual_information(
         With `confidence_level` an `Estimate` of value, low and high: from counts by a formula, without the bias of
         counting; from neighbours by 50 halves of the rows.
 
-    See Also
-    --------
-    relevance : One column at a time.
-
     Notes
     -----
     For a discrete target the estimate is that of Ross (2014), for a continuous one that of Kraskov, Stögbauer and
@@ -139,6 +135,8 @@ def relevance(
     --------
     mutual_information : Several columns as one block.
     conditional_relevance : What a column adds to others.
+    unique_relevance : What it adds to all others.
+    relevance_test : Whether that could be chance.
 
     Examples
     --------
@@ -185,10 +183,6 @@ def conditional_relevance(
     -------
     ndarray of shape (n_features,)
         0 for a column that is among the given ones, NaN for one that is ignored.
-
-    See Also
-    --------
-    relevance : The same with nothing given.
 
     Examples
     --------
@@ -265,7 +259,7 @@ def unique_relevance(
     random_state: int | None = 0,
     n_jobs: int | None = None,
 ) -> NDArray[np.float64] | tuple[NDArray[np.float64], NDArray[np.float64]] | Estimate:
-    """Unique relevance of every feature, I(Omega; y) - I(Omega without Xk; y), in nats.
+    """Unique relevance of every feature, I(Omega; y) - I(Omega without Xk; y), in nats (Liu and Motani 2022).
 
     Parameters
     ----------
@@ -282,40 +276,27 @@ def unique_relevance(
         The reference set.
     clip : bool or "auto"
         Set negative values to 0; "auto" does so for neighbours given all other features only.
-    max_queries : int, optional
-        Use that many random rows, all distinct, as centres of balls, and all rows as neighbours. None: all rows.
+    max_queries, random_state : int, optional
+        Use that many random rows, all distinct, as centres of balls, and all rows as neighbours (None: all rows); and
+        the seed of their choice, as nothing else is random.
     return_std : bool
         Also return the standard error of every value, taken over the centres; NaN for the methods that have none.
     confidence_level : float, optional
         Confidence level of intervals to give beside the values, such as 0.95, from 50 halves of the rows; not for a
         classifier.
-    random_state : int, optional
-        Seed of the choice of rows; nothing else is random.
 
     Returns
     -------
-    values : ndarray of shape (n_features,)
-        NaN for a column that is ignored.
-    std : ndarray of shape (n_features,)
-        Only if `return_std` is true. With `confidence_level` there is one `Estimate` of value, low and high instead.
-
-    See Also
-    --------
-    relevance : Information about the target of a feature by itself.
-    conditional_relevance : The same when some other features are given.
+    ndarray of shape (n_features,), or two of them
+        NaN for a column that is ignored. With `return_std` the standard errors too; with `confidence_level` there is
+        one `Estimate` of value, low and high instead.
 
     Notes
     -----
     Leaving out a column changes few distances that matter, so all values together cost little more than one estimate
     of I(Omega; y). Given very many features the estimate itself is no longer credible: with hundreds of columns it can
-    come out below the relevance of a single feature. A warning says so; method "gaussian" is one remedy, if the
-    relation is monotone. Method "reference" is another. It is a different quantity: relevance given a small set,
-    not given all features.
-
-    References
-    ----------
-    .. [1] S. Liu, M. Motani (2022). Improving mutual information based feature selection by boosting unique relevance.
-       arXiv:2212.06143.
+    come out below the relevance of a single feature. A warning says so. Remedies are "gaussian", if the relation is
+    monotone, and "reference", which is a different quantity: relevance given a small set, not given all features.
 
     Examples
     --------

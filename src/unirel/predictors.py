@@ -238,17 +238,11 @@ class ClassifierLoss(BaseEstimator):  # type: ignore[misc]
     Categories are one-hot encoded, numbers standardised by the training rows, missing values replaced by the mean and
     marked in a column of their own (see `design_matrix`).
 
-    The loss is the mean of ``-log p(class of the row)`` over all predicted rows. Probabilities are raised to 1 / (2N):
-    N rows cannot tell a rarer event from one that never happens, and forests and neighbours do answer 0. With a floor
-    such as 1e-15 a single surprise would cost 35 nats and outweigh what a feature is worth. A class without a row to
-    train on gets that probability too.
-
-    A classifier without ``predict_proba`` is calibrated on 5 folds of its training rows, fewer if a class is smaller;
-    a class with one training row cannot be calibrated and is left out. With one class or no column left to train on,
-    the frequencies of the classes are predicted.
-
-    For a continuous target the loss is the negative log-likelihood of a normal distribution,
-    ``0.5 * log(2 * pi * v) + 0.5`` with v the mean squared residual of the standardised target.
+    The loss is the mean of ``-log p(class of the row)`` over all predicted rows; of a continuous target
+    ``0.5 * log(2 * pi * v) + 0.5`` with v the mean squared residual of the standardised target. Probabilities are
+    raised to 1 / (2N): N rows cannot tell a rarer event from one that never happens, and forests and neighbours do
+    answer 0. A classifier without ``predict_proba`` is calibrated on 5 folds of its training rows, fewer if a class is
+    smaller. With one class or no column left to train on, the frequencies of the classes are predicted.
 
     Examples
     --------

@@ -193,18 +193,12 @@ class BURSelector(_Selector, SearchSettings):
 
     Attributes
     ----------
-    order_ : ndarray of int
-        Positions of the selected features, first selected first.
-    selection_scores_ : ndarray
-        Score of each of them when it was selected.
-    ranking_ : ndarray of shape (n_features,)
-        1 for selected features; from 2 on for the others, by relevance, and ignored ones last.
-    support_ : ndarray of shape (n_features,)
-        Whether each feature is selected.
-    relevance_ : ndarray of shape (n_features,)
-        I(Xk; y) in nats; NaN for ignored features.
-    unique_relevance_ : ndarray of shape (n_features,) or None
-        As boosted; None if nothing was boosted.
+    order_, selection_scores_ : ndarray of shape (n_selected,)
+        Positions of the selected features, first selected first, and the score of each when it was selected.
+    support_, ranking_ : ndarray of shape (n_features,)
+        Whether each feature is selected; 1 for selected ones, from 2 on for others, by relevance, ignored ones last.
+    relevance_, unique_relevance_ : ndarray of shape (n_features,)
+        I(Xk; y) in nats, NaN for ignored features; unique relevance as boosted, None if nothing was boosted.
     selection_ : Selection
         All of this in one object, with `to_frame()` and `to_dict()`.
     edges_ : dict
@@ -216,8 +210,7 @@ class BURSelector(_Selector, SearchSettings):
 
     See Also
     --------
-    BURSelectorCV : Chooses beta and the number of features by cross-validation.
-    selection_path : Several criteria and betas at once.
+    BURSelectorCV, selection_path
 
     Examples
     --------
@@ -313,26 +306,18 @@ class BURSelectorCV(_Selector):
         A scorer of scikit-learn; None is the estimator's own score.
     one_standard_error : bool, default=False
         Choose the fewest features whose mean score is within one standard error of the best one.
-    n_jobs : int, optional
-        Folds at a time, as in scikit-learn.
-    verbose : bool, default=False
-        Draw a progress bar on standard error.
+    n_jobs, verbose : int, optional, and bool, default=False
+        Folds at a time, as in scikit-learn, and whether to draw a progress bar on standard error.
 
     Attributes
     ----------
-    best_beta_ : float
-        The weight of unique relevance that was chosen.
-    n_features_ : int
-        The number of features that was chosen.
+    best_beta_, n_features_ : float, int
+        The weight of unique relevance and the number of features that were chosen.
     cv_results_ : dict of ndarray
         "beta", "n_features", "mean_test_score", "std_test_score" and "split0_test_score", ... with one entry for each
         beta and number of features. NaN where a search ended before it had that many features.
     order_, selection_scores_, ranking_, support_, relevance_, unique_relevance_, selection_, columns_
         As in `BURSelector`, and so are `n_features_in_` and `feature_names_in_`.
-
-    See Also
-    --------
-    BURSelector : With beta and the number of features given.
 
     Notes
     -----

@@ -199,7 +199,6 @@ def _without_each_of(information: Information, always: Columns, columns: Columns
 
 
 def _varies(table: Table, column: int) -> bool:
-    """Whether a column has two different values."""
     return bool(table.values[column].min() < table.values[column].max())
 
 

@@ -48,25 +48,15 @@ def selection_stability(
     selector : scikit-learn selector
         Anything with `fit` and `get_support`; a clone is fitted to every subsample. What kind a column is, a
         `BURSelector` decides once from all rows.
-    n_subsamples : int, default=50
-        How many subsamples are drawn.
-    sample_fraction : float, default=0.5
-        Which share of the rows each has, drawn without replacement; of class labels that share of each class.
-    confidence_level : float, default=0.95
+    n_subsamples, sample_fraction, random_state : int, float, int
+        How many subsamples are drawn, which share of the rows each has, without replacement, of class labels that share
+        of each class; and their seed.
+    confidence_level : float
         Of the interval of the index.
-    random_state : int, default=0
-        Seed of the subsamples.
     journal : path, optional
-        A file that keeps what is done, so that a run that was stopped is resumed, and more subsamples can be added
-        later.
-    n_jobs : int, optional
-        Threads, as in scikit-learn: -1 for one for each core. The result does not depend on them.
-    verbose : bool
-        Show progress on standard error.
-
-    Returns
-    -------
-    Stability
+        A file that keeps what is done, so that a run that was stopped is resumed, and more subsamples can be added.
+    n_jobs, verbose : int, optional, and bool
+        Threads, as in `relevance`, and whether to show progress on standard error.
 
     Notes
     -----
@@ -122,7 +112,6 @@ def _read(X: Any, y: Any, selector: Any) -> tuple[Table, Any]:
 
 
 def _identity(selector: Any, table: Table) -> str:
-    """What tells a selector and a table from others."""
     silent = {name: None for name in ("n_jobs", "verbose") if name in selector.get_params(deep=False)}
     try:
         described = joblib.hash([type(selector).__qualname__, clone(selector).set_params(**silent).get_params()])
@@ -230,7 +219,6 @@ def _copies(table: Table, frequency: NDArray[np.float64]) -> list[tuple[int, int
 
 
 def _content(table: Table, column: int) -> str:
-    """What tells a column from others."""
     values = table.codes(column) if table.discrete[column] else table.continuous_block([column])
     return str(joblib.hash(values))
 
@@ -238,18 +226,13 @@ def _content(table: Table, column: int) -> str:
 def stability(selections: Sequence[Sequence[int]], n_features: int) -> float:
     """How much selections from several splits agree, by the index of Nogueira, Sechidis and Brown (2018).
 
+    1 if all select the same features, about 0 if they select at random, NaN with fewer than two selections or if each
+    has nothing or everything.
+
     Parameters
     ----------
-    selections : list of lists of int
-        Positions of the selected features, for each split.
-    n_features : int
-        How many features there are.
-
-    Returns
-    -------
-    float
-        1 if all select the same features, about 0 if they select at random, NaN with fewer than two selections or if
-        each has nothing or everything.
+    selections, n_features : list of lists of int, and int
+        Positions of the selected features, for each split, and how many features there are.
 
     Examples
     --------

@@ -64,11 +64,6 @@ def relevance_test(
     RelevanceTest
         With `information`, `p_value` and `adjusted` of every column, `to_frame()` and `plot()`.
 
-    See Also
-    --------
-    conditional_test : Whether a column adds anything to others.
-    relevance : The estimates alone.
-
     Notes
     -----
     The estimate is made again with permuted targets, the same permutations for all columns, and the p-value says how
@@ -127,11 +122,6 @@ def conditional_test(
     -------
     RelevanceTest
         With `information`, I(Xk; y | given), `p_value` and `adjusted` of every column, `to_frame()` and `plot()`.
-
-    See Also
-    --------
-    relevance_test : The same with nothing given.
-    conditional_relevance : The estimates alone.
 
     Notes
     -----

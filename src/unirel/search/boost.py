@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from unirel.search.greedy import SearchSettings
 
 Mask = NDArray[np.bool_]
-Method = str | KNN | Gaussian | ClassifierLoss
+_Method = KNN | Gaussian | ClassifierLoss
+Method = str | _Method
 # Features of the unboosted run that the reference kind is conditional on.
 REFERENCE_SIZE = 20
 # Candidates that the stepwise kind looks at, those with the best score of the other terms; selected features it is
@@ -254,18 +255,19 @@ def _given_values(table: Table, values: Any, columns: Columns) -> Values:
     return array
 
 
-def find_method(method: Method) -> KNN | Gaussian | ClassifierLoss:
+def find_method(method: Method) -> _Method:
     """A method as it is, or that of a name with its defaults."""
     if isinstance(method, KNN | Gaussian | ClassifierLoss):
         return method
-    named = {"ksg": KNN(), "reference": KNN().for_reference(), "classifier": ClassifierLoss(), "gaussian": Gaussian()}
+    named: dict[str, _Method] = {"ksg": KNN(), "reference": KNN().for_reference()}
+    named |= {"classifier": ClassifierLoss(), "gaussian": Gaussian()}
     check_choice("method", method, named)
     return named[method]
 
 
 def find_unique(
     table: Table,
-    method: KNN | Gaussian | ClassifierLoss,
+    method: _Method,
     reference: Sequence[int] | None = None,
     rows: Columns | None = None,
     n_jobs: int | None = None,

@@ -24,8 +24,6 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class Trial:
-    """What is tried in every fold."""
-
     estimator: Any
     scorer: Any
     table: Table  # all rows
@@ -101,7 +99,6 @@ def check_betas(betas: Any) -> list[float]:
 
 
 def sizes_to_try(max_features: int, step: int, table: Table, settings: SearchSettings) -> list[int]:
-    """Numbers of features in ascending order."""
     most, step = check_whole_number("max_features", max_features, 1), check_whole_number("step", step, 1)
     included, excluded = set(table.positions(settings.include)), set(table.positions(settings.exclude))
     if len(included) > most:
@@ -111,7 +108,6 @@ def sizes_to_try(max_features: int, step: int, table: Table, settings: SearchSet
 
 
 def results_of(betas: list[float], sizes: list[int], scores: Values) -> dict[str, NDArray[Any]]:
-    """One entry for each beta and number of features."""
     flat = scores.reshape(len(scores), -1)
     return {
         "beta": np.repeat(betas, len(sizes)),

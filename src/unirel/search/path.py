@@ -56,8 +56,7 @@ def selection_path(
     deadline = Deadline.after(settings.max_seconds)
     with deadline.applied(READING_SECONDS):
         table, sample_weight = open_table(X, y, settings.discrete_features, settings.target_type, sample_weight)
-    one = isinstance(criteria, str | Criterion)
-    named = [cast(str | Criterion, criteria)] if one else list(cast(Sequence[str | Criterion], criteria))
+    named = [criteria] if isinstance(criteria, str | Criterion) else list(criteria)
     weights = [float(betas)] if isinstance(betas, Real) else list(cast(Sequence[float], betas))
     with deadline.applied():
         return select(table, named, weights, settings, sample_weight)

@@ -1,10 +1,9 @@
 """Which candidates are seen to tell more than what is selected: the test that ends a search by itself.
 
-What is selected is summarised in a column of few levels, which keeps what the selected features tell about the target.
-If a candidate adds nothing, the target may be permuted among rows that are alike in what is selected, and nobody would
-notice. That is done many times, for all candidates at once; a candidate adds something if chance does as well, with any
-of the candidates, in a share of at most `alpha` of the permutations. With nothing selected all rows are alike, and the
-test is exact. Of a table of very many rows a sample is looked at.
+What is selected is summarised in a column of few levels. If a candidate adds nothing, the target may be permuted among
+rows that are alike in what is selected. That is done many times, for all candidates at once; a candidate adds something
+if chance does as well, with any of the candidates, in a share of at most `alpha` of the permutations. With nothing
+selected the test is exact. Of a table of very many rows a sample is looked at.
 """
 
 from math import ceil
@@ -70,7 +69,6 @@ class Evidence:
         return self._known[key]
 
     def _passing(self, selected: tuple[int, ...], candidates: Columns) -> NDArray[np.bool_]:
-        """Which candidates pass the test."""
         if len(candidates) == 0:
             return np.zeros(0, np.bool_)
         summary = self._summary(selected)
