@@ -176,24 +176,6 @@ def progress_of(verbose: bool, title: str) -> Progress | None:
     return ProgressBar(title)
 
 
-@dataclass
-class Stages:
-    """Progress over several pieces of work, each of which counts from 0."""
-
-    progress: Progress | None
-    total: int
-    done: int = 0
-
-    def step(self, done: int, _: int) -> None:
-        if self.progress is not None:
-            self.progress(min(self.done + done, self.total), self.total)
-
-    def finish(self, n_steps: int) -> None:
-        """Count a piece as done, even if it has ended early."""
-        self.done += n_steps
-        self.step(0, 0)
-
-
 class Compiling:
     """Says once that kernels are being compiled, if it was told to; they are kept on disk, so once per installation."""
 

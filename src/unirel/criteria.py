@@ -343,9 +343,10 @@ class Scores:
         for step in range(first, len(selected)):
             behind = candidates[self._n_folded[candidates] <= step]
             if len(behind):
-                term = self._criterion.term(self._memo, behind, selected[: step + 1])
-                self._folded[behind] = self._fold(self._folded[behind], term, step)
-                self._n_folded[behind] = step + 1
+                term, before = self._criterion.term(self._memo, behind, selected[: step + 1]), self._folded[behind]
+                if step > 0 and self._criterion.fold != "latest":
+                    term = np.minimum(before, term) if self._criterion.fold == "min" else before + term
+                self._folded[behind], self._n_folded[behind] = term, step + 1
 
     def up_to_date(self, candidates: Columns, n_selected: int) -> NDArray[np.bool_]:
         """Whether the score of each candidate knows all selected features."""
@@ -358,8 +359,3 @@ class Scores:
             return relevance
         folded = self._folded[candidates]
         return self._criterion.score(relevance, folded / n_selected if self._criterion.fold == "mean" else folded)
-
-    def _fold(self, before: Values, term: Values, step: int) -> Values:
-        if step == 0 or self._criterion.fold == "latest":
-            return term
-        return np.minimum(before, term) if self._criterion.fold == "min" else before + term

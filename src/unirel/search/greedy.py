@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
-from unirel._runtime import NO_DEADLINE, Deadline, OutOfTime, Progress, Stages, check_jobs, progress_of
+from unirel._runtime import NO_DEADLINE, Deadline, OutOfTime, Progress, check_jobs, progress_of
 from unirel.criteria import Criterion, Scores, make_criterion
 from unirel.data.readers import DiscreteFeatures, TargetType
 from unirel.data.table import Table
@@ -218,8 +218,8 @@ class Searches:
         self._kind = find_kind(settings)
         self._boosts: dict[Criterion | None, Blend] = {}
         self._plain: dict[Criterion, Selection] = {}  # what was found before there was a boost
-        n_steps = self._limits.n_features * n_searches
-        self._counter = Stages(progress_of(settings.verbose, "selecting"), n_steps)
+        self._progress = progress_of(settings.verbose, "selecting")
+        self._n_selected, self._n_wanted = 0, self._limits.n_features * n_searches  # by the searches that have ended
         self.interrupted = False
 
     def run(self, criterion: Criterion, beta: float) -> Selection:
@@ -234,12 +234,17 @@ class Searches:
         return replace(selection, beta=beta, settings=known, sample_weight=self._sample_weight)
 
     def _search(self, criterion: Criterion, beta: float, boost: Blend | None) -> Selection:
-        selection = search(self._memo, criterion, self._limits, beta=beta, boost=boost, progress=self._counter.step)
+        selection = search(self._memo, criterion, self._limits, beta=beta, boost=boost, progress=self._report)
+        self._n_selected += self._limits.n_features  # even if it has ended early
         try:
-            self._counter.finish(self._limits.n_features)
+            self._report(0)
         except KeyboardInterrupt:
             self.interrupted = True
         return selection
+
+    def _report(self, n_selected: int, _: int = 0) -> None:
+        if self._progress is not None:
+            self._progress(min(self._n_selected + n_selected, self._n_wanted), self._n_wanted)
 
     def _boost(self, criterion: Criterion) -> Blend | Selection:
         """What is boosted or, if it was stopped before that was known, a selection without it, marked incomplete."""
