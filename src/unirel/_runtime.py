@@ -42,12 +42,8 @@ class Deadline:
         """The same, or that many seconds from now if that is later."""
         return Deadline(max(self.ends, time.monotonic() + seconds))
 
-    @property
-    def has_passed(self) -> bool:
-        return time.monotonic() > self.ends
-
     def check(self) -> None:
-        if self.has_passed:
+        if time.monotonic() > self.ends:
             raise OutOfTime(
                 "the time budget was used up before there was anything to return; give more with max_seconds="
             )

@@ -19,6 +19,7 @@ from unirel.data.readers import take_rows
 from unirel.data.table import Table
 from unirel.errors import check_fraction, check_whole_number
 from unirel.results import ExchangeablePair, Stability
+from unirel.search.greedy import SearchSettings
 
 Mask = NDArray[np.bool_]
 # A pair is exchangeable if one of the two is in at least this share of the subsamples, both in at most this share of
@@ -104,7 +105,7 @@ def selection_stability(
 
 def _read(X: Any, y: Any, selector: Any) -> tuple[Table, Any]:
     """The whole table, and a selector that decides nothing about its columns anew for every subsample."""
-    if not hasattr(selector, "settings"):
+    if not isinstance(selector, SearchSettings):
         return Table.from_data(X, y), selector
     asked = selector.settings()
     table = Table.from_data(X, y, discrete_features=asked.discrete_features, target_type=asked.target_type)

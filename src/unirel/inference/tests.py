@@ -165,6 +165,7 @@ def permutation_test(
     verbose: bool = False,
 ) -> RelevanceTest:
     """`relevance_test` with an estimator that is there already, or `conditional_test` if columns are given."""
+    asked = {"n_permutations": n_permutations, "max_exceedances": max_exceedances, "random_state": random_state}
     check_whole_number("n_permutations", n_permutations, 1)
     if max_exceedances is not None:
         check_whole_number("max_exceedances", max_exceedances, 1)
@@ -180,8 +181,8 @@ def permutation_test(
     if not (adjust == "fwer" or len(given) or information.looks_at_target):
         p_values[:] = [_g_test(information, int(column)) for column in columns]
     permuted = np.flatnonzero(np.isnan(p_values))
-    all_needed = adjust == "fwer"
-    tested = Exceedances(observed[permuted], n_permutations, None if all_needed else max_exceedances, keep=all_needed)
+    most = None if adjust == "fwer" else max_exceedances
+    tested = Exceedances(observed[permuted], n_permutations, most, keep=adjust == "fwer")
     permutations, rng = Permutations(table.n_samples, groups), np.random.default_rng(random_state)
     finished = tested.fill(
         lambda active, orders: information.permuted(columns[permuted[active]], given, orders),
@@ -213,12 +214,7 @@ def permutation_test(
         given=tuple(table.columns[int(column)].name for column in given),
         adjust=adjust,
         complete=finished,
-        settings={
-            "mi_estimator": repr(information),
-            "n_permutations": n_permutations,
-            "max_exceedances": max_exceedances,
-            "random_state": random_state,
-        },
+        settings={"mi_estimator": repr(information), **asked},
     )
 
 

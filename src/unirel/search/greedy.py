@@ -8,17 +8,17 @@ from numbers import Integral, Real
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
-from unirel._runtime import NO_DEADLINE, Deadline, OutOfTime, Progress, check_jobs, progress_of
+from unirel._runtime import NO_DEADLINE, Deadline, OutOfTime, Progress, check_jobs, check_time, progress_of
 from unirel.criteria import Criterion, Scores, make_criterion
 from unirel.data.readers import DiscreteFeatures, TargetType
 from unirel.data.table import Table
 from unirel.errors import check_beta, check_fraction, check_whole_number, warn
 from unirel.estimation.base import Columns, Information, Memo, Values
 from unirel.results import Cause, Ending, Selection, SelectionPath
-from unirel.search.boost import REFERENCE_SIZE, Blend, estimator_of, find_blend, find_kind, needs_reference
+from unirel.search.boost import REFERENCE_SIZE, Blend, Mask, estimator_of, find_blend, find_kind, needs_reference
 from unirel.search.stopping import Evidence
 
 _N_FEATURES = 10  # that many are selected if nobody says how many, and fewer of fewer without a word
@@ -345,8 +345,7 @@ def _steps(
     """Features one by one, until there are as many as are wanted or nothing adds anything."""
     selected = np.empty(0, np.intp)
     while len(selected) < n_wanted:
-        if limits.deadline.has_passed:
-            raise OutOfTime
+        check_time()
         pool, allowed = np.setdiff1d(candidates, selected, assume_unique=True), None
         forced = len(selected) < len(limits.include)
         if forced:
@@ -355,19 +354,13 @@ def _steps(
             allowed = np.isin(pool, limits.evidence.adding(selected))
             if not allowed.any():
                 return
-        step = _best(scores, pool, selected, beta, boost, limits.deadline, allowed)
+        step = _best(scores, pool, selected, beta, boost, allowed)
         selected = np.append(selected, step.feature)
         yield step._replace(cause=Cause.INCLUDED) if forced else step
 
 
 def _best(
-    scores: Scores,
-    pool: Columns,
-    selected: Columns,
-    beta: float,
-    boost: Blend | None,
-    deadline: Deadline,
-    allowed: NDArray[np.bool_] | None,
+    scores: Scores, pool: Columns, selected: Columns, beta: float, boost: Blend | None, allowed: Mask | None
 ) -> _Step:
     """The candidate with the best score, among those that are allowed."""
     boost = boost if beta > 0 else None
@@ -394,17 +387,16 @@ def _best(
                 elif boost.share < 1 and _is_best(known, place):
                     cause = Cause.REFERENCE
             return _Step(int(pool[place]), float(values[place]), cause)
-        if deadline.has_passed:
-            raise OutOfTime
+        check_time()
         promising = promising[np.argsort(-values[promising], kind="stable")[:_BATCH]]
         scores.update(pool[promising], selected)
 
 
-def _among(values: Values, allowed: NDArray[np.bool_] | None) -> Values:
+def _among(values: Values, allowed: Mask | None) -> Values:
     return values if allowed is None else np.where(allowed, values, -np.inf)
 
 
-def _reach(values: Values, best: float) -> NDArray[np.bool_]:
+def _reach(values: Values, best: float) -> Mask:
     """Which values are as good as the best one, but for rounding."""
     return np.asarray(values >= best - _TIE * max(1.0, abs(best)))
 
