@@ -9,7 +9,6 @@ from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unirel._runtime import READING_SECONDS, Deadline, OutOfTime, Progress, progress_of
 from unirel.data.table import Table
@@ -44,59 +43,58 @@ def redundancy_analysis(
 ) -> Redundancy:
     """Split the features that are selected until I(S; y) saturates into unique, conditional and redundant ones.
 
-        Parameters
-        ----------
-        X, y : array or frame of shape (n_samples, n_features), array or series of shape (n_samples,)
-            As in `BURSelector.fit`.
-        selector : BURSelector, optional
-            How features are selected, but for their number, unless `order` is given. If it is None, by "gsa" from nearest
-            neighbours with unique relevance given a reference set at a weight of 0.1.
-        order : list of names or positions, optional
-            The selection to analyse, first selected first.
-        tolerance : float
-            A loss of information up to this, in nats, counts as none: when a size is called saturated, and when features
-            are called redundant.
-        max_exact : int or "auto"
-            Up to this many features without unique relevance all subsets are searched; beyond, features are added and
-            removed one by one only, and the answer is marked as a lower bound. Every feature more doubles the time. "auto"
-            is 22 for class labels and 14 for a continuous target.
-        max_features : int, optional
-            Features to select at most; all of them if None. Saturation is then judged by the sizes up to this one.
+    Parameters
+    ----------
+    X, y : array or frame of shape (n_samples, n_features), array or series of shape (n_samples,)
+        As in `BURSelector.fit`.
+    selector : BURSelector, optional
+        How features are selected, but for their number, unless `order` is given. If it is None, by "gsa" from nearest
+        neighbours with unique relevance given a reference set at a weight of 0.1.
+    order : list of names or positions, optional
+        The selection to analyse, first selected first.
+    tolerance : float
+        A loss of information up to this, in nats, counts as none: when a size is called saturated, and when features
+        are called redundant.
+    max_exact : int or "auto"
+        Up to this many features without unique relevance all subsets are searched; beyond, features are added and
+        removed one by one only, and the answer is marked as a lower bound. Every feature more doubles the time. "auto"
+        is 22 for class labels and 14 for a continuous target.
+    max_features : int, optional
+        Features to select at most; all of them if None. Saturation is then judged by the sizes up to this one.
 
-        Returns
-        -------
-        Redundancy
-            With `rate`, the share of redundant features. After Ctrl-C, or when the time of the selector is used up, it
-            holds the best that was found, marked incomplete.
+    Returns
+    -------
+    Redundancy
+        With `rate`, the share of redundant features. After Ctrl-C, or when the time of the selector is used up, it
+        holds the best that was found, marked incomplete.
 
-        Notes
-        -----
-        S_sat is the selection up to the first size at which I(S; y) is within `tolerance` of its largest value. A feature
-        of S_sat is *unique* if its unique relevance, I(all features; y) - I(all others; y), is above 0. Of the rest, S_red
-        is the largest part T with I(S_sat without T; y) >= I(S_sat; y) - tolerance; of several the one that leaves the most
-        information; of those the one that keeps the features selected first. What is neither is *conditional*: it tells
-        something that others also tell, but not all of them can go. The redundancy rate is the size of S_red over the size
-        of S_sat. These are the words of Liu and Motani (2022), the paper of `unique_relevance`.
+    Notes
+    -----
+    S_sat is the selection up to the first size at which I(S; y) is within `tolerance` of its largest value. A feature
+    of S_sat is *unique* if its unique relevance, I(all features; y) - I(all others; y), is above 0. Of the rest, S_red
+    is the largest part T with I(S_sat without T; y) >= I(S_sat; y) - tolerance; of several the one that leaves the most
+    information; of those the one that keeps the features selected first. What is neither is *conditional*: it tells
+    something that others also tell, but not all of them can go. The redundancy rate is the size of S_red over the size
+    of S_sat. These are the words of Liu and Motani (2022), the paper of `unique_relevance`.
 
-        All estimates are by neighbours, those of the selector's `mi_estimator` if it is a `KNN`, and in one metric; "auto"
-        is chebyshev if all features are continuous without missing values, otherwise manhattan.
+    All estimates are by neighbours, those of the selector's `mi_estimator` if it is a `KNN`, and in one metric; "auto"
+    is chebyshev if all features are continuous without missing values, otherwise manhattan.
 
-        Examples
-        --------
-        A feature, its copy, noise, and a feature that stands alone: the copy and the noise can go.
+    Examples
+    --------
+    A feature, its copy, noise, and a feature that stands alone: the copy and the noise can go.
 
-        >>> import numpy as np
-    from numpy.typing import NDArray
-        >>> from unirel import redundancy_analysis
-        >>> rng = np.random.default_rng(0)
-        >>> strong, noise, weak = rng.standard_normal((3, 400))
-        >>> X = np.column_stack([strong, strong, noise, weak])
-        >>> y = 2 * strong + weak > 0
-        >>> result = redundancy_analysis(X, y, order=[0, 1, 2, 3])
-        >>> result
-        Redundancy(saturated=4 of 4, unique=1, conditional=1, redundant=2, rate=0.5)
-        >>> result.unique, result.conditional, result.redundant
-        (array([3]), array([0]), array([1, 2]))
+    >>> import numpy as np
+    >>> from unirel import redundancy_analysis
+    >>> rng = np.random.default_rng(0)
+    >>> strong, noise, weak = rng.standard_normal((3, 400))
+    >>> X = np.column_stack([strong, strong, noise, weak])
+    >>> y = 2 * strong + weak > 0
+    >>> result = redundancy_analysis(X, y, order=[0, 1, 2, 3])
+    >>> result
+    Redundancy(saturated=4 of 4, unique=1, conditional=1, redundant=2, rate=0.5)
+    >>> result.unique, result.conditional, result.redundant
+    (array([3]), array([0]), array([1, 2]))
     """
     settings = settings_of(selector) if selector is not None else _PUBLISHED
     deadline = Deadline.after(settings.max_seconds)
@@ -146,7 +144,8 @@ def _split(
     saturated = order[:size]
     is_unique = unique[saturated] > _ROUNDING
     # A constant column changes nothing, so it can always go, and the search is spared.
-    candidates = saturated[~is_unique & _varying(table, saturated)]
+    constant = np.array([not _varies(table, feature) for feature in saturated])
+    candidates = saturated[~is_unique & ~constant]
     lowest = float(curve[size - 1]) - tolerance - _ROUNDING
     search = _Search(information, saturated[is_unique], candidates, lowest, candidates, float(curve[size - 1]))
     small = len(candidates) <= max_exact
@@ -180,7 +179,7 @@ def _unique_in_metric(information: Information) -> Values:
     """Raw unique relevance by an estimator with one metric for any block; 0 for constant features, NaN for ignored."""
     table = information.table
     unique = table.one_per_feature(0.0)
-    varying = table.features[_varying(table, table.features)]
+    varying = np.array([feature for feature in table.features if _varies(table, feature)], np.intp)
     if len(varying):
         whole = information.subsets(varying[:0], varying, np.arange(len(varying))[None])[0]
         unique[varying] = whole - _without_each_of(information, varying[:0], varying)
@@ -199,9 +198,8 @@ def _without_each_of(information: Information, always: Columns, columns: Columns
     return information.subsets(always, columns, rests.reshape(len(columns), -1))
 
 
-def _varying(table: Table, columns: Columns) -> NDArray[np.bool_]:
-    block = table.values[columns]
-    return np.asarray(block.min(axis=1) < block.max(axis=1))
+def _varies(table: Table, column: int) -> bool:
+    return bool(table.values[column].min() < table.values[column].max())
 
 
 @dataclass
