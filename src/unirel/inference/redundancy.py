@@ -9,6 +9,7 @@ from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from unirel._runtime import READING_SECONDS, Deadline, OutOfTime, Progress, progress_of
 from unirel.data.table import Table
@@ -144,8 +145,7 @@ def _split(
     saturated = order[:size]
     is_unique = unique[saturated] > _ROUNDING
     # A constant column changes nothing, so it can always go, and the search is spared.
-    constant = np.array([not _varies(table, feature) for feature in saturated])
-    candidates = saturated[~is_unique & ~constant]
+    candidates = saturated[~is_unique & _varying(table, saturated)]
     lowest = float(curve[size - 1]) - tolerance - _ROUNDING
     search = _Search(information, saturated[is_unique], candidates, lowest, candidates, float(curve[size - 1]))
     small = len(candidates) <= max_exact
@@ -179,7 +179,7 @@ def _unique_in_metric(information: Information) -> Values:
     """Raw unique relevance by an estimator with one metric for any block; 0 for constant features, NaN for ignored."""
     table = information.table
     unique = table.one_per_feature(0.0)
-    varying = np.array([feature for feature in table.features if _varies(table, feature)], np.intp)
+    varying = table.features[_varying(table, table.features)]
     if len(varying):
         whole = information.subsets(varying[:0], varying, np.arange(len(varying))[None])[0]
         unique[varying] = whole - _without_each_of(information, varying[:0], varying)
@@ -198,8 +198,9 @@ def _without_each_of(information: Information, always: Columns, columns: Columns
     return information.subsets(always, columns, rests.reshape(len(columns), -1))
 
 
-def _varies(table: Table, column: int) -> bool:
-    return bool(table.values[column].min() < table.values[column].max())
+def _varying(table: Table, columns: Columns) -> NDArray[np.bool_]:
+    block = table.values[columns]
+    return np.asarray(block.min(axis=1) < block.max(axis=1))
 
 
 @dataclass
