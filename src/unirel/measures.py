@@ -225,10 +225,8 @@ def irrelevance(
 
     Notes
     -----
-    The entropy of a discrete column is that of its frequencies. That of a continuous column is differential
-    (Kozachenko and Leonenko 1987): it may be negative, and a change of units by a factor adds the factor's logarithm.
-    With ``KNN(scale="standard")`` it is that of the standardised column, so that columns compare; with
-    ``KNN(scale=None)`` that of the column as it is; with "binned" it is that of the bins.
+    The entropy of a continuous column is differential (Kozachenko and Leonenko 1987), that of the standardised column
+    with ``KNN(scale="standard")``, so that columns compare: it may be negative. With "binned" it is that of the bins.
 
     Examples
     --------

@@ -153,9 +153,8 @@ def order_by(selector: Any, X: Any, y: Any, n_features: int, n_columns: int) -> 
 def design_matrix(table: Table) -> tuple[Values, list[Rows]]:
     """Features as numbers for a model, and which columns of the matrix belong to each feature; none if it is ignored.
 
-    Continuous features are as they are, NaN for a missing value, with a further column that marks it; discrete ones
-    are one column for each level, or one in all for two levels and none for a constant. Of more than 100 levels the
-    most frequent have columns.
+    Numbers are as they are, NaN for a missing value, with a further column that marks it; categories are one column for
+    each level, or one in all for two levels and none for a constant. Of more than 100 levels the most frequent count.
     """
     blocks = [np.empty((0, table.n_samples))] * table.n_features
     for feature in table.features.tolist():

@@ -32,7 +32,7 @@ class _Selector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     """Checks a table, keeps a selection and gives its columns; subclasses decide how to search."""
 
     def transform(self, X: Any, *, by_name: bool = False) -> Any:
-        """Reduce `X` to the selected features, in the order in which they stand in `X`.
+        """Reduce `X` to the selected features, in the order in which they stand in `X`; of a frame a frame.
 
         Parameters
         ----------
@@ -41,11 +41,6 @@ class _Selector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         by_name : bool
             Take the selected columns of a frame by their names, wherever they stand and whatever else there is. As
             scikit-learn wants it, columns are otherwise refused that are not those of `fit` in the same order.
-
-        Returns
-        -------
-        array or frame of shape (n_samples, n_selected_features)
-            A frame of the same library for a frame, unless `set_output` asks for another one; otherwise an array.
         """
         check_is_fitted(self)
         if is_parted(X):
@@ -430,4 +425,4 @@ class BURSelectorCV(_Selector):
         return Bunch(estimator=Bunch(fit={}), splitter=split, scorer=Bunch(score={}))
 
     def _searcher(self) -> BURSelector:
-        return BURSelector() if self.selector is None else self.selector
+        return self.selector or BURSelector()

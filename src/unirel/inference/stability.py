@@ -192,10 +192,7 @@ def _summarize(
 
 
 def find_exchangeable(selected: Mask, copies: Sequence[tuple[int, int]] = ()) -> tuple[ExchangeablePair, ...]:
-    """Pairs of features of which one is often selected, but seldom both; most often first.
-
-    Of exact copies a selector takes always the same one; they count all the same.
-    """
+    """Pairs of features, exact copies among them, of which one is often selected, but seldom both; most often first."""
     n_rows, sizes = len(selected), selected.sum(axis=0)
     candidates = sorted({*combinations(np.flatnonzero(sizes).tolist(), 2), *copies})
     chance = _CHANCE / max(len(candidates), 1)  # among many pairs some are seldom together by chance

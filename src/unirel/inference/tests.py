@@ -254,10 +254,7 @@ def _warn_of_few(tested: Exceedances, adjusted: Values, n_columns: int) -> None:
 
 
 def _alike_rows(table: Table, given: Columns) -> Groups:
-    """Group of every row: the same given levels and, where numbers are given, about the same expectation of the target.
-
-    Missing numbers are a level.
-    """
+    """Group of every row: the same given levels, missing numbers among them, and about the same expectation of y."""
     continuous, rows = given[table.continuous[given]], np.arange(table.n_samples)
     numbers = table.continuous_block(continuous) if len(continuous) else np.empty((0, table.n_samples))
     missing = np.isnan(numbers)
@@ -277,10 +274,7 @@ def _alike_rows(table: Table, given: Columns) -> Groups:
 
 
 def _without_wide(along: Values, groups: Groups) -> Groups:
-    """Every row of a wide group in a group of its own: where rows are rare, neighbours are not alike.
-
-    That looks only at what is given, so it makes no test less valid.
-    """
+    """Every row of a wide group by itself: its rows are not alike. Only what is given decides, so tests stay valid."""
     numbers = np.arange(int(groups.max()) + 1)
     widths = maximum(along, groups, numbers) - minimum(along, groups, numbers)
     wide = (widths > _WIDE * np.median(widths[groups]))[groups]

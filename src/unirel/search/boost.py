@@ -71,10 +71,7 @@ def find_kind(settings: "SearchSettings") -> Any:
 
 
 class Sample:
-    """The columns and rows that unique relevance is estimated from: of a large table a few, in a table of their own.
-
-    A row is there as often as its weight says.
-    """
+    """The columns and rows, as often as their weight says, that unique relevance is estimated from: a few of many."""
 
     def __init__(
         self,
@@ -150,10 +147,7 @@ class Blend:
     def blend(
         self, scores: Values, candidates: Columns, selected: Columns, beta: float, allowed: Mask | None = None
     ) -> Values:
-        """(1 - beta) J + beta UR of the candidates; minus infinity for those that are too far behind to ask about.
-
-        Candidates that are allowed to win are asked about before others.
-        """
+        """(1 - beta) J + beta UR of candidates, allowed ones first; minus infinity where they are too far behind."""
         blended = self.without_stepwise(scores, candidates, selected, beta)
         if self.stepwise is None or len(selected) == 0:
             return blended
@@ -201,10 +195,7 @@ def find_blend(
     settings: "SearchSettings",
     sample_weight: Values | None = None,
 ) -> Blend:
-    """Find what is boosted, for all columns that a search may ask about.
-
-    `reference` are the first features of the unboosted run if the kind needs them.
-    """
+    """What is boosted, for all columns that a search may ask about; `reference` are the first of the unboosted run."""
     if isinstance(kind, Boost):
         members = np.array([] if reference is None else reference, np.intp)
         sample = Sample(table, np.union1d(columns, members), kind.max_samples, settings, sample_weight)

@@ -297,10 +297,9 @@ def search(
     boost: Blend | None = None,
     progress: Progress | None = None,
 ) -> Selection:
-    """Select features one by one, each time the one with the best score.
+    """Select features one by one, each time the one with the best score; ties go to the lowest column.
 
-    Ties go to the lowest column index. What was selected before Ctrl-C or the end of the time is kept, and the
-    selection is marked incomplete.
+    What was selected before Ctrl-C or the end of the time is kept, and the selection is marked incomplete.
     """
     table, steps = memo.information.table, list[_Step]()
     try:

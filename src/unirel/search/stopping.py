@@ -31,10 +31,7 @@ _GROUP = 10
 
 
 class Evidence:
-    """Tests whether candidates add anything to what is selected; `alpha` is the chance that any passes if none does.
-
-    Continuous columns are cut into bins, whatever estimator the search has.
-    """
+    """Tests, in bins, whether candidates add anything; `alpha` is the chance that any passes if none does."""
 
     def __init__(
         self,
@@ -102,10 +99,7 @@ class Evidence:
         return self._summaries[selected]
 
     def _groups(self, selected: tuple[int, ...], summary: Joint) -> NDArray[np.intp]:
-        """Rows among which the target may be permuted: of one level and, where numbers are selected, alike in these.
-
-        Within a level numbers still differ, and those that come with them are not to be taken for news.
-        """
+        """Rows among which the target may be permuted: of one level and, as numbers differ in it, alike in these."""
         levels = summary.codes[self._rows].astype(np.intp)
         numbers = np.array([column for column in selected if self._table.continuous[column]], np.intp)
         if len(numbers) == 0:
