@@ -92,11 +92,10 @@ def selection_stability(
 
     def fit(number: int) -> None:
         rows = draw_rows(table.n_samples, labels, sample_fraction, (random_state, number))
-        record = _fit(clone(selector), take_rows(X, rows), take_rows(y, rows))
+        known[number] = _found(clone(selector).fit(take_rows(X, rows), take_rows(y, rows)))
         check_time()  # which would have cut the selection short
         if journal is not None:
-            _append(Path(journal), {"subsample": number, **record})
-        known[number] = record
+            _append(Path(journal), {"subsample": number, **known[number]})
 
     map_tasks(fit, missing, n_jobs, progress_of(verbose, "fitting subsamples"))
     found = [known[number] for number in range(n_subsamples)]
@@ -156,9 +155,8 @@ def draw_rows(n_samples: int, labels: NDArray[Any] | None, share: float, seed: S
     return np.sort(np.concatenate(chosen))
 
 
-def _fit(selector: Any, X: Any, y: Any) -> dict[str, Any]:
+def _found(selector: Any) -> dict[str, Any]:
     """Positions of the selected features, and ranks: places in the order of selection, or those of the selector."""
-    selector.fit(X, y)
     if hasattr(selector, "order_"):
         ranks = {str(feature): float(place) for place, feature in enumerate(selector.order_, start=1)}
     else:

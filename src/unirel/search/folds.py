@@ -35,7 +35,8 @@ class Trial:
 
     def score(self, X: Any, y: Any, labels: NDArray[Any], train: Any, test: Any) -> Values:
         """Scores of one fold, of shape (n_betas, n_sizes); NaN where too few features were selected."""
-        train, test = _row_numbers(train), _row_numbers(test)
+        rows = np.arange(len(labels))
+        train, test = rows[train], rows[test]  # which may be masks
         known: dict[bytes, float] = {}  # columns stand in the order of the table, whichever was selected first
         scores = np.full((len(self.betas), len(self.sizes)), np.nan)
         for row, order in zip(scores, self._select(X, y, train), strict=True):
@@ -62,11 +63,6 @@ class Trial:
         fit_params, score_params = _of_rows(self.fit_params, labels, train), _of_rows(self.score_params, labels, test)
         fitted = clone(self.estimator).fit(take_rows(chosen, train), labels[train], **fit_params)
         return float(self.scorer(fitted, take_rows(chosen, test), labels[test], **score_params))
-
-
-def _row_numbers(rows: Any) -> Columns:
-    array = np.asarray(rows)
-    return np.flatnonzero(array) if array.dtype == bool else array.astype(np.intp)
 
 
 def _of_rows(params: Mapping[str, Any], labels: NDArray[Any], rows: Columns) -> dict[str, Any]:
