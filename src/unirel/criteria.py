@@ -172,7 +172,7 @@ class MIFS(MRMR, name="mifs"):
         return relevance - self.weight * folded
 
 
-class CIFE(Criterion, name="cife"):
+class CIFE(MRMR, name="cife"):
     """Conditional infomax feature extraction: I(x; y) less the sum of I(x; s) - I(x; s | y).
 
     Only redundancy about the target is taken off, and synergy is added. JMI has the mean where this has the sum, which
@@ -185,9 +185,6 @@ class CIFE(Criterion, name="cife"):
         # What is conditional comes first: estimators that count find the other in the same tables.
         given_target = source.pairwise_given_target(candidates, int(selected[-1]))
         return source.pairwise(candidates, int(selected[-1])) - given_target
-
-    def score(self, relevance: Values, folded: Values) -> Values:
-        return relevance - folded
 
 
 class ICAP(CIFE, name="icap"):
@@ -208,7 +205,7 @@ class CondRed(Criterion, name="condred"):
     does not mind copies. Of use to see what that part does (Brown et al. 2012).
     """
 
-    fold = "sum"
+    fold: Fold | None = "sum"
 
     def term(self, source: Memo, candidates: Columns, selected: Columns) -> Values:
         return source.pairwise_given_target(candidates, int(selected[-1]))
@@ -217,7 +214,7 @@ class CondRed(Criterion, name="condred"):
         return relevance + folded
 
 
-class BetaGamma(Criterion, name="betagamma"):
+class BetaGamma(CondRed, name="betagamma"):
     """I(x; y) less a weight times I(x; s) plus another times I(x; s | y), summed or averaged.
 
     Brown et al. (2012) call the weights beta and gamma. Several criteria are special cases: MIM (0 and 0), MIFS (any
@@ -237,9 +234,6 @@ class BetaGamma(Criterion, name="betagamma"):
         if self.redundancy:
             term = term - self.redundancy * source.pairwise(candidates, newest)
         return term
-
-    def score(self, relevance: Values, folded: Values) -> Values:
-        return relevance + folded
 
 
 # Variants of JMI and GSA

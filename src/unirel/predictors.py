@@ -343,8 +343,5 @@ def _predict(model: Any, inputs: Values, codes: NDArray[Any], train: Rows, test:
 
 
 def _squared_error(model: Any, inputs: Values, y: NDArray[Any], train: Rows, test: Rows) -> float:
-    predictions: Any = y[train].mean()
-    if inputs.shape[1] > 0:
-        fitted = limit_neighbors(model, len(train)).fit(inputs[train], y[train])
-        predictions = np.ravel(fitted.predict(inputs[test]))
-    return float(np.square(predictions - y[test]).sum())
+    fitted = fit_model(model, False, inputs[train], y[train])
+    return float(np.square(np.ravel(fitted.predict(inputs[test])) - y[test]).sum())
