@@ -219,7 +219,7 @@ class Searches:
         self._boosts: dict[Criterion | None, Blend] = {}
         self._plain: dict[Criterion, Selection] = {}  # what was found before there was a boost
         self._progress = progress_of(settings.verbose, "selecting")
-        self._n_selected, self._n_wanted = 0, self._limits.n_features * n_searches  # by the searches that have ended
+        self._n_wanted, self._n_done = self._limits.n_features * n_searches, 0  # steps of all searches
         self.interrupted = False
 
     def run(self, criterion: Criterion, beta: float) -> Selection:
@@ -235,7 +235,7 @@ class Searches:
 
     def _search(self, criterion: Criterion, beta: float, boost: Blend | None) -> Selection:
         selection = search(self._memo, criterion, self._limits, beta=beta, boost=boost, progress=self._report)
-        self._n_selected += self._limits.n_features  # even if it has ended early
+        self._n_done += self._limits.n_features  # even if it has ended early
         try:
             self._report(0)
         except KeyboardInterrupt:
@@ -244,7 +244,7 @@ class Searches:
 
     def _report(self, n_selected: int, _: int = 0) -> None:
         if self._progress is not None:
-            self._progress(min(self._n_selected + n_selected, self._n_wanted), self._n_wanted)
+            self._progress(min(self._n_done + n_selected, self._n_wanted), self._n_wanted)
 
     def _boost(self, criterion: Criterion) -> Blend | Selection:
         """What is boosted or, if it was stopped before that was known, a selection without it, marked incomplete."""
