@@ -12,7 +12,7 @@ import unirel
 from benchmarks.timing import Comparison, best_of, report
 from unirel.data.table import Table
 from unirel.estimation.knn import KNN
-from unirel.search.unique import find_unique
+from unirel.search.boost import find_unique
 
 
 def _data(n_samples: int, n_features: int) -> tuple[np.ndarray, np.ndarray]:
@@ -53,7 +53,7 @@ def _beside_reference(n_samples: int, n_candidates: int, part: int = 10) -> Comp
     known = direct.mutual_information(members, [table.target])
     return Comparison(
         f"{n_samples:>7,} rows, {n_candidates:,} candidates beside 20",
-        lambda: find_unique(table, KNN().for_reference(), members, n_jobs=1).values,
+        lambda: find_unique(table, KNN().for_reference(), members, n_jobs=1)[0],
         lambda: [direct.mutual_information([one, *members], [table.target]) - known for one in range(part)],
         scale=(n_candidates + 21) / part,  # the members are left out one by one, and the whole is estimated once
         part=part,

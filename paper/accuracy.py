@@ -11,7 +11,7 @@ from paper.conclusions import conclude
 from paper.datasets import load
 from paper.protocol import CLASSIFIERS, SEED, Data, Outcome, Selector, evaluate, read_journal
 from paper.tables import ReplayTables, Row, Rows, read_expected
-from unirel.inference.paired import paired_difference
+from unirel.evaluation import paired_difference
 
 DATASETS = ("colon", "sonar", "madelon", "leukemia", "isolet", "gas_sensor")
 # The names of the paper.

@@ -19,8 +19,7 @@ from sklearn.preprocessing import StandardScaler
 
 from unirel import BURSelector, BURSelectorCV, UnirelWarning
 from unirel.data.datasets import make_planted
-from unirel.evaluation import Evaluation, compare
-from unirel.inference.paired import paired_difference
+from unirel.evaluation import Evaluation, compare, paired_difference
 from unirel.inference.stability import stability
 from unirel.predictors import PEERS, eliminate, order_of
 

@@ -4,8 +4,8 @@ import sys
 
 import pytest
 
-from unirel import BURSelector
-from unirel._runtime import COMPILING, ProgressBar, Stages, progress_of
+from unirel import BURSelector, selection_path
+from unirel._runtime import COMPILING, ProgressBar, progress_of
 
 
 @pytest.fixture(autouse=True)
@@ -50,15 +50,12 @@ def test_nothing_is_made_for_nobody(monkeypatch):
     assert COMPILING._wanted
 
 
-def test_stages_count_on_and_a_stage_that_ends_early_counts_whole():
-    calls = []
-    stages = Stages(lambda *call: calls.append(call), 10)
-    stages.step(2, 5)
-    stages.finish(5)
-    stages.step(3, 5)
-    stages.finish(5)
-    assert calls == [(2, 10), (5, 10), (8, 10), (10, 10)]
-    Stages(None, 3).finish(3)
+def test_searches_count_on_and_one_that_ends_early_counts_whole(rng, monkeypatch):
+    calls, X = [], rng.normal(size=(60, 5))
+    monkeypatch.setattr("unirel.search.greedy.progress_of", lambda *_: lambda *call: calls.append(call))
+    selector = BURSelector(n_features_to_select=5, exclude=[0, 1])
+    selection_path(X, X[:, 0] > 0, selector=selector, criteria=["mim", "jmi"], betas=0)
+    assert calls == [(done, 10) for done in (1, 2, 3, 5, 6, 7, 8, 10)]
 
 
 def test_a_selection_draws_its_steps(rng, capsys):

@@ -2,7 +2,6 @@
 
 import inspect
 import re
-from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -24,7 +23,7 @@ from unirel import (
     Plugin,
 )
 from unirel.data.table import Table
-from unirel.search.base import SearchSettings
+from unirel.search.greedy import SearchSettings, described
 
 PUBLIC = {name: getattr(unirel, name) for name, home in unirel._HOME.items() if home != "unirel"}  # that is a package
 FUNCTIONS = {name: value for name, value in PUBLIC.items() if inspect.isfunction(value)}
@@ -60,8 +59,13 @@ def test_estimators_have_at_most_sixteen_parameters_all_written_out(name):
 
 def test_the_settings_of_a_search_are_the_parameters_of_the_selector():
     given = {name: one.default for name, one in parameters_of(BURSelector).items()}
-    assert given == {field.name: field.default for field in fields(SearchSettings)}
-    assert BURSelector().settings() == SearchSettings()
+    assert given == {name: one.default for name, one in parameters_of(SearchSettings).items()}
+    selector = BURSelector()
+    assert selector.settings() is selector
+    assert described(selector) == described(SearchSettings())
+    assert set(described(selector)) == set(given) - {"n_jobs", "verbose"}
+    described_there = BURSelector.__doc__.split("Parameters\n")[1].split("Attributes\n")[0]
+    assert [one for one in given if not re.search(rf"\b{one}\b", described_there)] == []
 
 
 # Objects with parameters of their own

@@ -42,19 +42,8 @@ class Deadline:
         """The same, or that many seconds from now if that is later."""
         return Deadline(max(self.ends, time.monotonic() + seconds))
 
-    @property
-    def is_finite(self) -> bool:
-        """Whether there is an end at all."""
-        return self.ends < math.inf
-
-    @property
-    def has_passed(self) -> bool:
-        """Whether the time is used up."""
-        return self.is_finite and time.monotonic() > self.ends
-
     def check(self) -> None:
-        """End the work if its time is used up."""
-        if self.has_passed:
+        if time.monotonic() > self.ends:
             raise OutOfTime(
                 "the time budget was used up before there was anything to return; give more with max_seconds="
             )
@@ -76,16 +65,11 @@ _is_worker: ContextVar[bool] = ContextVar("is_worker", default=False)
 
 
 def check_time() -> None:
-    """End the work if its time is used up."""
     _deadline.get().check()
 
 
 def call_apart(function: Callable[..., Result], *arguments: Any) -> Result:
-    """Call a function in a thread of its own, so that Ctrl-C and the end of the time are noticed whatever it does.
-
-    Models of others look at neither for minutes. What it would have returned is then lost: the thread ends with the
-    program.
-    """
+    """Call a function in a thread of its own, so that Ctrl-C and the end of the time are noticed whatever it does."""
     check_time()
     results: list[Result | BaseException] = []
 
@@ -182,47 +166,21 @@ class ProgressBar:
 
 
 def progress_of(verbose: bool, title: str) -> Progress | None:
-    """A progress bar, if somebody wants to see one."""
     if not verbose:
         return None
     COMPILING.announce()
     return ProgressBar(title)
 
 
-@dataclass
-class Stages:
-    """Progress over several pieces of work, each of which counts from 0."""
-
-    progress: Progress | None
-    total: int
-    done: int = 0
-
-    def step(self, done: int, _: int) -> None:
-        """Report how far the piece is that is being done."""
-        if self.progress is not None:
-            self.progress(min(self.done + done, self.total), self.total)
-
-    def finish(self, n_steps: int) -> None:
-        """Count a piece as done, even if it has ended early."""
-        self.done += n_steps
-        self.step(0, 0)
-
-
 class Compiling:
-    """Says once that kernels are being compiled, to whoever would look at nothing meanwhile.
+    """Says once that kernels are being compiled, if it was told to; they are kept on disk, so once per installation."""
 
-    Compiled kernels are kept on disk, so this is heard once per installation. Nobody is told before `announce`.
-    """
-
-    def __init__(self) -> None:
-        self._wanted = False
+    _wanted = False
 
     def announce(self) -> None:
-        """Say it on standard error when the next kernel is compiled."""
         self._wanted = True
 
     def begin(self) -> None:
-        """A kernel is being compiled."""
         if self._wanted:
             print("unirel: compiling, once per installation; this takes some seconds", file=sys.stderr, flush=True)
             self._wanted = False
@@ -255,6 +213,5 @@ def atomic_path(path: Path) -> Iterator[Path]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text file."""
     with atomic_path(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")

@@ -78,11 +78,9 @@ class MRMR(Criterion, name="mrmr"):
     fold: Fold | None = "mean"
 
     def term(self, source: Memo, candidates: Columns, selected: Columns) -> Values:
-        """I(x; s)."""
         return source.pairwise(candidates, int(selected[-1]))
 
     def score(self, relevance: Values, folded: Values) -> Values:
-        """Relevance less redundancy."""
         return relevance - folded
 
 
@@ -100,7 +98,6 @@ class JMI(Criterion, name="jmi"):
     fold: Fold | None = "mean"
 
     def term(self, source: Memo, candidates: Columns, selected: Columns) -> Values:
-        """I(x, s; y)."""
         return source.joint(candidates, selected[-1:])
 
 
@@ -124,7 +121,6 @@ class CMIM(Criterion, name="cmim"):
     fold = "min"
 
     def term(self, source: Memo, candidates: Columns, selected: Columns) -> Values:
-        """I(x, s; y) - I(s; y)."""
         return source.joint(candidates, selected[-1:]) - source.relevance(selected[-1:])
 
 
@@ -138,7 +134,6 @@ class GSA(Criterion, name="gsa"):
     fold = "latest"
 
     def term(self, source: Memo, candidates: Columns, selected: Columns) -> Values:
-        """I(x, S; y)."""
         return source.joint(candidates, selected)
 
 
@@ -158,7 +153,6 @@ class MRMRQuotient(MRMR, name="mrmr_q"):
     """
 
     def score(self, relevance: Values, folded: Values) -> Values:
-        """Relevance over redundancy."""
         return np.where(relevance > _ROUNDING, relevance, 0.0) / np.maximum(folded, _LEAST)
 
 
@@ -175,11 +169,10 @@ class MIFS(MRMR, name="mifs"):
         self.weight = weight
 
     def score(self, relevance: Values, folded: Values) -> Values:
-        """Relevance less the weighted redundancy."""
         return relevance - self.weight * folded
 
 
-class CIFE(Criterion, name="cife"):
+class CIFE(MRMR, name="cife"):
     """Conditional infomax feature extraction: I(x; y) less the sum of I(x; s) - I(x; s | y).
 
     Only redundancy about the target is taken off, and synergy is added. JMI has the mean where this has the sum, which
@@ -189,14 +182,9 @@ class CIFE(Criterion, name="cife"):
     fold = "sum"
 
     def term(self, source: Memo, candidates: Columns, selected: Columns) -> Values:
-        """I(x; s) - I(x; s | y)."""
         # What is conditional comes first: estimators that count find the other in the same tables.
         given_target = source.pairwise_given_target(candidates, int(selected[-1]))
         return source.pairwise(candidates, int(selected[-1])) - given_target
-
-    def score(self, relevance: Values, folded: Values) -> Values:
-        """Relevance less redundancy about the target."""
-        return relevance - folded
 
 
 class ICAP(CIFE, name="icap"):
@@ -207,7 +195,6 @@ class ICAP(CIFE, name="icap"):
     """
 
     def term(self, source: Memo, candidates: Columns, selected: Columns) -> Values:
-        """What I(x; s) exceeds I(x; s | y) by."""
         return np.maximum(0.0, super().term(source, candidates, selected))
 
 
@@ -218,18 +205,16 @@ class CondRed(Criterion, name="condred"):
     does not mind copies. Of use to see what that part does (Brown et al. 2012).
     """
 
-    fold = "sum"
+    fold: Fold | None = "sum"
 
     def term(self, source: Memo, candidates: Columns, selected: Columns) -> Values:
-        """I(x; s | y)."""
         return source.pairwise_given_target(candidates, int(selected[-1]))
 
     def score(self, relevance: Values, folded: Values) -> Values:
-        """Relevance and conditional redundancy."""
         return relevance + folded
 
 
-class BetaGamma(Criterion, name="betagamma"):
+class BetaGamma(CondRed, name="betagamma"):
     """I(x; y) less a weight times I(x; s) plus another times I(x; s | y), summed or averaged.
 
     Brown et al. (2012) call the weights beta and gamma. Several criteria are special cases: MIM (0 and 0), MIFS (any
@@ -249,10 +234,6 @@ class BetaGamma(Criterion, name="betagamma"):
         if self.redundancy:
             term = term - self.redundancy * source.pairwise(candidates, newest)
         return term
-
-    def score(self, relevance: Values, folded: Values) -> Values:
-        """Relevance and the rest."""
-        return relevance + folded
 
 
 # Variants of JMI and GSA
@@ -309,7 +290,6 @@ class CMI(GSA, name="cmi"):
     """
 
     def term(self, source: Memo, candidates: Columns, selected: Columns) -> Values:
-        """I(x, S; y) - I(S; y)."""
         return source.joint(candidates, selected) - source.joint(selected[-1:], selected)
 
 
@@ -328,3 +308,48 @@ def make_criterion(criterion: str | Criterion) -> Criterion:
     name = criterion.lower() if isinstance(criterion, str) else criterion
     check_choice("criterion", name, CRITERIA)
     return _CRITERIA[name]()
+
+
+class Scores:
+    """Scores of all candidates, brought up to date as features are selected."""
+
+    def __init__(self, memo: Memo, criterion: Criterion, candidates: Columns) -> None:
+        self._memo = memo
+        self._criterion = criterion
+        n_columns = len(memo.information.table.columns)
+        self._relevance = np.full(n_columns, np.nan)
+        self._relevance[candidates] = memo.relevance(candidates)
+        self._folded = np.zeros(n_columns)
+        self._n_folded = np.zeros(n_columns, np.intp)  # selected features whose terms are in, for every candidate
+
+    @property
+    def can_only_fall(self) -> bool:
+        """Whether an old score is an upper bound of the new one."""
+        return self._criterion.fold == "min" and type(self._criterion).score is Criterion.score
+
+    def update(self, candidates: Columns, selected: Columns) -> None:
+        """Fold in the terms that are missing."""
+        if self._criterion.fold is None:
+            return
+        first = self._n_folded[candidates].min(initial=len(selected))
+        if self._criterion.fold == "latest":
+            first = max(len(selected) - 1, 0)
+        for step in range(first, len(selected)):
+            behind = candidates[self._n_folded[candidates] <= step]
+            if len(behind):
+                term, before = self._criterion.term(self._memo, behind, selected[: step + 1]), self._folded[behind]
+                if step > 0 and self._criterion.fold != "latest":
+                    term = np.minimum(before, term) if self._criterion.fold == "min" else before + term
+                self._folded[behind], self._n_folded[behind] = term, step + 1
+
+    def up_to_date(self, candidates: Columns, n_selected: int) -> NDArray[np.bool_]:
+        """Whether the score of each candidate knows all selected features."""
+        return np.asarray((self._n_folded[candidates] == n_selected) | (self._criterion.fold is None))
+
+    def of(self, candidates: Columns, n_selected: int) -> Values:
+        """Scores as far as they are known; with nothing selected that is the relevance."""
+        relevance = self._relevance[candidates]
+        if self._criterion.fold is None or n_selected == 0:
+            return relevance
+        folded = self._folded[candidates]
+        return self._criterion.score(relevance, folded / n_selected if self._criterion.fold == "mean" else folded)

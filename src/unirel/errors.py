@@ -31,7 +31,6 @@ def quietly() -> Iterator[None]:
 
 
 def check_choice(parameter: str, value: Any, allowed: Iterable[str | None]) -> None:
-    """Refuse a value that is not one of a few names."""
     allowed = tuple(allowed)
     if not any(value is choice or (isinstance(value, str) and value == choice) for choice in allowed):
         raise ValueError(f"{parameter}={value!r} is not one of {', '.join(map(repr, allowed))}")
@@ -40,7 +39,6 @@ def check_choice(parameter: str, value: Any, allowed: Iterable[str | None]) -> N
 def check_whole_number(
     parameter: str, value: Any, lowest: int, or_name: str = "", highest: float = float("inf")
 ) -> int:
-    """Refuse what is not a whole number from `lowest` on."""
     if not isinstance(value, Integral) or isinstance(value, bool) or not lowest <= int(value) <= highest:
         other = f"{or_name!r} or " if or_name else ""
         until = f"to {highest:,}" if isinstance(value, Integral) and int(value) > highest else "on"
@@ -49,14 +47,12 @@ def check_whole_number(
 
 
 def check_fraction(parameter: str, value: Any, remedy: str = "such as 0.95") -> float:
-    """Refuse what is not a number above 0 and below 1."""
     if not isinstance(value, Real) or not 0 < float(value) < 1:
         raise ValueError(f"{parameter}={value!r} must be a number above 0 and below 1, {remedy}")
     return float(value)
 
 
 def check_beta(value: Any, parameter: str = "beta") -> float:
-    """Refuse a weight of unique relevance outside 0..1."""
     if not isinstance(value, Real) or not 0 <= float(value) <= 1:
         raise ValueError(
             f"{parameter}={value!r} is out of range; it must be from 0 (no boost) to 1 (unique relevance alone)"

@@ -5,12 +5,12 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
 from narwhals import from_native
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 from sklearn.base import clone
 from sklearn.impute import SimpleImputer
@@ -18,25 +18,14 @@ from sklearn.metrics import check_scoring
 from sklearn.model_selection import train_test_split
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from unirel._runtime import ProgressBar
+from unirel import predictors
+from unirel._runtime import progress_of
 from unirel.criteria import CRITERIA, Criterion
 from unirel.data.datasets import load
 from unirel.data.readers import DiscreteFeatures, TargetType, take_rows
 from unirel.data.table import Table
-from unirel.errors import UnirelWarning, check_choice, check_whole_number
-from unirel.inference.paired import PairedDifference, paired_difference
+from unirel.errors import UnirelWarning, check_choice, check_fraction, check_whole_number
 from unirel.inference.stability import stability
-from unirel.predictors import (
-    PEERS,
-    check_order,
-    code_matrix,
-    design_matrix,
-    fit_model,
-    make_model,
-    make_peer,
-    order_of,
-    standardise,
-)
 from unirel.results import make_frame, plain
 from unirel.selectors import BURSelector, BURSelectorCV
 
@@ -80,21 +69,17 @@ def compare(
         as a `GridSearchCV` to tune one.
     n_features : int or sequence of int
         Numbers of features to try; an int stands for all from 1 to it.
-    n_splits : int
-        Random splits of each dataset.
-    test_size : float
-        Share of the rows that is held out to test, and share that is held out to choose the number of features; the
-        others are selected from and trained on. Splits are stratified by class.
+    n_splits, test_size : int, float
+        Random splits of each dataset, stratified by class, and the share of the rows that is held out to test, and as
+        many to choose the number of features; the others are selected from and trained on.
     scoring : str or callable, optional
         As in scikit-learn; accuracy or R2 by default.
     discrete_features, target_type
         Which columns are discrete, and whether the target is, as in `BURSelector`.
     random_state : int
         Seed. Split r is the same however many there are.
-    n_jobs : int, optional
-        Processes, as in scikit-learn. The result does not depend on them.
-    verbose : bool
-        Draw a progress bar on standard error.
+    n_jobs, verbose : int, optional, and bool
+        Processes, as in scikit-learn, and whether to draw a progress bar on standard error.
 
     Returns
     -------
@@ -103,10 +88,9 @@ def compare(
 
     Notes
     -----
-    A `BURSelector` gets the training rows as they are, and selects as many features as are compared unless it stops by
-    itself ("auto"). Other selectors get numbers: categories as codes, the mean in place of missing values. Models get
-    categories one-hot encoded and numbers standardised by the training rows. A selector that selects fewer features
-    than are asked for keeps its last score.
+    A `BURSelector` gets the training rows as they are. Other selectors get numbers: categories as codes, the mean in
+    place of missing values. Models get categories one-hot encoded and numbers standardised by the training rows. A
+    selector that selects fewer features than are asked for keeps its last score.
 
     Examples
     --------
@@ -132,7 +116,7 @@ def compare(
         delayed(_measure)(table, split, label, chosen[label], trained, scoring, test_size, random_state)
         for table, split, label in pieces
     )
-    progress = ProgressBar("comparing") if verbose else None
+    progress = progress_of(verbose, "comparing")
     rows, warned, complete = list[Row](), set[tuple[str, str]](), True
     try:
         for done, (found, message) in enumerate(Parallel(n_jobs=n_jobs, return_as="generator")(tasks), start=1):
@@ -286,13 +270,13 @@ def _read(dataset: Any, n_features: int | Sequence[int], types: Mapping[str, Any
     sizes = sorted({min(check_whole_number("n_features", size, 1), table.n_features) for size in asked})
     if not sizes:
         raise ValueError("n_features names no number of features to try")
-    is_category = table.discrete[: table.n_features]
-    known = (discrete, table.decided_types(X), *design_matrix(table), code_matrix(table), is_category, sizes)
-    return _Dataset(str(name), X, values, *known)
+    matrix, columns_of = predictors.design_matrix(table)
+    codes, is_category = predictors.code_matrix(table), table.discrete[: table.n_features]
+    decided = table.decided_types(X)
+    return _Dataset(str(name), X, values, discrete, decided, matrix, columns_of, codes, is_category, sizes)
 
 
 def _labelled(parameter: str, given: Any) -> dict[str, Any]:
-    """What takes part by label; a name is its own label."""
     if not isinstance(given, Mapping):
         given = given if isinstance(given, list | tuple) else [given]
         given = {one if isinstance(one, str) else type(one).__name__: one for one in given}
@@ -307,12 +291,12 @@ def _check(selectors: Mapping[str, Any], models: Mapping[str, Any], tables: Sequ
         raise ValueError(f"datasets must be at least one, each with a name of its own, but they are {names}")
     for label, selector in selectors.items():
         if isinstance(selector, str):
-            check_choice("selectors", selector, (*CRITERIA, *PEERS))
+            check_choice("selectors", selector, (*CRITERIA, *predictors.PEERS))
         elif isinstance(selector, type) or not (callable(selector) or hasattr(selector, "fit")):
             raise TypeError(f"selector {label!r} is {selector!r}; see compare for what a selector may be")
     for model in models.values():
         for table in tables:
-            make_model(model, table.discrete, "models")
+            predictors.make_model(model, table.discrete, "models")
 
 
 def _measure(
@@ -333,32 +317,29 @@ def _measure(
         started = time.perf_counter()
         order = _order(selector, data, train)
         seconds = time.perf_counter() - started
-        inputs = standardise(data.matrix, train)
+        inputs = predictors.standardise(data.matrix, train)
         rows = []
         for name, model in models.items():
-            scores: dict[int, tuple[float, float]] = {}
+            scores: dict[int, Row] = {}
             for size in data.sizes:
                 used = min(size, len(order))  # fewer if the selector has stopped
                 if used not in scores:
                     columns = np.sort(np.concatenate([data.columns_of[feature] for feature in order[:used]]))
-                    fitted = fit_model(model, data.discrete, inputs[np.ix_(train, columns)], data.y[train])
+                    fitted = predictors.fit_model(model, data.discrete, inputs[np.ix_(train, columns)], data.y[train])
                     score = check_scoring(fitted, scoring)
-                    scores[used] = tuple(  # type: ignore[assignment]
-                        float(score(fitted, inputs[np.ix_(part, columns)], data.y[part])) for part in (validation, test)
-                    )
+                    parts = {"validation_score": validation, "test_score": test}
+                    scores[used] = {
+                        key: float(score(fitted, inputs[np.ix_(part, columns)], data.y[part]))
+                        for key, part in parts.items()
+                    }
                 row: Row = {"dataset": data.name, "split": split, "selector": label, "model": name, "n_features": size}
-                row |= dict(zip(("validation_score", "test_score"), scores[used], strict=True))
-                rows.append({**row, "seconds": seconds, "features": order[:used].tolist()})
+                rows.append({**row, **scores[used], "seconds": seconds, "features": order[:used].tolist()})
     return rows, str(caught[0].message) if caught else ""
 
 
 def _split(data: _Dataset, test_size: float, seed: int) -> tuple[Positions, Positions, Positions]:
-    strata = np.zeros(len(data.y), np.int64)
-    if data.discrete:
-        sizes = np.bincount(data.y)
-        # A class of few rows cannot be divided; as part of the largest class it falls anywhere.
-        strata = np.where(sizes[data.y] < _FEWEST, sizes.argmax(), data.y)
     rows = np.arange(len(data.y))
+    strata = predictors.strata_of(data.y, _FEWEST) if data.discrete else np.zeros(len(rows), np.int64)
     train, rest = train_test_split(rows, test_size=2 * test_size, stratify=strata, random_state=seed)
     validation, test = train_test_split(rest, test_size=0.5, stratify=strata[rest], random_state=seed)
     return train, validation, test
@@ -369,16 +350,12 @@ def _order(selector: Any, data: _Dataset, train: Positions) -> Positions:
     if isinstance(selector, Criterion) or (isinstance(selector, str) and selector in CRITERIA):
         selector = BURSelector(selector, beta=0.0)
     if isinstance(selector, str):
-        selector = make_peer(selector, data.discrete, data.is_category, data.sizes[-1])
-    y = data.y[train]
+        selector = predictors.make_peer(selector, data.discrete, data.is_category, data.sizes[-1])
     if isinstance(selector, BURSelector | BURSelectorCV):
-        fitted = _ours(clone(selector), data).fit(take_rows(data.X, train), y)
-        order = order_of(fitted, len(data.columns_of))
+        selector, X = _ours(clone(selector), data), take_rows(data.X, train)
     else:
         X = SimpleImputer(keep_empty_features=True).fit_transform(data.codes[train])
-        is_function = not hasattr(selector, "fit")
-        order = selector(X, y, data.sizes[-1]) if is_function else order_of(clone(selector).fit(X, y), X.shape[1])
-    return check_order(order, len(data.columns_of))[: data.sizes[-1]]
+    return predictors.order_by(selector, X, data.y[train], data.sizes[-1], len(data.columns_of))[: data.sizes[-1]]
 
 
 def _ours(selector: Any, data: _Dataset) -> Any:
@@ -417,3 +394,55 @@ def _mean(rows: Sequence[Row], name: str) -> float:
 
 def _frame(rows: Sequence[Row]) -> Any:
     return make_frame({name: [row[name] for row in rows] for name in rows[0]} if rows else {})
+
+
+class PairedDifference(NamedTuple):
+    """How a selector differs from another over the same splits."""
+
+    n_splits: int
+    mean: float
+    low: float  # of its confidence interval; NaN for a single split
+    high: float
+    p_value: float  # of Wilcoxon's signed-rank test
+    wins: int  # splits in which the selector is better
+    ties: int
+    losses: int
+
+
+def paired_difference(
+    values: ArrayLike, baseline: ArrayLike, *, confidence_level: float = 0.95, overlap: float = 0.0
+) -> PairedDifference:
+    r"""Compare values with those of a baseline, split by split.
+
+    Parameters
+    ----------
+    values, baseline : array of shape (n_splits,)
+        One value of each for every split.
+    confidence_level : float
+        Of the interval.
+    overlap : float
+        Rows that test, divided by rows that train. Random splits of one dataset share rows, so the plain interval (0)
+        is too narrow as a statement about other data. Nadeau and Bengio (2003) widen it: with d the differences of n
+        splits and s their standard deviation it is :math:`\bar d \pm t\, s \sqrt{1 / n + overlap}`.
+
+    Examples
+    --------
+    >>> from unirel.evaluation import paired_difference
+    >>> paired_difference([0.9, 0.8, 0.9], [0.8, 0.8, 0.7]).wins
+    2
+    """
+    differences = np.asarray(values, float) - np.asarray(baseline, float)
+    if differences.ndim != 1 or differences.size == 0:
+        raise ValueError(f"values and baseline must be one value for each split, but have shape {differences.shape}")
+    check_fraction("confidence_level", confidence_level)
+    n_splits, mean, half = differences.size, float(differences.mean()), float("nan")
+    if n_splits > 1:
+        scale = float(differences.std(ddof=1)) * np.sqrt(1 / n_splits + overlap)
+        half = float(stats.t.ppf((1 + confidence_level) / 2, n_splits - 1) * scale)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # an older scipy says that there are ties, and few splits
+        p_value = float(stats.wilcoxon(differences).pvalue) if differences.any() else 1.0
+    signs = [int((sign * differences > 0).sum()) for sign in (1, -1)]
+    return PairedDifference(
+        n_splits, mean, mean - half, mean + half, p_value, signs[0], n_splits - sum(signs), signs[1]
+    )

@@ -9,17 +9,11 @@ from numpy.typing import NDArray
 from unirel.data.readers import DiscreteFeatures, TargetType
 from unirel.data.table import Table, open_table
 from unirel.estimation.base import Information, make_information
-from unirel.estimation.intervals import (
-    check_level,
-    interval_of_counts,
-    interval_of_halves,
-    intervals_of_relevance,
-)
+from unirel.estimation.intervals import check_level, interval_of_counts, interval_of_halves, intervals_of_relevance
 from unirel.estimation.knn import KNN
 from unirel.predictors import ClassifierLoss
 from unirel.results import Estimate
-from unirel.search.boost import stretch
-from unirel.search.unique import Method, choose_rows, find_method, find_unique, intervals_of_unique
+from unirel.search.boost import Method, choose_rows, find_method, find_unique, intervals_of_unique, stretch
 
 
 def mutual_information(
@@ -44,14 +38,8 @@ def mutual_information(
         The target: class labels of any type, or numbers. Several columns, of numbers, are taken together as one block.
     conditional_on : array or frame of shape (n_samples, n_conditions), optional
         The block Z to condition on.
-    mi_estimator, discrete_features, target_type
+    mi_estimator, discrete_features, target_type, clip, confidence_level, n_jobs
         As in `relevance`.
-    clip : bool
-        Keep the estimate between 0 and the entropy of a discrete target; False gives the raw value.
-    confidence_level : float, optional
-        Confidence level of an interval to give beside the estimate, such as 0.95.
-    n_jobs : int, optional
-        Threads, as in scikit-learn: -1 for one for each core. The result does not depend on them.
 
     Returns
     -------
@@ -59,19 +47,10 @@ def mutual_information(
         With `confidence_level` an `Estimate` of value, low and high: from counts by a formula, without the bias of
         counting; from neighbours by 50 halves of the rows.
 
-    See Also
-    --------
-    relevance : One column at a time.
-
     Notes
     -----
-    For a discrete target the estimate is that of Ross [1]_, for a continuous one that of Kraskov et al. [2]_. Where
-    distances tie, it is the mean over all ways to break the ties. Nothing is random.
-
-    References
-    ----------
-    .. [1] B. C. Ross (2014). Mutual information between discrete and continuous data sets. PLoS ONE 9(2).
-    .. [2] A. Kraskov, H. Stögbauer, P. Grassberger (2004). Estimating mutual information. Phys. Rev. E 69.
+    For a discrete target the estimate is that of Ross (2014), for a continuous one that of Kraskov, Stögbauer and
+    Grassberger (2004). Where distances tie, it is the mean over all ways to break the ties. Nothing is random.
 
     Examples
     --------
@@ -127,10 +106,8 @@ def relevance(
 
     Parameters
     ----------
-    X : array or frame of shape (n_samples, n_features)
-        The features, in any form that `BURSelector.fit` reads.
-    y : array or series of shape (n_samples,)
-        The target: class labels of any type, or numbers.
+    X, y : array or frame of shape (n_samples, n_features), array or series of shape (n_samples,)
+        The features, in any form that `BURSelector.fit` reads, and the target: class labels of any type, or numbers.
     mi_estimator : str or estimator of information
         "knn" (nearest neighbours), "plugin" (frequencies of discrete columns), "binned" (frequencies after binning),
         "gaussian", "partition", "kde", "mine", or an object such as ``KNN(n_neighbors=5)``. "auto" is "knn", and
@@ -157,6 +134,8 @@ def relevance(
     --------
     mutual_information : Several columns as one block.
     conditional_relevance : What a column adds to others.
+    unique_relevance : What it adds to all others.
+    relevance_test : Whether that could be chance.
 
     Examples
     --------
@@ -194,21 +173,15 @@ def conditional_relevance(
 
     Parameters
     ----------
-    X, y : array or frame of shape (n_samples, n_features), array or series of shape (n_samples,)
-        The features and the target, as in `relevance`.
+    X, y, mi_estimator, discrete_features, target_type, clip, n_jobs
+        As in `relevance`.
     given : name, position or list of them, or array or frame of shape (n_samples, n_conditions)
         What is known: a list names columns of `X`, an array or frame holds columns with the same rows.
-    mi_estimator, discrete_features, target_type, clip, n_jobs
-        As in `relevance`.
 
     Returns
     -------
     ndarray of shape (n_features,)
         0 for a column that is among the given ones, NaN for one that is ignored.
-
-    See Also
-    --------
-    relevance : The same with nothing given.
 
     Examples
     --------
@@ -241,9 +214,7 @@ def irrelevance(
 
     Parameters
     ----------
-    X, y : array or frame of shape (n_samples, n_features), array or series of shape (n_samples,)
-        The features and the target, as in `relevance`.
-    mi_estimator, discrete_features, target_type, n_jobs
+    X, y, mi_estimator, discrete_features, target_type, n_jobs
         As in `relevance`.
 
     Returns
@@ -253,10 +224,8 @@ def irrelevance(
 
     Notes
     -----
-    The entropy of a discrete column is that of its frequencies. That of a continuous column is differential
-    (Kozachenko and Leonenko 1987): it may be negative, and a change of units by a factor adds the factor's logarithm.
-    With ``KNN(scale="standard")`` it is that of the standardised column, so that columns compare; with
-    ``KNN(scale=None)`` that of the column as it is; with "binned" it is that of the bins.
+    The entropy of a continuous column is differential (Kozachenko and Leonenko 1987), that of the standardised column
+    with ``KNN(scale="standard")``, so that columns compare: it may be negative. With "binned" it is that of the bins.
 
     Examples
     --------
@@ -287,12 +256,12 @@ def unique_relevance(
     random_state: int | None = 0,
     n_jobs: int | None = None,
 ) -> NDArray[np.float64] | tuple[NDArray[np.float64], NDArray[np.float64]] | Estimate:
-    """Unique relevance of every feature, I(Omega; y) - I(Omega without Xk; y), in nats.
+    """Unique relevance of every feature, I(Omega; y) - I(Omega without Xk; y), in nats (Liu and Motani 2022).
 
     Parameters
     ----------
-    X, y : array or frame of shape (n_samples, n_features), array or series of shape (n_samples,)
-        The features and the target, as in `relevance`.
+    X, y, discrete_features, target_type, n_jobs
+        As in `relevance`.
     method : {"ksg", "reference", "gaussian", "classifier"}, KNN, Gaussian or ClassifierLoss
         "ksg" or a `KNN`: given all other features, by nearest neighbours. "reference", or a `KNN` with `reference`:
         given a small set of features, for its members without the member, for all others by adding them. "gaussian"
@@ -302,46 +271,29 @@ def unique_relevance(
         features.
     reference : list of names or positions
         The reference set.
-    discrete_features, target_type
-        Which columns are discrete, and whether the target is, as in `relevance`.
     clip : bool or "auto"
         Set negative values to 0; "auto" does so for neighbours given all other features only.
-    max_queries : int, optional
-        Use that many random rows, all distinct, as centres of balls, and all rows as neighbours. None: all rows.
+    max_queries, random_state : int, optional
+        Use that many random rows, all distinct, as centres of balls, and all rows as neighbours (None: all rows); and
+        the seed of their choice, as nothing else is random.
     return_std : bool
         Also return the standard error of every value, taken over the centres; NaN for the methods that have none.
     confidence_level : float, optional
         Confidence level of intervals to give beside the values, such as 0.95, from 50 halves of the rows; not for a
         classifier.
-    random_state : int, optional
-        Seed of the choice of rows; nothing else is random.
-    n_jobs : int, optional
-        Threads, as in scikit-learn: -1 for one for each core. The result does not depend on them.
 
     Returns
     -------
-    values : ndarray of shape (n_features,)
-        NaN for a column that is ignored.
-    std : ndarray of shape (n_features,)
-        Only if `return_std` is true. With `confidence_level` there is one `Estimate` of value, low and high instead.
-
-    See Also
-    --------
-    relevance : Information about the target of a feature by itself.
-    conditional_relevance : The same when some other features are given.
+    ndarray of shape (n_features,), or two of them
+        NaN for a column that is ignored. With `return_std` the standard errors too; with `confidence_level` there is
+        one `Estimate` of value, low and high instead.
 
     Notes
     -----
     Leaving out a column changes few distances that matter, so all values together cost little more than one estimate
     of I(Omega; y). Given very many features the estimate itself is no longer credible: with hundreds of columns it can
-    come out below the relevance of a single feature. A warning says so; method "gaussian" is one remedy, if the
-    relation is monotone. Method "reference" is another. It is a different quantity: relevance given a small set,
-    not given all features.
-
-    References
-    ----------
-    .. [1] S. Liu, M. Motani (2022). Improving mutual information based feature selection by boosting unique relevance.
-       arXiv:2212.06143.
+    come out below the relevance of a single feature. A warning says so. Remedies are "gaussian", if the relation is
+    monotone, and "reference", which is a different quantity: relevance given a small set, not given all features.
 
     Examples
     --------
@@ -388,14 +340,14 @@ def _open(
     discrete_features: DiscreteFeatures,
     target_type: TargetType,
     n_jobs: int | None,
-    conditional_on: Any = None,
+    given: Any = None,
 ) -> Information:
     """The estimator that a measure asks for, on the table it was given."""
-    if conditional_on is None:
+    if given is None:
         table, _ = open_table(X, y, discrete_features, target_type)
     else:
-        reading: dict[str, Any] = {"discrete_features": discrete_features, "target_type": target_type}
-        table = Table.from_data(X, y, conditional_on=conditional_on, **reading)
+        types: dict[str, Any] = {"discrete_features": discrete_features, "target_type": target_type}
+        table = Table.from_data(X, y, conditional_on=given, **types)
     return make_information(table, mi_estimator, n_jobs=n_jobs)
 
 

@@ -16,7 +16,7 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from unirel._runtime import Progress, map_tasks
+from unirel._runtime import map_tasks
 from unirel.data.table import Table
 from unirel.errors import check_choice, check_whole_number, warn
 
@@ -27,8 +27,7 @@ Split = tuple[Rows, Rows]
 # A column with more levels has columns of its own for the most frequent ones only.
 _MAX_LEVELS = 100
 _CALIBRATION_FOLDS = 5
-
-
+PEERS = ("kbest", "lasso", "forest", "rfe", "lightgbm")
 # Models by name, and how a report calls them: for a target of classes and for one of numbers.
 MODELS = {
     "logistic": ("logistic regression", "ridge regression, in place of logistic regression"),
@@ -81,9 +80,6 @@ def fit_model(model: Any, discrete: bool, X: Values, y: NDArray[Any]) -> Any:
     if X.shape[1] == 0:
         return (DummyClassifier() if discrete else DummyRegressor()).fit(X, y)
     return limit_neighbors(make_model(model, discrete), len(y)).fit(X, y)
-
-
-PEERS = ("kbest", "lasso", "forest", "rfe", "lightgbm")
 
 
 def make_peer(name: str, discrete: bool, is_category: NDArray[np.bool_], n_features: int) -> Any:
@@ -142,22 +138,23 @@ def order_of(fitted: Any, n_features: int) -> Rows:
     return selected
 
 
-def check_order(order: Any, n_features: int) -> Rows:
-    """An order of features that someone else made, if it is one."""
+def order_by(selector: Any, X: Any, y: Any, n_features: int, n_columns: int) -> Rows:
+    """Features in the order in which a selector, or a function, prefers them; at least one, each at most once."""
+    is_function = not hasattr(selector, "fit")
+    order = selector(X, y, n_features) if is_function else order_of(clone(selector).fit(X, y), n_columns)
     found = np.asarray(order)
     if found.ndim != 1 or found.size == 0 or found.dtype.kind not in "iu":
         raise ValueError(f"a selector must name at least one position of a column, but it says {order!r}")
-    if len(np.unique(found)) < len(found) or found.min() < 0 or found.max() >= n_features:
-        raise ValueError(f"an order must name each of {n_features} positions at most once: {found.tolist()}")
+    if len(np.unique(found)) < len(found) or found.min() < 0 or found.max() >= n_columns:
+        raise ValueError(f"an order must name each of {n_columns} positions at most once: {found.tolist()}")
     return found
 
 
 def design_matrix(table: Table) -> tuple[Values, list[Rows]]:
     """Features as numbers for a model, and which columns of the matrix belong to each feature; none if it is ignored.
 
-    Continuous features are as they are, NaN for a missing value, with a further column that marks it; discrete ones
-    are one column for each level, or one in all for two levels and none for a constant. Of more than 100 levels the
-    most frequent have columns.
+    Numbers are as they are, NaN for a missing value, with a further column that marks it; categories are one column for
+    each level, or one in all for two levels and none for a constant. Of more than 100 levels the most frequent count.
     """
     blocks = [np.empty((0, table.n_samples))] * table.n_features
     for feature in table.features.tolist():
@@ -211,10 +208,14 @@ def split_rows(target: NDArray[Any], discrete: bool, n_folds: int) -> Iterable[S
     """Rows to train on and to predict, with equal shares of the classes if there are any, whatever their order."""
     if not discrete:
         return KFold(n_folds, shuffle=True, random_state=0).split(target)  # type: ignore[no-any-return]
-    sizes = np.bincount(target)
-    # A class of one row has no shares; as part of the largest class it falls into any fold.
-    strata = np.where(sizes[target] == 1, sizes.argmax(), target)
+    strata = strata_of(target, 2)
     return StratifiedKFold(n_folds, shuffle=True, random_state=0).split(strata, strata)  # type: ignore[no-any-return]
+
+
+def strata_of(target: NDArray[Any], fewest: int) -> NDArray[Any]:
+    """Classes; one of fewer rows cannot be divided, and as part of the largest class it falls anywhere."""
+    sizes = np.bincount(target)
+    return np.where(sizes[target] < fewest, sizes.argmax(), target)
 
 
 class ClassifierLoss(BaseEstimator):  # type: ignore[misc]
@@ -236,17 +237,11 @@ class ClassifierLoss(BaseEstimator):  # type: ignore[misc]
     Categories are one-hot encoded, numbers standardised by the training rows, missing values replaced by the mean and
     marked in a column of their own (see `design_matrix`).
 
-    The loss is the mean of ``-log p(class of the row)`` over all predicted rows. Probabilities are raised to 1 / (2N):
-    N rows cannot tell a rarer event from one that never happens, and forests and neighbours do answer 0. With a floor
-    such as 1e-15 a single surprise would cost 35 nats and outweigh what a feature is worth. A class without a row to
-    train on gets that probability too.
-
-    A classifier without ``predict_proba`` is calibrated on 5 folds of its training rows, fewer if a class is smaller;
-    a class with one training row cannot be calibrated and is left out. With one class or no column left to train on,
-    the frequencies of the classes are predicted.
-
-    For a continuous target the loss is the negative log-likelihood of a normal distribution,
-    ``0.5 * log(2 * pi * v) + 0.5`` with v the mean squared residual of the standardised target.
+    The loss is the mean of ``-log p(class of the row)`` over all predicted rows; of a continuous target
+    ``0.5 * log(2 * pi * v) + 0.5`` with v the mean squared residual of the standardised target. Probabilities are
+    raised to 1 / (2N): N rows cannot tell a rarer event from one that never happens, and forests and neighbours do
+    answer 0. A classifier without ``predict_proba`` is calibrated on 5 folds of its training rows, fewer if a class is
+    smaller. With one class or no column left to train on, the frequencies of the classes are predicted.
 
     Examples
     --------
@@ -263,9 +258,7 @@ class ClassifierLoss(BaseEstimator):  # type: ignore[misc]
         self.estimator = estimator
         self.cv = cv
 
-    def losses(
-        self, table: Table, columns: Rows | None = None, n_jobs: int | None = None, progress: Progress | None = None
-    ) -> Values:
+    def losses(self, table: Table, columns: Rows | None = None, n_jobs: int | None = None) -> Values:
         """Loss without each feature; the more it is missed, the larger. The model sees the others in any case.
 
         NaN for a feature that is ignored or not among the columns asked about, which are all if None.
@@ -288,13 +281,12 @@ class ClassifierLoss(BaseEstimator):  # type: ignore[misc]
                 total += cost(clone(model), np.delete(scaled, columns_of[feature], axis=1), y, train, test)
             return total / sum(len(test) for _, test in splits)
 
-        means = np.array(map_tasks(cost_without, features.tolist(), n_jobs, progress))
+        means = np.array(map_tasks(cost_without, features.tolist(), n_jobs))
         if not discrete:  # residuals that are all 0 would have an infinite likelihood
             means = 0.5 * np.log(2 * np.pi * np.maximum(means, 1e-12)) + 0.5
         return table.one_per_feature(means, features)
 
     def _splits(self, table: Table, matrix: Values, y: NDArray[Any]) -> list[Split]:
-        """Rows to train on and rows to predict, the same for every feature."""
         rows = np.arange(len(y))
         if isinstance(self.cv, str) and self.cv == "train":
             return [(rows, rows)]
@@ -331,7 +323,6 @@ def _log_loss(model: Any, inputs: Values, codes: NDArray[Any], train: Rows, test
 
 
 def _predict(model: Any, inputs: Values, codes: NDArray[Any], train: Rows, test: Rows) -> Values:
-    """Probabilities of all classes, one row for each test row."""
     n_classes, calibrated = int(codes.max()) + 1, not hasattr(model, "predict_proba")
     known = train[np.bincount(codes[train])[codes[train]] > 1] if calibrated else train
     # Numbered anew, since some classifiers insist on labels without gaps.
@@ -352,8 +343,5 @@ def _predict(model: Any, inputs: Values, codes: NDArray[Any], train: Rows, test:
 
 
 def _squared_error(model: Any, inputs: Values, y: NDArray[Any], train: Rows, test: Rows) -> float:
-    predictions: Any = y[train].mean()
-    if inputs.shape[1] > 0:
-        fitted = limit_neighbors(model, len(train)).fit(inputs[train], y[train])
-        predictions = np.ravel(fitted.predict(inputs[test]))
-    return float(np.square(predictions - y[test]).sum())
+    fitted = fit_model(model, False, inputs[train], y[train])
+    return float(np.square(np.ravel(fitted.predict(inputs[test])) - y[test]).sum())

@@ -83,17 +83,19 @@ class Result:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, numbers and strings, fit for JSON: NaN is None."""
-        found: dict[str, Any] = plain({**self._summary(), "features": self._rows(), "settings": self.settings})
+        columns = self._columns()
+        rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        found: dict[str, Any] = plain({**self._summary(), "features": rows, "settings": self.settings})
         return found
 
     def plot(self, ax: Any = None, **options: Any) -> Any:
         """Draw it on matplotlib axes, or on a new figure, with the options of its Display, which is returned."""
         return getattr(_above("plotting"), self._drawn_by)(self).plot(ax, **options)
 
-    @property
-    def _caption(self) -> str:
-        """What stands above the table of a notebook."""
-        return type(self).__name__
+    _caption: Any  # what stands above the table of a notebook
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._caption})"
 
     def _columns(self) -> dict[str, list[Any]]:
         raise NotImplementedError
@@ -102,16 +104,10 @@ class Result:
         """What `to_dict` says beside the rows and the settings."""
         return {}
 
-    def _rows(self) -> list[dict[str, Any]]:
-        columns = self._columns()
-        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-
     def _notebook(self) -> dict[str, list[Any]]:
-        """The columns that a notebook shows."""
         return {name: values for name, values in self._columns().items() if name != "feature"}
 
     def _repr_html_(self) -> str:
-        """A table with bars, as a notebook shows it."""
         return str(_above("plotting").make_html(self._caption, self._notebook(), self._bars))
 
 
@@ -152,12 +148,14 @@ class Selection(Result, drawn_by="SelectionDisplay", bars=("relevance", "unique_
     @property
     def reason(self) -> str:
         """Why it ended, in words."""
-        given = f" given the {len(self)} selected feature{'s' * (len(self) > 1)}"
-        nothing = f"no other feature adds detectable information about the target{given}"
+        nothing = "no feature has detectable information about the target"
+        if len(self):
+            given = f"given the {len(self)} selected feature{'s' * (len(self) > 1)}"
+            nothing = f"no other feature adds detectable information about the target {given}"
         reasons = {
             Ending.ASKED: f"{len(self)} features were asked for",
             Ending.EXHAUSTED: f"all {len(self)} features that were left are selected",
-            Ending.NOTHING_ADDS: nothing if len(self) else "no feature has detectable information about the target",
+            Ending.NOTHING_ADDS: nothing,
             Ending.OUT_OF_TIME: f"the time budget of {self.settings.get('max_seconds') or 0:g} s was used up",
             Ending.INTERRUPTED: "interrupted",
         }
@@ -201,7 +199,7 @@ class Selection(Result, drawn_by="SelectionDisplay", bars=("relevance", "unique_
         }
 
     def _notebook(self) -> dict[str, list[Any]]:
-        hidden = ("feature", "score") if self.unique_relevance is not None else ("feature", "score", "unique_relevance")
+        hidden = ["feature", "score"] + ["unique_relevance"] * (self.unique_relevance is None)
         return {name: values for name, values in self._columns().items() if name not in hidden}
 
 
@@ -240,7 +238,6 @@ class SelectionPath(Result, drawn_by="BetaPathDisplay"):
         return self.selection(criterion, beta).order
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain lists, numbers and strings, fit for JSON: NaN is None."""
         return {"selections": [selection.to_dict() for selection in self.selections]}
 
     def plot(self, ax: Any = None, **options: Any) -> Any:
@@ -256,7 +253,6 @@ class SelectionPath(Result, drawn_by="BetaPathDisplay"):
         return f"{len(self)} selections, their first features"
 
     def _columns(self) -> dict[str, list[Any]]:
-        """Those of all selections one after the other, with their criterion and beta."""
         columns: dict[str, list[Any]] = {}
         for one in self.selections:
             columns.setdefault("criterion", []).extend([one.criterion] * len(one))
@@ -266,7 +262,6 @@ class SelectionPath(Result, drawn_by="BetaPathDisplay"):
         return columns
 
     def _notebook(self) -> dict[str, list[Any]]:
-        """One row for each criterion and weight."""
         shown = range(min(8, max(map(len, self.selections), default=0)))
         names = {str(step + 1): [(one.selected_names + [""] * 8)[step] for one in self] for step in shown}
         return {"criterion": [one.criterion for one in self], "beta": [f"{one.beta:g}" for one in self], **names}
@@ -355,9 +350,6 @@ class RelevanceTest(Result, drawn_by="SignificanceDisplay", bars=("information",
     adjust: str
     complete: bool  #: False if the test was interrupted; p-values are valid all the same, from fewer permutations.
     settings: Mapping[str, Any] = field(default_factory=dict)  #: Everything else that was asked for.
-
-    def __repr__(self) -> str:
-        return f"RelevanceTest({self._caption})"
 
     def significant(self, alpha: float = 0.05) -> NDArray[np.bool_]:
         """Which features have an adjusted value up to `alpha`."""

@@ -1,28 +1,148 @@
 """Selectors that drop into any scikit-learn pipeline; the second chooses its parameters by cross-validation."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any, Literal, Self
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from copy import copy
+from typing import Any, Self
 
+import numpy as np
+from numpy.typing import NDArray
 from sklearn import get_config
-from sklearn.base import is_classifier
+from sklearn.base import BaseEstimator, is_classifier
+from sklearn.feature_selection import SelectorMixin
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
-from sklearn.utils import Bunch, column_or_1d, get_tags
+from sklearn.utils import Bunch, check_array, column_or_1d, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from unirel._runtime import READING_SECONDS, Deadline
 from unirel.criteria import Criterion
-from unirel.data.readers import DiscreteFeatures, TargetType, collected, is_parted
-from unirel.estimation.base import Information
+from unirel.data.readers import collected, is_frame, is_lazy, is_parted, take_columns, take_named
+from unirel.data.table import Table, open_table
 from unirel.estimation.knn import KNN
 from unirel.predictors import ClassifierLoss
-from unirel.search.base import DEFAULT_N_FEATURES, BaseSelector, SearchSettings
+from unirel.results import Selection
 from unirel.search.folds import Trial, check_betas, choose, cross_validate, results_of, sizes_to_try
-from unirel.search.greedy import check_selection, select
+from unirel.search.greedy import SearchSettings, check_selection, select
 
 
-class BURSelector(BaseSelector):
+class _Selector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
+    """Checks a table, keeps a selection and gives its columns; subclasses decide how to search."""
+
+    def transform(self, X: Any, *, by_name: bool = False) -> Any:
+        """Reduce `X` to the selected features, in the order in which they stand in `X`; of a frame a frame.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_samples, n_features)
+            Columns as in `fit`. Of a polars LazyFrame only the selected columns are collected.
+        by_name : bool
+            Take the selected columns of a frame by their names, wherever they stand and whatever else there is. As
+            scikit-learn wants it, columns are otherwise refused that are not those of `fit` in the same order.
+        """
+        check_is_fitted(self)
+        if is_parted(X):
+            from unirel.data.chunks import take_parted
+
+            return take_parted(X, self)
+        chosen = self.get_support(indices=True)
+        asked = getattr(self, "_sklearn_output_config", {})  # where scikit-learn keeps what `set_output` is given
+        library = str(asked.get("transform", get_config()["transform_output"]))
+        if not by_name and not is_lazy(X):
+            return take_columns(self._check_table(X, reset=False), chosen, library)
+        if not by_name:
+            self._check_table(collected(X.head(0)), reset=False)  # the names are checked before anything is read
+        return take_named(X, [self.columns_[position].name for position in chosen.tolist()], library)
+
+    def inverse_transform(self, X: Any) -> Any:
+        """Put the selected features, as `transform` gave them, back to their places, with zeros for all others."""
+        if hasattr(X, "tocsc"):
+            return super().inverse_transform(X)
+        support = self.get_support()
+        array = check_array(X, dtype=None, ensure_all_finite=False, ensure_min_features=0)
+        if array.shape[1] != support.sum():
+            raise ValueError(f"X has {array.shape[1]} columns, but {support.sum()} features were selected")
+        result = np.zeros((array.shape[0], support.size), dtype=array.dtype)
+        result[:, support] = array
+        return result
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        return tags
+
+    def _get_support_mask(self) -> NDArray[np.bool_]:
+        check_is_fitted(self)
+        return self.support_
+
+    def _check_table(self, X: Any, *, reset: bool) -> Any:
+        """Check shape and names the way scikit-learn does; what the columns hold is looked at when they are read."""
+        if is_frame(X):
+            return validate_data(self, X, reset=reset, skip_check_array=True)
+        if hasattr(X, "tocsc"):
+            return validate_data(self, X, reset=reset, dtype=None, accept_sparse=True, ensure_all_finite=False)
+        # In `fit` infinite values are refused by the name of their column; missing ones were fine if there were some.
+        lenient = reset or get_tags(self).input_tags.allow_nan or any(column.n_missing for column in self.columns_)
+        array = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite=not lenient)
+        if isinstance(X, np.ndarray):
+            return X
+        # numpy turns a list that mixes numbers and texts into texts.
+        return np.array(X, dtype=object) if array.dtype.kind == "U" else array
+
+    def _note_columns(self, X: Any, y: Any, sample_weight: Any) -> None:
+        """Set what scikit-learn sets, for a table in parts; the target and the weights may be columns of it."""
+        from unirel.data.chunks import open_rows
+
+        names = open_rows(X, y, sample_weight).names[:-1]
+        self.n_features_in_ = len(names)
+        self.__dict__.pop("feature_names_in_", None)
+        if hasattr(X, "columns") or hasattr(X, "schema"):
+            self.feature_names_in_ = np.array(names, object)
+
+    @contextmanager
+    def _unchanged_if_it_fails(self) -> Iterator[None]:
+        """Let whatever fails inside leave the selector as it was: fitted before, or not fitted."""
+        before = dict(self.__dict__)
+        try:
+            yield
+        except BaseException:
+            self.__dict__ = before
+            raise
+
+    def _read(self, X: Any, y: Any, settings: SearchSettings, sample_weight: Any = None) -> tuple[Table, Any]:
+        """A table whose shape has been checked, and the weights of its rows; those of parts of it stay with them."""
+        shape: tuple[int, ...] = getattr(y, "shape", ())
+        if len(shape) == 2 and shape[1] == 1:
+            column_or_1d(y, warn=True)
+        return open_table(X, y, settings.discrete_features, settings.target_type, sample_weight)
+
+    def _keep(self, table: Table, selection: Selection) -> None:
+        """Set what a fitted selector has.
+
+        What Ctrl-C has left is kept as well, but the interrupt goes on: a loop around `fit` must not go on with it.
+        """
+        self.selection_ = selection
+        self.order_ = selection.order
+        self.selection_scores_ = selection.scores
+        self.relevance_ = selection.relevance
+        self.unique_relevance_ = selection.unique_relevance
+        self.columns_ = table.columns
+        self.support_ = np.isin(np.arange(table.n_features), selection.order)
+        self.__dict__.pop("edges_", None)  # of a table that was fitted before
+        if table.is_parted:
+            self.edges_ = table.edges  # type: ignore[attr-defined]
+        # Ties go to the lowest position, and ignored features, whose relevance is NaN, come last.
+        others = np.flatnonzero(~self.support_)
+        self.ranking_ = np.ones(table.n_features, dtype=np.intp)
+        self.ranking_[others[np.argsort(-self.relevance_[others], kind="stable")]] = np.arange(2, others.size + 2)
+        if selection.interrupted:
+            raise KeyboardInterrupt(f"interrupted; the {len(selection)} features that were selected are kept")
+
+
+class BURSelector(_Selector, SearchSettings):
     """Select features by mutual information, with a boost for unique relevance.
 
     Features are selected one by one, each time the one with the largest ``(1 - beta) * J + beta * UR``, where J is the
@@ -70,18 +190,12 @@ class BURSelector(BaseSelector):
 
     Attributes
     ----------
-    order_ : ndarray of int
-        Positions of the selected features, first selected first.
-    selection_scores_ : ndarray
-        Score of each of them when it was selected.
-    ranking_ : ndarray of shape (n_features,)
-        1 for selected features; from 2 on for the others, by relevance, and ignored ones last.
-    support_ : ndarray of shape (n_features,)
-        Whether each feature is selected.
-    relevance_ : ndarray of shape (n_features,)
-        I(Xk; y) in nats; NaN for ignored features.
-    unique_relevance_ : ndarray of shape (n_features,) or None
-        As boosted; None if nothing was boosted.
+    order_, selection_scores_ : ndarray of shape (n_selected,)
+        Positions of the selected features, first selected first, and the score of each when it was selected.
+    support_, ranking_ : ndarray of shape (n_features,)
+        Whether each feature is selected; 1 for selected ones, from 2 on for others, by relevance, ignored ones last.
+    relevance_, unique_relevance_ : ndarray of shape (n_features,)
+        I(Xk; y) in nats, NaN for ignored features; unique relevance as boosted, None if nothing was boosted.
     selection_ : Selection
         All of this in one object, with `to_frame()` and `to_dict()`.
     edges_ : dict
@@ -93,8 +207,7 @@ class BURSelector(BaseSelector):
 
     See Also
     --------
-    BURSelectorCV : Chooses beta and the number of features by cross-validation.
-    selection_path : Several criteria and betas at once.
+    BURSelectorCV, selection_path
 
     Examples
     --------
@@ -107,41 +220,6 @@ class BURSelector(BaseSelector):
     >>> selector.get_feature_names_out()
     array(['petal length (cm)', 'petal width (cm)'], dtype=object)
     """
-
-    def __init__(
-        self,
-        criterion: str | Criterion = "cmim",
-        n_features_to_select: int | float | Literal["auto", "all"] = DEFAULT_N_FEATURES,
-        *,
-        beta: float = 0.5,
-        unique_relevance: Any = "both",
-        mi_estimator: str | Information = "auto",
-        discrete_features: DiscreteFeatures = "auto",
-        target_type: TargetType = "auto",
-        include: Sequence[int | str] = (),
-        exclude: Sequence[int | str] = (),
-        max_candidates: int | Literal["auto"] | None = "auto",
-        alpha: float = 0.05,
-        max_seconds: float | None = None,
-        random_state: int | None = 0,
-        n_jobs: int | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.criterion = criterion
-        self.n_features_to_select = n_features_to_select
-        self.beta = beta
-        self.unique_relevance = unique_relevance
-        self.mi_estimator = mi_estimator
-        self.discrete_features = discrete_features
-        self.target_type = target_type
-        self.include = include
-        self.exclude = exclude
-        self.max_candidates = max_candidates
-        self.alpha = alpha
-        self.max_seconds = max_seconds
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     @classmethod
     def paper(cls, criterion: str | Criterion = "jmi", **parameters: Any) -> Self:
@@ -173,10 +251,6 @@ class BURSelector(BaseSelector):
             which is no feature then.
         sample_weight : array of shape (n_samples,), optional
             How many rows each row stands for; a row of weight 0 is as good as not there. For estimators that count.
-
-        Returns
-        -------
-        self
         """
         with self._unchanged_if_it_fails():
             if is_parted(X):
@@ -193,27 +267,16 @@ class BURSelector(BaseSelector):
         self._keep(table, selection)
         return self
 
-    def settings(self) -> SearchSettings:
-        """The parameters of the search, checked."""
-        return SearchSettings(**self.get_params(deep=False))
-
-    @property
-    def takes_sparse(self) -> bool:
-        """Whether a sparse `X` will do: all that is asked of it can be counted, or estimated from a few columns."""
-        unique = self.unique_relevance
-        given_all = isinstance(unique, KNN | ClassifierLoss) or (
-            isinstance(unique, str) and unique in ("ksg", "classifier")
-        )
-        by_neighbors = isinstance(self.mi_estimator, KNN) or self.mi_estimator == "knn"
-        return not by_neighbors and (self.beta == 0 or not given_all)
-
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self.takes_sparse
+        tags, unique = super().__sklearn_tags__(), self.unique_relevance
+        # A sparse table will do where all can be counted, or estimated from a few columns.
+        given_all = isinstance(unique, KNN | ClassifierLoss) or str(unique) in ("ksg", "classifier")
+        by_neighbors = isinstance(self.mi_estimator, KNN) or self.mi_estimator == "knn"
+        tags.input_tags.sparse = not by_neighbors and (self.beta == 0 or not given_all)
         return tags
 
 
-class BURSelectorCV(BaseSelector):
+class BURSelectorCV(_Selector):
     """Select features as `BURSelector` does, with beta and the number of features chosen by cross-validation.
 
     In each fold features are selected from the training rows, once for all betas and numbers; the estimator is fitted
@@ -240,26 +303,18 @@ class BURSelectorCV(BaseSelector):
         A scorer of scikit-learn; None is the estimator's own score.
     one_standard_error : bool, default=False
         Choose the fewest features whose mean score is within one standard error of the best one.
-    n_jobs : int, optional
-        Folds at a time, as in scikit-learn.
-    verbose : bool, default=False
-        Draw a progress bar on standard error.
+    n_jobs, verbose : int, optional, and bool, default=False
+        Folds at a time, as in scikit-learn, and whether to draw a progress bar on standard error.
 
     Attributes
     ----------
-    best_beta_ : float
-        The weight of unique relevance that was chosen.
-    n_features_ : int
-        The number of features that was chosen.
+    best_beta_, n_features_ : float, int
+        The weight of unique relevance and the number of features that were chosen.
     cv_results_ : dict of ndarray
         "beta", "n_features", "mean_test_score", "std_test_score" and "split0_test_score", ... with one entry for each
         beta and number of features. NaN where a search ended before it had that many features.
     order_, selection_scores_, ranking_, support_, relevance_, unique_relevance_, selection_, columns_
         As in `BURSelector`, and so are `n_features_in_` and `feature_names_in_`.
-
-    See Also
-    --------
-    BURSelector : With beta and the number of features given.
 
     Notes
     -----
@@ -314,10 +369,6 @@ class BURSelectorCV(BaseSelector):
         **params
             `groups` for the splitter and, if metadata routing is enabled in scikit-learn, what the estimator, the
             scorer and the splitter have requested.
-
-        Returns
-        -------
-        self
         """
         if is_parted(X):
             raise TypeError("X is read in parts, whose rows cannot be split into folds; pass a table in memory")
@@ -327,16 +378,10 @@ class BURSelectorCV(BaseSelector):
             settings = self._searcher().settings()
             table, _ = self._read(X, y, settings)
             betas, sizes = check_betas(self.betas), sizes_to_try(self.max_features, self.step, table, settings)
-            trial = Trial(
-                estimator=self.estimator,
-                scorer=check_scoring(self.estimator, scoring=self.scoring),
-                table=table,
-                betas=betas,
-                sizes=sizes,
-                settings=replace(settings, n_features_to_select=sizes[-1], n_jobs=1, verbose=False),
-                fit_params=routed.estimator.fit,
-                score_params=routed.scorer.score,
-            )
+            scorer = check_scoring(self.estimator, scoring=self.scoring)
+            tried = copy(settings).set_params(n_features_to_select=sizes[-1], n_jobs=1, verbose=False)
+            routes = routed.estimator.fit, routed.scorer.score
+            trial = Trial(self.estimator, scorer, table, betas, sizes, tried, *routes)
             labels = column_or_1d(y)
             splitter = check_cv(self.cv, labels, classifier=is_classifier(self.estimator))
             splits = list(splitter.split(X, labels, **routed.splitter.split))
@@ -345,7 +390,7 @@ class BURSelectorCV(BaseSelector):
             best = choose(results, scores, self.one_standard_error)
             beta, n_features = float(results["beta"][best]), int(results["n_features"][best])
             verbose = settings.verbose or self.verbose
-            settings = replace(settings, n_features_to_select=n_features, verbose=verbose)
+            settings = copy(settings).set_params(n_features_to_select=n_features, verbose=verbose)
             (selection,) = select(table, [settings.criterion], [beta], settings)
             check_selection(selection, n_features)
         self.cv_results_, self.best_beta_, self.n_features_ = results, beta, n_features
@@ -366,7 +411,7 @@ class BURSelectorCV(BaseSelector):
         inner = get_tags(self.estimator).input_tags
         tags.input_tags.allow_nan &= inner.allow_nan
         tags.input_tags.string = inner.string
-        tags.input_tags.sparse = inner.sparse and self._searcher().takes_sparse
+        tags.input_tags.sparse = inner.sparse and get_tags(self._searcher()).input_tags.sparse
         return tags
 
     def _route(self, params: Mapping[str, Any]) -> Any:
@@ -382,4 +427,4 @@ class BURSelectorCV(BaseSelector):
         return Bunch(estimator=Bunch(fit={}), splitter=split, scorer=Bunch(score={}))
 
     def _searcher(self) -> BURSelector:
-        return BURSelector() if self.selector is None else self.selector
+        return self.selector or BURSelector()

@@ -9,8 +9,8 @@ from sklearn.linear_model import LogisticRegression
 from unirel import KNN, Boost, BURSelector, ClassifierLoss, selection_path, unique_relevance
 from unirel.data.table import Table
 from unirel.results import Cause
-from unirel.search.base import SearchSettings
 from unirel.search.boost import REFERENCE_SIZE, Blend, Sample, find_blend, find_kind, needs_reference
+from unirel.search.greedy import SearchSettings
 
 CLOSE = {"rtol": 0, "atol": 1e-12}
 

@@ -354,7 +354,7 @@ def test_lazy_minimum_equals_eager_and_asks_for_less(monkeypatch, many, criterio
     boost = Blend(np.append(np.random.default_rng(0).random(90) / 20, np.nan))
     monkeypatch.setattr("unirel.search.greedy._BATCH", batch)
     lazy, spy = run(many, criterion, beta=beta, boost=boost)
-    monkeypatch.setattr("unirel.search.greedy._Scores.can_only_fall", property(lambda self: False))
+    monkeypatch.setattr("unirel.criteria.Scores.can_only_fall", property(lambda self: False))
     eager, eager_spy = run(many, criterion, beta=beta, boost=boost)
     same([lazy], [eager])
     assert len(eager_spy.joints) == sum(90 - step for step in range(1, 12))
@@ -367,7 +367,7 @@ def test_lazy_minimum_equals_eager_with_ties(monkeypatch, styles, target):
     case = table_of(styles, target)
     monkeypatch.setattr("unirel.search.greedy._BATCH", 1)
     lazy = ours(case, ["jmim", "cmim"], [0, 0.2], unique_relevance="ksg")
-    monkeypatch.setattr("unirel.search.greedy._Scores.can_only_fall", property(lambda self: False))
+    monkeypatch.setattr("unirel.criteria.Scores.can_only_fall", property(lambda self: False))
     same(lazy, ours(case, ["jmim", "cmim"], [0, 0.2], unique_relevance="ksg"))
 
 

@@ -1,23 +1,24 @@
 """How many of the selected features are unnecessary: the redundancy rate of a selection."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from copy import copy
+from dataclasses import dataclass
 from itertools import chain, combinations, islice
 from math import comb
 from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from unirel._runtime import READING_SECONDS, Deadline, OutOfTime, Progress, progress_of
 from unirel.data.table import Table
 from unirel.errors import check_whole_number, warn
-from unirel.estimation.base import Columns, Information
+from unirel.estimation.base import Columns, Information, Values
 from unirel.estimation.knn import KNN
 from unirel.results import Redundancy
-from unirel.search.base import SearchSettings, settings_of
-from unirel.search.greedy import refuse_nothing, select
-from unirel.search.unique import unique_in_metric, varies, without_each_of
+from unirel.search.boost import estimator_of
+from unirel.search.greedy import SearchSettings, refuse_nothing, select, settings_of
 
 # What rounding may change in an estimate.
 _ROUNDING = 1e-12
@@ -45,10 +46,8 @@ def redundancy_analysis(
 
     Parameters
     ----------
-    X : array or frame of shape (n_samples, n_features)
-        The features, in any form that `BURSelector.fit` reads.
-    y : array or series of shape (n_samples,)
-        The target: class labels of any type, or numbers.
+    X, y : array or frame of shape (n_samples, n_features), array or series of shape (n_samples,)
+        As in `BURSelector.fit`.
     selector : BURSelector, optional
         How features are selected, but for their number, unless `order` is given. If it is None, by "gsa" from nearest
         neighbours with unique relevance given a reference set at a weight of 0.1.
@@ -70,16 +69,8 @@ def redundancy_analysis(
         With `rate`, the share of redundant features. After Ctrl-C, or when the time of the selector is used up, it
         holds the best that was found, marked incomplete.
 
-    See Also
-    --------
-    selection_path : How the order is found.
-    unique_relevance : Relevance beside all other features.
-
     Notes
     -----
-    The analysis is by neighbours, those of the selector's `mi_estimator` if it is a `KNN`, with one metric for all
-    sizes; of "auto" it is chebyshev if all features are continuous without missing values, otherwise manhattan.
-
     S_sat is the selection up to the first size at which I(S; y) is within `tolerance` of its largest value. A feature
     of S_sat is *unique* if its unique relevance, I(all features; y) - I(all others; y), is above 0. Of the rest, S_red
     is the largest part T with I(S_sat without T; y) >= I(S_sat; y) - tolerance; of several the one that leaves the most
@@ -87,10 +78,8 @@ def redundancy_analysis(
     something that others also tell, but not all of them can go. The redundancy rate is the size of S_red over the size
     of S_sat. These are the words of Liu and Motani (2022), the paper of `unique_relevance`.
 
-    Estimates may rise when a feature goes, so a size cannot be skipped: all subsets are looked at, the smallest first,
-    until one tells enough. They share distances, and a subset is given up as soon as the rows looked at rule it out.
-    All estimates of the analysis are of one kind and in one metric: against class labels always distances to neighbours
-    of the same class, even in a few categorical columns, which `mutual_information` counts.
+    All estimates are by neighbours, those of the selector's `mi_estimator` if it is a `KNN`, and in one metric; "auto"
+    is chebyshev if all features are continuous without missing values, otherwise manhattan.
 
     Examples
     --------
@@ -117,7 +106,7 @@ def redundancy_analysis(
     check_whole_number("max_exact", max_exact, 0, or_name="auto")
     if not isinstance(tolerance, Real) or isinstance(tolerance, bool) or not 0 <= float(tolerance) < np.inf:
         raise ValueError(f"tolerance={tolerance!r} must be a number of nats from 0 on")
-    neighbors = settings.estimator if isinstance(settings.estimator, KNN) else KNN()
+    neighbors = asked if isinstance(asked := estimator_of(settings), KNN) else KNN()
     information = neighbors.on(table, n_jobs=settings.n_jobs).in_metric_of(table.features)
     described: dict[str, Any] = {"metric": information.metric}
     complete_order = True
@@ -125,7 +114,7 @@ def redundancy_analysis(
         limit = len(table.features)
         if max_features is not None:
             limit = min(limit, check_whole_number("max_features", max_features, 1))
-        wanted = replace(settings, n_features_to_select=limit)
+        wanted = copy(settings).set_params(n_features_to_select=limit)
         with deadline.applied():
             (selection,) = select(table, [settings.criterion], [settings.beta], wanted)
         refuse_nothing(selection)
@@ -150,14 +139,13 @@ def _split(
 ) -> Redundancy:
     """Split an order with an estimator that has one metric; only greedily if the order is not complete."""
     table = information.table
-    unique = unique_in_metric(information)
+    unique = _unique_in_metric(information)
     curve = information.nested(order)
     size = int(np.argmax(curve >= curve.max() - tolerance - _ROUNDING)) + 1
     saturated = order[:size]
     is_unique = unique[saturated] > _ROUNDING
     # A constant column changes nothing, so it can always go, and the search is spared.
-    constant = np.array([not varies(table, feature) for feature in saturated])
-    candidates = saturated[~is_unique & ~constant]
+    candidates = saturated[~is_unique & _varying(table, saturated)]
     lowest = float(curve[size - 1]) - tolerance - _ROUNDING
     search = _Search(information, saturated[is_unique], candidates, lowest, candidates, float(curve[size - 1]))
     small = len(candidates) <= max_exact
@@ -185,6 +173,34 @@ def _split(
         complete=complete and done,
         settings=settings,
     )
+
+
+def _unique_in_metric(information: Information) -> Values:
+    """Raw unique relevance by an estimator with one metric for any block; 0 for constant features, NaN for ignored."""
+    table = information.table
+    unique = table.one_per_feature(0.0)
+    varying = table.features[_varying(table, table.features)]
+    if len(varying):
+        whole = information.subsets(varying[:0], varying, np.arange(len(varying))[None])[0]
+        unique[varying] = whole - _without_each_of(information, varying[:0], varying)
+    return unique
+
+
+def _without_each_of(information: Information, always: Columns, columns: Columns) -> Values:
+    """I(always and columns; target) without each of the columns, none of which is constant."""
+    block = np.concatenate([always, columns])
+    if len(block) >= 3:
+        changes = information.without_each(block)
+        return np.asarray(changes.before + changes.change[len(always) :])
+    # Of fewer, a single discrete column may be left, which would be counted; subsets never are.
+    positions = np.arange(len(columns))
+    rests = np.array([np.delete(positions, position) for position in positions], np.intp)
+    return information.subsets(always, columns, rests.reshape(len(columns), -1))
+
+
+def _varying(table: Table, columns: Columns) -> NDArray[np.bool_]:
+    block = table.values[columns]
+    return np.asarray(block.min(axis=1) < block.max(axis=1))
 
 
 @dataclass
@@ -224,7 +240,7 @@ class _Search:
         """Remove, down to the last, the candidate that leaves the most information; of equals the latest."""
         kept = self.candidates
         while len(kept):
-            left = without_each_of(self.information, self.always, kept)
+            left = _without_each_of(self.information, self.always, kept)
             place = int(np.flatnonzero(left >= left.max() - _ROUNDING)[-1])
             kept = np.delete(kept, place)
             if left[place] >= self.lowest:

@@ -19,6 +19,7 @@ from unirel.data.readers import take_rows
 from unirel.data.table import Table
 from unirel.errors import check_fraction, check_whole_number
 from unirel.results import ExchangeablePair, Stability
+from unirel.search.greedy import SearchSettings
 
 Mask = NDArray[np.bool_]
 # A pair is exchangeable if one of the two is in at least this share of the subsamples, both in at most this share of
@@ -39,53 +40,32 @@ def selection_stability(
     n_jobs: int | None = None,
     verbose: bool = False,
 ) -> Stability:
-    r"""Fit a selector to many parts of the rows, and count how often it selects each feature.
+    """Fit a selector to many parts of the rows, and count how often it selects each feature.
 
     Parameters
     ----------
-    X : array or frame of shape (n_samples, n_features)
-        The features.
-    y : array or series of shape (n_samples,)
-        The target: class labels of any type, or numbers.
+    X, y : array or frame of shape (n_samples, n_features), array or series of shape (n_samples,)
+        As in `BURSelector.fit`.
     selector : scikit-learn selector
         Anything with `fit` and `get_support`; a clone is fitted to every subsample. What kind a column is, a
         `BURSelector` decides once from all rows.
-    n_subsamples : int, default=50
-        How many subsamples are drawn.
-    sample_fraction : float, default=0.5
-        Which share of the rows each has, drawn without replacement; of class labels that share of each class.
-    confidence_level : float, default=0.95
+    n_subsamples, sample_fraction, random_state : int, float, int
+        How many subsamples are drawn, which share of the rows each has, without replacement, of class labels that share
+        of each class; and their seed.
+    confidence_level : float
         Of the interval of the index.
-    random_state : int, default=0
-        Seed of the subsamples.
     journal : path, optional
-        A file that keeps what is done, so that a run that was stopped is resumed, and more subsamples can be added
-        later.
-    n_jobs : int, optional
-        Threads, as in scikit-learn: -1 for one for each core. The result does not depend on them.
-    verbose : bool
-        Show progress on standard error.
-
-    Returns
-    -------
-    Stability
+        A file that keeps what is done, so that a run that was stopped is resumed, and more subsamples can be added.
+    n_jobs, verbose : int, optional, and bool
+        Threads, as in `relevance`, and whether to show progress on standard error.
 
     Notes
     -----
-    With :math:`\hat p_f` the share of the M subsamples that select feature f, :math:`\bar k` the mean number of
-    selected features and d features in all, the index of Nogueira et al. [1]_ is
-
-    .. math:: \hat\Phi = 1 - \frac{\frac{1}{d} \sum_f \frac{M}{M - 1} \hat p_f (1 - \hat p_f)}
-                                 {\frac{\bar k}{d} \left(1 - \frac{\bar k}{d}\right)} :
-
-    1 if every subsample gives the same features, 0 if they agree no better than features drawn by chance. It is
-    corrected for how many are selected, so selections of different sizes compare. Its interval, from the same paper,
-    says how it would vary with other subsamples of these rows, not with other rows.
-
-    References
-    ----------
-    .. [1] S. Nogueira, K. Sechidis, G. Brown (2018). On the stability of feature selection algorithms. Journal of
-       Machine Learning Research 18(174).
+    The index of Nogueira, Sechidis and Brown (2018), from the share p of the M subsamples that select each feature, and
+    the mean share q of the features that is selected, is ``1 - M / (M - 1) * mean(p * (1 - p)) / (q * (1 - q))``: 1 if
+    every subsample gives the same features, 0 if they agree no better than features drawn by chance. It is corrected
+    for how many are selected, so selections of different sizes compare. Its interval, from the same paper, says how it
+    would vary with other subsamples of these rows, not with other rows.
 
     Examples
     --------
@@ -112,11 +92,10 @@ def selection_stability(
 
     def fit(number: int) -> None:
         rows = draw_rows(table.n_samples, labels, sample_fraction, (random_state, number))
-        record = _fit(clone(selector), take_rows(X, rows), take_rows(y, rows))
+        known[number] = _found(clone(selector).fit(take_rows(X, rows), take_rows(y, rows)))
         check_time()  # which would have cut the selection short
         if journal is not None:
-            _append(Path(journal), {"subsample": number, **record})
-        known[number] = record
+            _append(Path(journal), {"subsample": number, **known[number]})
 
     map_tasks(fit, missing, n_jobs, progress_of(verbose, "fitting subsamples"))
     found = [known[number] for number in range(n_subsamples)]
@@ -125,7 +104,7 @@ def selection_stability(
 
 def _read(X: Any, y: Any, selector: Any) -> tuple[Table, Any]:
     """The whole table, and a selector that decides nothing about its columns anew for every subsample."""
-    if not hasattr(selector, "settings"):
+    if not isinstance(selector, SearchSettings):
         return Table.from_data(X, y), selector
     asked = selector.settings()
     table = Table.from_data(X, y, discrete_features=asked.discrete_features, target_type=asked.target_type)
@@ -133,7 +112,6 @@ def _read(X: Any, y: Any, selector: Any) -> tuple[Table, Any]:
 
 
 def _identity(selector: Any, table: Table) -> str:
-    """What tells a selector and a table from others."""
     silent = {name: None for name in ("n_jobs", "verbose") if name in selector.get_params(deep=False)}
     try:
         described = joblib.hash([type(selector).__qualname__, clone(selector).set_params(**silent).get_params()])
@@ -177,9 +155,8 @@ def draw_rows(n_samples: int, labels: NDArray[Any] | None, share: float, seed: S
     return np.sort(np.concatenate(chosen))
 
 
-def _fit(selector: Any, X: Any, y: Any) -> dict[str, Any]:
+def _found(selector: Any) -> dict[str, Any]:
     """Positions of the selected features, and ranks: places in the order of selection, or those of the selector."""
-    selector.fit(X, y)
     if hasattr(selector, "order_"):
         ranks = {str(feature): float(place) for place, feature in enumerate(selector.order_, start=1)}
     else:
@@ -213,10 +190,7 @@ def _summarize(
 
 
 def find_exchangeable(selected: Mask, copies: Sequence[tuple[int, int]] = ()) -> tuple[ExchangeablePair, ...]:
-    """Pairs of features of which one is often selected, but seldom both; most often first.
-
-    Of exact copies a selector takes always the same one; they count all the same.
-    """
+    """Pairs of features, exact copies among them, of which one is often selected, but seldom both; most often first."""
     n_rows, sizes = len(selected), selected.sum(axis=0)
     candidates = sorted({*combinations(np.flatnonzero(sizes).tolist(), 2), *copies})
     chance = _CHANCE / max(len(candidates), 1)  # among many pairs some are seldom together by chance
@@ -241,7 +215,6 @@ def _copies(table: Table, frequency: NDArray[np.float64]) -> list[tuple[int, int
 
 
 def _content(table: Table, column: int) -> str:
-    """What tells a column from others."""
     values = table.codes(column) if table.discrete[column] else table.continuous_block([column])
     return str(joblib.hash(values))
 
@@ -249,18 +222,13 @@ def _content(table: Table, column: int) -> str:
 def stability(selections: Sequence[Sequence[int]], n_features: int) -> float:
     """How much selections from several splits agree, by the index of Nogueira, Sechidis and Brown (2018).
 
+    1 if all select the same features, about 0 if they select at random, NaN with fewer than two selections or if each
+    has nothing or everything.
+
     Parameters
     ----------
-    selections : list of lists of int
-        Positions of the selected features, for each split.
-    n_features : int
-        How many features there are.
-
-    Returns
-    -------
-    float
-        1 if all select the same features, about 0 if they select at random, NaN with fewer than two selections or if
-        each has nothing or everything.
+    selections, n_features : list of lists of int, and int
+        Positions of the selected features, for each split, and how many features there are.
 
     Examples
     --------

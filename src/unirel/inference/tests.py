@@ -45,14 +45,8 @@ def relevance_test(
 
     Parameters
     ----------
-    X : array or frame of shape (n_samples, n_features)
-        The features, in any form that `BURSelector.fit` reads.
-    y : array or series of shape (n_samples,)
-        The target: class labels of any type, or numbers.
-    mi_estimator : str or estimator of information
-        As in `relevance`; "auto" is "knn".
-    discrete_features, target_type
-        Which columns are discrete, and whether the target is, as in `relevance`.
+    X, y, mi_estimator, discrete_features, target_type, n_jobs
+        As in `relevance`.
     n_permutations : int
         Permutations at most; no p-value is below one in that many.
     max_exceedances : int, optional
@@ -62,8 +56,6 @@ def relevance_test(
         the chance of any false discovery, from the maximum over all columns, for which no column can stop early.
     random_state : int, optional
         Seed of the permutations.
-    n_jobs : int, optional
-        Threads, as in scikit-learn: -1 for one for each core. The result does not depend on them.
     verbose : bool
         Show progress.
 
@@ -72,32 +64,17 @@ def relevance_test(
     RelevanceTest
         With `information`, `p_value` and `adjusted` of every column, `to_frame()` and `plot()`.
 
-    See Also
-    --------
-    conditional_test : Whether a column adds anything to others.
-    relevance : The estimates alone.
-
     Notes
     -----
-    If a column has nothing to do with the target, any order of the target's values is as likely as the one that was
-    seen. So the estimate is made again with permuted targets, the same permutations for all columns, and the p-value
-    says how often that gave at least as much: (exceedances + 1) / (n_permutations + 1). A column that was reached
-    `max_exceedances` times stops after n permutations with p = max_exceedances / n [1]_. Either way the p-value is
-    exactly valid: up to alpha with a chance of at most alpha. Values that are equal count as reached.
+    The estimate is made again with permuted targets, the same permutations for all columns, and the p-value says how
+    often that gave at least as much: (exceedances + 1) / (n_permutations + 1). A column that was reached
+    `max_exceedances` times stops after n permutations with p = max_exceedances / n (Besag and Clifford 1991). Either
+    way the p-value is exactly valid. Where column and target are both counted, and every cell of their table is
+    expected to have at least 5 rows, it is that of G = 2 N I, divided by the correction of Williams (1976), in its
+    chi-square distribution.
 
-    Where column and target are both counted, and every cell of their table is expected to have at least 5 rows, the
-    p-value is that of G = 2 N I, divided by Williams's correction [2]_, in its chi-square distribution.
-
-    ``adjust="fdr"`` adjusts for all columns by Benjamini and Hochberg [3]_. ``adjust="fwer"`` takes from every
-    permutation the largest value of any column, each in units of its own spread [4]_; for that all columns need all
-    permutations.
-
-    References
-    ----------
-    .. [1] J. Besag, P. Clifford (1991). Sequential Monte Carlo p-values. Biometrika 78(2).
-    .. [2] D. A. Williams (1976). Improved likelihood ratio tests for complete contingency tables. Biometrika 63(1).
-    .. [3] Y. Benjamini, Y. Hochberg (1995). Controlling the false discovery rate. J. R. Stat. Soc. B 57(1).
-    .. [4] P. H. Westfall, S. S. Young (1993). Resampling-based multiple testing. Wiley.
+    ``adjust="fdr"`` is the procedure of Benjamini and Hochberg (1995). ``adjust="fwer"`` takes from every permutation
+    the largest value of any column, each in units of its own spread (Westfall and Young 1993).
 
     Examples
     --------
@@ -134,11 +111,11 @@ def conditional_test(
 
     Parameters
     ----------
-    X, y : array or frame of shape (n_samples, n_features), array or series of shape (n_samples,)
-        The features and the target, as in `relevance_test`.
     given : list of names or positions, or array or frame of shape (n_samples, n_given)
         Columns of X that are known, or other columns.
-    mi_estimator, discrete_features, target_type, n_permutations, max_exceedances, adjust, random_state, n_jobs, verbose
+    X, y, mi_estimator, discrete_features, target_type, n_jobs
+        As in `relevance`.
+    n_permutations, max_exceedances, adjust, random_state, verbose
         As in `relevance_test`.
 
     Returns
@@ -146,27 +123,14 @@ def conditional_test(
     RelevanceTest
         With `information`, I(Xk; y | given), `p_value` and `adjusted` of every column, `to_frame()` and `plot()`.
 
-    See Also
-    --------
-    relevance_test : The same with nothing given.
-    conditional_relevance : The estimates alone.
-
     Notes
     -----
     A column that adds nothing may still depend on what is given, and so may the target. So the target is permuted only
-    among rows where what is given says the same about it [1]_: rows with the same given levels that are, by threes,
-    neighbours along a given number or, if several numbers are given, along what a least-squares fit of their normal
-    scores, with squares and products, lets expect of the target. Rows stay where they are if their group is more than
-    twice as wide as that of the median row.
-
-    With discrete columns given the test is exact. With numbers given it is as good as the rows of a group are alike: of
-    300 tables of 300 rows, in which column and target are the sum of three given numbers and half as much noise, tests
-    at 0.05 rejected 4 % (two classes) and 5 % (a number as target).
-
-    References
-    ----------
-    .. [1] P. R. Rosenbaum (1984). Conditional permutation tests and the propensity score in observational studies.
-       J. Am. Stat. Assoc. 79.
+    among rows where what is given says the same about it (Rosenbaum 1984): rows with the same given levels that are, by
+    threes, neighbours along a given number or, if several numbers are given, along what a least-squares fit of their
+    normal scores, with squares and products, lets expect of the target. Rows stay where they are if their group is more
+    than twice as wide as that of the median row. With discrete columns given the test is exact, with numbers as good as
+    the rows of a group are alike.
 
     Examples
     --------
@@ -201,6 +165,7 @@ def permutation_test(
     verbose: bool = False,
 ) -> RelevanceTest:
     """`relevance_test` with an estimator that is there already, or `conditional_test` if columns are given."""
+    asked = {"n_permutations": n_permutations, "max_exceedances": max_exceedances, "random_state": random_state}
     check_whole_number("n_permutations", n_permutations, 1)
     if max_exceedances is not None:
         check_whole_number("max_exceedances", max_exceedances, 1)
@@ -216,8 +181,8 @@ def permutation_test(
     if not (adjust == "fwer" or len(given) or information.looks_at_target):
         p_values[:] = [_g_test(information, int(column)) for column in columns]
     permuted = np.flatnonzero(np.isnan(p_values))
-    all_needed = adjust == "fwer"
-    tested = Exceedances(observed[permuted], n_permutations, None if all_needed else max_exceedances, keep=all_needed)
+    most = None if adjust == "fwer" else max_exceedances
+    tested = Exceedances(observed[permuted], n_permutations, most, keep=adjust == "fwer")
     permutations, rng = Permutations(table.n_samples, groups), np.random.default_rng(random_state)
     finished = tested.fill(
         lambda active, orders: information.permuted(columns[permuted[active]], given, orders),
@@ -249,12 +214,7 @@ def permutation_test(
         given=tuple(table.columns[int(column)].name for column in given),
         adjust=adjust,
         complete=finished,
-        settings={
-            "mi_estimator": repr(information),
-            "n_permutations": n_permutations,
-            "max_exceedances": max_exceedances,
-            "random_state": random_state,
-        },
+        settings={"mi_estimator": repr(information), **asked},
     )
 
 
@@ -294,10 +254,7 @@ def _warn_of_few(tested: Exceedances, adjusted: Values, n_columns: int) -> None:
 
 
 def _alike_rows(table: Table, given: Columns) -> Groups:
-    """Group of every row: the same given levels and, where numbers are given, about the same expectation of the target.
-
-    Missing numbers are a level.
-    """
+    """Group of every row: the same given levels, missing numbers among them, and about the same expectation of y."""
     continuous, rows = given[table.continuous[given]], np.arange(table.n_samples)
     numbers = table.continuous_block(continuous) if len(continuous) else np.empty((0, table.n_samples))
     missing = np.isnan(numbers)
@@ -317,10 +274,7 @@ def _alike_rows(table: Table, given: Columns) -> Groups:
 
 
 def _without_wide(along: Values, groups: Groups) -> Groups:
-    """Every row of a wide group in a group of its own: where rows are rare, neighbours are not alike.
-
-    That looks only at what is given, so it makes no test less valid.
-    """
+    """Every row of a wide group by itself: its rows are not alike. Only what is given decides, so tests stay valid."""
     numbers = np.arange(int(groups.max()) + 1)
     widths = maximum(along, groups, numbers) - minimum(along, groups, numbers)
     wide = (widths > _WIDE * np.median(widths[groups]))[groups]

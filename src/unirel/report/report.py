@@ -25,8 +25,7 @@ from unirel.errors import check_whole_number, quietly, warn
 from unirel.inference.relations import Analysis, analyse, find_significant
 from unirel.report import text
 from unirel.results import RelevanceTest, Selection, SelectionPath, Stability, plain
-from unirel.search.base import SearchSettings
-from unirel.search.greedy import select
+from unirel.search.greedy import SearchSettings, described, select
 from unirel.selectors import BURSelector
 
 # Up to this many rows a page compares with weights of unique relevance in steps of a tenth, beyond in quarters.
@@ -131,7 +130,7 @@ class Report:
         """
         selector, X = BURSelector() if selector is None else selector, _rows_of(X)
         settings, deadline = selector.settings(), Deadline.after(selector.max_seconds)
-        types = {"discrete_features": settings.discrete_features, "target_type": settings.target_type}
+        types: dict[str, Any] = {"discrete_features": settings.discrete_features, "target_type": settings.target_type}
         with deadline.applied(READING_SECONDS):
             table = Table.from_data(X, y, feature_names=feature_names, **types)
         cls.check(table, selector, accuracy, stability, sample_weight)
@@ -431,7 +430,7 @@ def _pinned(selector: BURSelector, table: Table, X: Any) -> BURSelector:
 
 def _snippet(selection: Selection, origin: Origin) -> str:
     """A program that selects the same features."""
-    defaults, arguments, imported = SearchSettings().to_dict(), [], ["BURSelector"]
+    defaults, arguments, imported = described(SearchSettings()), [], ["BURSelector"]
     for name, value in selection.settings.items():
         if name not in defaults or value == defaults[name]:
             continue

@@ -1,9 +1,8 @@
-"""The boost of unique relevance: what of it is found for a search, and how it is blended with a criterion."""
+"""Unique relevance, what a feature tells about the target that others do not, and how a search is boosted by it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,15 +11,19 @@ from sklearn.base import BaseEstimator
 from unirel._runtime import call_apart
 from unirel.data.table import Table
 from unirel.data.weights import sample_table
-from unirel.errors import check_choice, check_whole_number, quietly
-from unirel.estimation.base import Columns, Values
+from unirel.errors import check_choice, check_whole_number, quietly, warn
+from unirel.estimation.base import Changes, Columns, Information, Values, find_estimator
 from unirel.estimation.gaussian import Gaussian
+from unirel.estimation.intervals import interval_of_halves
 from unirel.estimation.knn import KNN, REFERENCE_NEIGHBORS
 from unirel.predictors import ClassifierLoss
-from unirel.search.base import SearchSettings
-from unirel.search.unique import find_unique
+
+if TYPE_CHECKING:
+    from unirel.search.greedy import SearchSettings
 
 Mask = NDArray[np.bool_]
+_Method = KNN | Gaussian | ClassifierLoss
+Method = str | _Method
 # Features of the unboosted run that the reference kind is conditional on.
 REFERENCE_SIZE = 20
 # Candidates that the stepwise kind looks at, those with the best score of the other terms; selected features it is
@@ -49,36 +52,33 @@ class Boost(BaseEstimator):  # type: ignore[misc]
         self.max_samples = max_samples
 
     def check_parameters(self) -> None:
-        """Refuse a kind that there is not, and too few rows."""
         check_choice("kind", self.kind, ("both", "reference", "selected"))
         if self.max_samples is not None:
             check_whole_number("max_samples", self.max_samples, 10)
 
 
-def find_kind(settings: SearchSettings) -> Any:
+def find_kind(settings: "SearchSettings") -> Any:
     """What `unique_relevance` asks for: a `Boost`, a `KNN`, a `ClassifierLoss` or values."""
     asked = settings.unique_relevance
     if isinstance(asked, Boost | KNN):
         asked.check_parameters()
     if not isinstance(asked, str):
         return asked
+    check_choice("unique_relevance", asked, ("both", "reference", "selected", "ksg", "classifier"))
     if asked in ("ksg", "classifier"):
         return _neighbors(settings) if asked == "ksg" else ClassifierLoss()
     return Boost(asked)  # type: ignore[arg-type]
 
 
 class Sample:
-    """The columns and rows that unique relevance is estimated from: of a large table a few, in a table of their own.
-
-    A row is there as often as its weight says.
-    """
+    """The columns and rows, as often as their weight says, that unique relevance is estimated from: a few of many."""
 
     def __init__(
         self,
         table: Table,
         columns: Columns,
         max_samples: int | None,
-        settings: SearchSettings,
+        settings: "SearchSettings",
         sample_weight: Values | None = None,
     ) -> None:
         self._positions = np.arange(len(table.columns))
@@ -88,6 +88,7 @@ class Sample:
             self._positions[columns] = np.arange(len(columns))
             table = sample_table(table, columns, max_samples, rng, sample_weight)
         self.credit, self._table = _credit(table), table
+        self._gaussian: Gaussian | None = None
         self._added: dict[tuple[int, ...], dict[int, float]] = {}  # given which features, of which candidate
         # That classes are smaller than a ball is not for the user to mend: the credit is lowered instead.
         with quietly():
@@ -105,20 +106,22 @@ class Sample:
 
     def conditional(self, block: Columns, candidates: Columns) -> Values:
         """I(candidate; y | block) of each candidate by the Gaussian estimator."""
+        self._gaussian = self._gaussian or Gaussian(_RIDGE).on(self._table)
         return self._gaussian.conditional_relevance(self._positions[candidates], self._positions[block])
-
-    @cached_property
-    def _gaussian(self) -> Gaussian:
-        return Gaussian(_RIDGE).on(self._table)
 
     def given_reference(self, members: Columns, others: Columns) -> Values:
         """Unique relevance of the members of a reference set, then of other columns given it."""
         return self._information.given_reference(self._positions[members], self._positions[others]).change
 
 
-def _neighbors(settings: SearchSettings) -> KNN:
+def estimator_of(settings: "SearchSettings") -> Information:
+    """The estimator of a search, where "auto" counts in bins."""
+    return find_estimator(settings.mi_estimator, "binned")
+
+
+def _neighbors(settings: "SearchSettings") -> KNN:
     """The neighbours of the settings, or those that go with other estimators."""
-    estimator = settings.estimator
+    estimator = estimator_of(settings)
     return estimator if isinstance(estimator, KNN) else KNN(correction=getattr(estimator, "correction", "chance"))
 
 
@@ -144,10 +147,7 @@ class Blend:
     def blend(
         self, scores: Values, candidates: Columns, selected: Columns, beta: float, allowed: Mask | None = None
     ) -> Values:
-        """(1 - beta) J + beta UR of the candidates; minus infinity for those that are too far behind to ask about.
-
-        Candidates that are allowed to win are asked about before others.
-        """
+        """(1 - beta) J + beta UR of candidates, allowed ones first; minus infinity where they are too far behind."""
         blended = self.without_stepwise(scores, candidates, selected, beta)
         if self.stepwise is None or len(selected) == 0:
             return blended
@@ -183,7 +183,7 @@ def _to_spread_of(scores: Values, unique: Values) -> Values:
 
 
 def needs_reference(kind: Any) -> bool:
-    """Whether this kind of unique relevance takes an unboosted run first."""
+    """Whether an unboosted run comes first."""
     return isinstance(kind, Boost) and kind.kind != "selected"
 
 
@@ -192,21 +192,18 @@ def find_blend(
     kind: Any,
     reference: Sequence[int] | None,
     columns: Columns,
-    settings: SearchSettings,
+    settings: "SearchSettings",
     sample_weight: Values | None = None,
 ) -> Blend:
-    """Find what is boosted, for all columns that a search may ask about.
-
-    `reference` are the first features of the unboosted run if the kind needs them.
-    """
+    """What is boosted, for all columns that a search may ask about; `reference` are the first of the unboosted run."""
     if isinstance(kind, Boost):
-        members = np.array([] if reference is None else list(reference), np.intp)
+        members = np.array([] if reference is None else reference, np.intp)
         sample = Sample(table, np.union1d(columns, members), kind.max_samples, settings, sample_weight)
-        return _find_boost(table, kind, None if reference is None else members, columns, sample)
+        return _find_boost(table, kind, members, columns, sample)
     if isinstance(kind, KNN | ClassifierLoss) and sample_weight is not None:
         raise ValueError(f"sample_weight does not go with unique_relevance={kind!r}; pass 'both' or beta=0")
     if isinstance(kind, KNN):
-        unique = np.maximum(find_unique(table, kind, n_jobs=settings.n_jobs).values, 0.0)
+        unique = np.maximum(find_unique(table, kind, n_jobs=settings.n_jobs)[0], 0.0)
     elif isinstance(kind, ClassifierLoss):
         # Training a classifier may take minutes, and looks neither at the clock nor for Ctrl-C.
         unique = stretch(call_apart(kind.losses, table, np.sort(columns), settings.n_jobs))
@@ -215,16 +212,15 @@ def find_blend(
     return Blend(np.append(unique, np.full(len(table.columns) - table.n_features, np.nan)))
 
 
-def _find_boost(table: Table, kind: Boost, members: Columns | None, columns: Columns, sample: Sample) -> Blend:
-    stepwise = None if kind.kind == "reference" else sample
+def _find_boost(table: Table, kind: Boost, members: Columns, columns: Columns, sample: Sample) -> Blend:
     values = np.full(len(table.columns), np.nan)
-    if members is None:
-        return Blend(values, True, stepwise, share=1.0, credit=sample.credit)
+    if kind.kind == "selected":
+        return Blend(values, True, sample, share=1.0, credit=sample.credit)
     others = np.setdiff1d(columns, members)
     values[np.concatenate([members, others])] = sample.given_reference(members, others)
-    if stepwise is None:
+    if kind.kind == "reference":
         return Blend(values, True, credit=sample.credit)
-    return Blend(values, True, stepwise, _STEPWISE_SHARE, sample.credit, gaussian=table.classes is None)
+    return Blend(values, True, sample, _STEPWISE_SHARE, sample.credit, gaussian=table.classes is None)
 
 
 def stretch(values: Values) -> Values:
@@ -240,7 +236,6 @@ def _spread(values: Values) -> float:
 
 
 def _given_values(table: Table, values: Any, columns: Columns) -> Values:
-    """Values by the user, which must be known for the columns that are searched."""
     array = np.asarray(values, dtype=np.float64)
     if array.shape != (table.n_features,):
         raise ValueError(
@@ -249,3 +244,82 @@ def _given_values(table: Table, values: Any, columns: Columns) -> Values:
     if not np.isfinite(array[columns]).all():
         raise ValueError("unique_relevance has values that are not finite; replace NaN and infinity by numbers")
     return array
+
+
+def find_method(method: Method) -> _Method:
+    """A method as it is, or that of a name with its defaults."""
+    if isinstance(method, KNN | Gaussian | ClassifierLoss):
+        return method
+    named: dict[str, _Method] = {"ksg": KNN(), "reference": KNN().for_reference()}
+    named |= {"classifier": ClassifierLoss(), "gaussian": Gaussian()}
+    check_choice("method", method, named)
+    return named[method]
+
+
+def find_unique(
+    table: Table,
+    method: _Method,
+    reference: Sequence[int] | None = None,
+    rows: Columns | None = None,
+    n_jobs: int | None = None,
+) -> tuple[Values, Values]:
+    """Raw unique relevance of every feature given a reference set or all other features, and its standard error.
+
+    NaN for ignored features, and where the method has no error. `rows` are those that neighbours are looked for from.
+    """
+    if isinstance(method, ClassifierLoss):
+        return method.losses(table, n_jobs=n_jobs), np.full(table.n_features, np.nan)
+    information, features = method.on(table, n_jobs=n_jobs), table.features
+    if isinstance(information, Gaussian) or reference is None:
+        changes = information.without_each(features, rows)
+        if isinstance(information, KNN):
+            _warn_of_doubts(information, changes)
+        return table.one_per_feature(-changes.change), table.one_per_feature(changes.error)
+    members = np.array([feature for feature in dict.fromkeys(reference) if feature in features], np.intp)
+    if len(members) == 0:
+        raise ValueError(f"reference={list(reference)!r} names no usable column; name at least one")
+    others = np.setdiff1d(features, members)
+    unique, columns = information.given_reference(members, others, rows), np.append(members, others)
+    return table.one_per_feature(unique.change, columns), table.one_per_feature(unique.error, columns)
+
+
+def _warn_of_doubts(information: KNN, changes: Changes) -> None:
+    """Say that no feature adds anything to the others, or that all features tell less than one of them."""
+    table, features = information.table, information.table.features
+    relevance = information.relevance(features)
+    best = int(np.argmax(relevance))
+    if len(features) < 2:
+        return
+    if (changes.change >= 0).all():
+        metric = "chebyshev" if table.classes is None else information.metric_of(features)
+        remedy = "method='reference'" if table.classes is None or metric == "euclidean" else "metric='euclidean'"
+        about = f"unique relevance is 0 for all {len(features)} features: in metric={metric!r} none adds to the others."
+        warn(f"{about} Boosting it will do nothing; pass {remedy}.", stacklevel=4)
+    if changes.before < relevance[best]:
+        warn(
+            f"what all {len(features)} features tell together is estimated as {changes.before:.3f} nats, less than "
+            f"{table.names[features[best]]!r} tells alone ({relevance[best]:.3f}): not credible in that many dimensions"
+            f" with that few rows ({table.n_samples}). Pass method='reference' or fewer features.",
+            stacklevel=4,
+        )
+
+
+def intervals_of_unique(
+    table: Table, method: Any, values: Values, reference: Sequence[int] | None, level: float
+) -> tuple[Values, Values]:
+    features = table.features
+    members = None if reference is None else np.flatnonzero(np.isin(features, list(reference))).tolist()
+
+    def estimate(part: Table) -> Values:
+        with quietly():  # It has been said of all rows.
+            return find_unique(part, method, members)[0]
+
+    low, high = interval_of_halves(table, features, estimate, values[features], level, None)
+    return table.one_per_feature(low), table.one_per_feature(high)
+
+
+def choose_rows(n_samples: int, max_queries: int | None, random_state: int | None) -> Columns | None:
+    """Some random rows in ascending order; None for all of them."""
+    if max_queries is None or check_whole_number("max_queries", max_queries, 2) >= n_samples:
+        return None
+    return np.sort(np.random.default_rng(random_state).choice(n_samples, max_queries, replace=False))

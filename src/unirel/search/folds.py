@@ -1,7 +1,8 @@
 """Select features from the training rows of every fold, and score the first n of them on the test rows."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from copy import copy
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
@@ -15,8 +16,7 @@ from unirel.data.readers import take_columns, take_rows
 from unirel.data.table import Table
 from unirel.errors import check_beta, check_whole_number, quietly
 from unirel.estimation.base import Columns, Values
-from unirel.search.base import SearchSettings
-from unirel.search.greedy import select
+from unirel.search.greedy import SearchSettings, select
 
 # Means of the same scores in another order differ by less than this.
 _ROUNDING = 1e-12
@@ -24,8 +24,6 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class Trial:
-    """What is tried in every fold."""
-
     estimator: Any
     scorer: Any
     table: Table  # all rows
@@ -37,7 +35,8 @@ class Trial:
 
     def score(self, X: Any, y: Any, labels: NDArray[Any], train: Any, test: Any) -> Values:
         """Scores of one fold, of shape (n_betas, n_sizes); NaN where too few features were selected."""
-        train, test = _row_numbers(train), _row_numbers(test)
+        rows = np.arange(len(labels))
+        train, test = rows[train], rows[test]  # which may be masks
         known: dict[bytes, float] = {}  # columns stand in the order of the table, whichever was selected first
         scores = np.full((len(self.betas), len(self.sizes)), np.nan)
         for row, order in zip(scores, self._select(X, y, train), strict=True):
@@ -51,7 +50,7 @@ class Trial:
     def _select(self, X: Any, y: Any, rows: Columns) -> list[Columns]:
         """An order of features for each beta; what there is to warn of, a selection from all rows says once."""
         named = {name: self.table.positions(getattr(self.settings, name)) for name in ("include", "exclude")}
-        settings = replace(self.settings, **named)  # type: ignore[arg-type]
+        settings = copy(self.settings).set_params(**named)
         with quietly():
             part = Table.from_data(take_rows(X, rows), take_rows(y, rows), **self.table.decided_types(X))
             path = select(part, [settings.criterion], self.betas, settings)
@@ -64,11 +63,6 @@ class Trial:
         fit_params, score_params = _of_rows(self.fit_params, labels, train), _of_rows(self.score_params, labels, test)
         fitted = clone(self.estimator).fit(take_rows(chosen, train), labels[train], **fit_params)
         return float(self.scorer(fitted, take_rows(chosen, test), labels[test], **score_params))
-
-
-def _row_numbers(rows: Any) -> Columns:
-    array = np.asarray(rows)
-    return np.flatnonzero(array) if array.dtype == bool else array.astype(np.intp)
 
 
 def _of_rows(params: Mapping[str, Any], labels: NDArray[Any], rows: Columns) -> dict[str, Any]:
@@ -101,7 +95,6 @@ def check_betas(betas: Any) -> list[float]:
 
 
 def sizes_to_try(max_features: int, step: int, table: Table, settings: SearchSettings) -> list[int]:
-    """Numbers of features in ascending order."""
     most, step = check_whole_number("max_features", max_features, 1), check_whole_number("step", step, 1)
     included, excluded = set(table.positions(settings.include)), set(table.positions(settings.exclude))
     if len(included) > most:
@@ -111,7 +104,6 @@ def sizes_to_try(max_features: int, step: int, table: Table, settings: SearchSet
 
 
 def results_of(betas: list[float], sizes: list[int], scores: Values) -> dict[str, NDArray[Any]]:
-    """One entry for each beta and number of features."""
     flat = scores.reshape(len(scores), -1)
     return {
         "beta": np.repeat(betas, len(sizes)),

@@ -1,24 +1,27 @@
 """The one greedy loop: every criterion, plain or boosted by unique relevance, and all searches on one table."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from inspect import signature
+from itertools import product
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
-from unirel._runtime import NO_DEADLINE, Deadline, OutOfTime, Progress, Stages, progress_of
-from unirel.criteria import Criterion, make_criterion
+from unirel._runtime import NO_DEADLINE, Deadline, OutOfTime, Progress, check_jobs, check_time, progress_of
+from unirel.criteria import Criterion, Scores, make_criterion
+from unirel.data.readers import DiscreteFeatures, TargetType
 from unirel.data.table import Table
-from unirel.errors import check_beta, warn
-from unirel.estimation.base import Columns, Memo, Values
+from unirel.errors import check_beta, check_fraction, check_whole_number, warn
+from unirel.estimation.base import Columns, Information, Memo, Values
 from unirel.results import Cause, Ending, Selection, SelectionPath
-from unirel.search.base import DEFAULT_N_FEATURES, SearchSettings
-from unirel.search.boost import REFERENCE_SIZE, Blend, find_blend, find_kind, needs_reference
+from unirel.search.boost import REFERENCE_SIZE, Blend, Mask, estimator_of, find_blend, find_kind, needs_reference
 from unirel.search.stopping import Evidence
 
+_N_FEATURES = 10  # that many are selected if nobody says how many, and fewer of fewer without a word
 # Scores that differ by less than this, or less than this share, are a tie that rounding has broken: differences of
 # estimates of about a nat come out as 1e-17 instead of 0.
 _TIE = 1e-12
@@ -29,6 +32,88 @@ _BATCH = 32
 _MANY, _FEW, _MOST = 10, 300, 5000
 
 
+class SearchSettings(BaseEstimator):  # type: ignore[misc]
+    """What a search is asked for: the parameters of `BURSelector`, which is one of these and describes them."""
+
+    def __init__(
+        self,
+        criterion: str | Criterion = "cmim",
+        n_features_to_select: int | float | Literal["auto", "all"] = _N_FEATURES,
+        *,
+        beta: float = 0.5,
+        unique_relevance: Any = "both",
+        mi_estimator: str | Information = "auto",
+        discrete_features: DiscreteFeatures = "auto",
+        target_type: TargetType = "auto",
+        include: Sequence[int | str] = (),
+        exclude: Sequence[int | str] = (),
+        max_candidates: int | Literal["auto"] | None = "auto",
+        alpha: float = 0.05,
+        max_seconds: float | None = None,
+        random_state: int | None = 0,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.criterion = criterion
+        self.n_features_to_select = n_features_to_select
+        self.beta = beta
+        self.unique_relevance = unique_relevance
+        self.mi_estimator = mi_estimator
+        self.discrete_features = discrete_features
+        self.target_type = target_type
+        self.include = include
+        self.exclude = exclude
+        self.max_candidates = max_candidates
+        self.alpha = alpha
+        self.max_seconds = max_seconds
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def settings(self) -> Self:
+        """Itself, if no parameter is wrong; the number of features and names are checked with the table."""
+        make_criterion(self.criterion)
+        check_beta(self.beta)
+        find_kind(self)
+        estimator_of(self).check_parameters()
+        if self.max_candidates is not None and self.max_candidates != "auto":
+            check_whole_number("max_candidates", self.max_candidates, 1, or_name="auto")
+        check_fraction("alpha", self.alpha, "for example 0.05")
+        if self.max_seconds is not None and (not isinstance(self.max_seconds, Real) or not self.max_seconds >= 0):
+            raise ValueError(f"max_seconds={self.max_seconds!r} must be None or a number from 0 on")
+        if self.random_state is not None:
+            check_whole_number("random_state", self.random_state, 0)
+        check_jobs(self.n_jobs)
+        return self
+
+
+def settings_of(selector: Any) -> SearchSettings:
+    """A `BURSelector`, checked, as the settings of a search; the defaults if there is none."""
+    if selector is None:
+        return SearchSettings()
+    if not isinstance(selector, SearchSettings):
+        raise TypeError(f"selector={selector!r} is no BURSelector; pass one with the parameters of the search")
+    return selector.settings()
+
+
+def described(settings: SearchSettings) -> dict[str, Any]:
+    """What decides the result, as plain values that JSON can hold."""
+    names = [name for name in signature(SearchSettings).parameters if name not in ("n_jobs", "verbose")]
+    known = {name: _plain(getattr(settings, name)) for name in names}
+    if isinstance(known["unique_relevance"], list):
+        known["unique_relevance"] = "given values"
+    return known
+
+
+def _plain(value: Any) -> Any:
+    value = value.tolist() if hasattr(value, "tolist") else value
+    if isinstance(value, Mapping):
+        return {str(key): _plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    return value if value is None or isinstance(value, str | int | float) else repr(value)
+
+
 def select(
     table: Table,
     criteria: Sequence[str | Criterion],
@@ -37,15 +122,14 @@ def select(
     sample_weight: ArrayLike | None = None,
 ) -> SelectionPath:
     """One selection for each criterion and weight, fewer if interrupted, from one set of estimates."""
-    chosen = [make_criterion(criterion) for criterion in criteria]
-    if not chosen or len(betas) == 0:
+    runs = list(product(map(make_criterion, criteria), map(check_beta, betas)))
+    if not runs:
         raise ValueError(f"criteria={list(criteria)!r}, betas={list(betas)!r}: name at least one of each")
-    weights = [check_beta(beta) for beta in betas]
     selections: list[Selection] = []
     try:
-        searches = Searches(table, settings, len(chosen) * len(weights), sample_weight)
-        for criterion in chosen:
-            selections += searches.run(criterion, weights)
+        searches = Searches(table, settings, len(runs), sample_weight)
+        for criterion, beta in runs:
+            selections.append(searches.run(criterion, beta))
             if searches.interrupted:
                 break
     finally:
@@ -54,7 +138,6 @@ def select(
 
 
 def refuse_nothing(selection: Selection) -> None:
-    """Refuse a selection that was stopped before it had anything."""
     if len(selection) == 0 and selection.interrupted:
         raise KeyboardInterrupt("interrupted before the first feature was selected")
     if len(selection) == 0 and not selection.complete:
@@ -88,6 +171,35 @@ class Limits:
     evidence: Evidence | None = None  # select only what is seen to add something, and stop where nothing is
     deadline: Deadline = NO_DEADLINE
 
+    @classmethod
+    def of(cls, table: Table, settings: SearchSettings) -> Self:
+        """What the settings mean for a table; what cannot be is refused."""
+        n_features = _n_features(table, settings.n_features_to_select)
+        include, exclude = (list(dict.fromkeys(table.positions(one))) for one in (settings.include, settings.exclude))
+        for position in include:
+            if position not in table.features:
+                raise ValueError(
+                    f"include names {table.names[position]!r}, which is ignored; say what it is with discrete_features="
+                )
+            if position in exclude:
+                raise ValueError(f"{table.names[position]!r} is in include and in exclude; choose one of them")
+        if len(include) > n_features:
+            raise ValueError(
+                f"include names {len(include)} features, but n_features_to_select={n_features}; select more"
+            )
+        if len(np.setdiff1d(table.features, exclude)) == 0:
+            raise ValueError(f"no feature is left: exclude names all {len(exclude)} of them")
+        most: Any = settings.max_candidates
+        if most == "auto":
+            most = _FEW if len(table.features) > _MANY * table.n_samples else _MOST
+        if most is not None and settings.n_features_to_select != "auto":
+            most = max(int(most), n_features)
+        return cls(n_features, include, exclude, most, deadline=Deadline.after(settings.max_seconds))
+
+    def free_columns(self, table: Table) -> Columns:
+        """Columns that are neither forced nor excluded."""
+        return np.setdiff1d(table.features, [*self.include, *self.exclude])
+
 
 class Searches:
     """Runs searches on one table with one set of estimates, one time budget and one progress bar for all of them."""
@@ -95,53 +207,44 @@ class Searches:
     def __init__(
         self, table: Table, settings: SearchSettings, n_searches: int, sample_weight: ArrayLike | None
     ) -> None:
-        n_features, auto = _n_features(table, settings.n_features_to_select)
-        self._settings = settings
-        self._limits = Limits(
-            n_features,
-            _columns(table, settings.include, "include"),
-            _columns(table, settings.exclude, "exclude"),
-            _max_candidates(table, settings.max_candidates, 0 if auto else n_features),
-            deadline=Deadline.after(settings.max_seconds),
-        )
-        _check_columns(table, self._limits)
-        self._table = table
-        self._memo = Memo(settings.estimator.on(table, sample_weight, settings.n_jobs))
-        if auto:
+        self._table, self._settings = table, settings
+        self._limits = Limits.of(table, settings)
+        self._memo = Memo(estimator_of(settings).on(table, sample_weight, settings.n_jobs))
+        if settings.n_features_to_select == "auto":
             given = settings.alpha, settings.random_state, settings.n_jobs, sample_weight
-            evidence = Evidence(table, _free_columns(table, self._limits), *given)
+            evidence = Evidence(table, self._limits.free_columns(table), *given)
             self._limits = replace(self._limits, evidence=evidence)
         self._sample_weight = None if sample_weight is None else np.asarray(sample_weight, np.float64)
         self._kind = find_kind(settings)
         self._boosts: dict[Criterion | None, Blend] = {}
         self._plain: dict[Criterion, Selection] = {}  # what was found before there was a boost
-        self._counter = Stages(progress_of(settings.verbose, "selecting"), n_features * n_searches)
+        self._progress = progress_of(settings.verbose, "selecting")
+        self._n_wanted, self._n_done = self._limits.n_features * n_searches, 0  # steps of all searches
         self.interrupted = False
 
-    def run(self, criterion: Criterion, betas: Sequence[float]) -> list[Selection]:
-        """One selection for each beta, fewer if interrupted; unique relevance is found once, and only if needed."""
-        settings = self._settings.to_dict() | {"criterion": criterion.name}
-        selections: list[Selection] = []
-        for beta in betas:
-            found = self._boost(criterion) if beta > 0 else None
-            selection = found if isinstance(found, Selection) else self._search(criterion, beta, found)
-            plain = self._plain.get(criterion) if beta > 0 else None
-            if selection.ending is Ending.OUT_OF_TIME and plain is not None and len(plain) > len(selection):
-                selection = self._without_boost(plain, selection.ending)
-            known = settings | {"beta": beta}
-            selections.append(replace(selection, beta=beta, settings=known, sample_weight=self._sample_weight))
-            self.interrupted |= selection.interrupted
-            if self.interrupted:
-                break
-        return selections
+    def run(self, criterion: Criterion, beta: float) -> Selection:
+        """One selection; unique relevance is found once for all of them, and only if needed."""
+        found = self._boost(criterion) if beta > 0 else None
+        selection = found if isinstance(found, Selection) else self._search(criterion, beta, found)
+        plain = self._plain.get(criterion) if beta > 0 else None
+        if selection.ending is Ending.OUT_OF_TIME and plain is not None and len(plain) > len(selection):
+            selection = self._without_boost(plain, selection.ending)
+        self.interrupted |= selection.interrupted
+        known = described(self._settings) | {"criterion": criterion.name, "beta": beta}
+        return replace(selection, beta=beta, settings=known, sample_weight=self._sample_weight)
 
     def _search(self, criterion: Criterion, beta: float, boost: Blend | None) -> Selection:
-        selection = search(self._memo, criterion, self._limits, beta=beta, boost=boost, progress=self._counter.step)
+        selection = search(self._memo, criterion, self._limits, beta=beta, boost=boost, progress=self._report)
+        self._n_done += self._limits.n_features  # even if it has ended early
         try:
-            self._counter.finish(self._limits.n_features)
+            self._report(0)
         except KeyboardInterrupt:
             self.interrupted = True
         return selection
+
+    def _report(self, n_selected: int, _: int = 0) -> None:
+        if self._progress is not None:
+            self._progress(min(self._n_done + n_selected, self._n_wanted), self._n_wanted)
 
     def _boost(self, criterion: Criterion) -> Blend | Selection:
         """What is boosted or, if it was stopped before that was known, a selection without it, marked incomplete."""
@@ -151,7 +254,7 @@ class Searches:
             return self._boosts[key]
         # With a time budget there must be something to return when it is used up; the estimates are used again.
         is_given = not isinstance(self._kind, BaseEstimator)
-        wanted = 0 if is_given or not self._limits.deadline.is_finite else self._limits.n_features
+        wanted = 0 if is_given or self._limits.deadline == NO_DEADLINE else self._limits.n_features
         n_features = REFERENCE_SIZE if needs_run else wanted
         limits = replace(self._limits, n_features=n_features, include=(), evidence=None)
         reference = search(self._memo, criterion, limits)
@@ -179,58 +282,7 @@ class Searches:
         return replace(selection, order=np.array(order, np.intp), scores=scores, ending=ending, causes=causes)
 
 
-class _Scores:
-    """Scores of all candidates, brought up to date as features are selected."""
-
-    def __init__(self, memo: Memo, criterion: Criterion, candidates: Columns) -> None:
-        self._memo = memo
-        self._criterion = criterion
-        n_columns = len(memo.information.table.columns)
-        self._relevance = np.full(n_columns, np.nan)
-        self._relevance[candidates] = memo.relevance(candidates)
-        self._folded = np.zeros(n_columns)
-        self._n_folded = np.zeros(n_columns, np.intp)  # selected features whose terms are in, for every candidate
-
-    @property
-    def can_only_fall(self) -> bool:
-        """Whether an old score is an upper bound of the new one."""
-        return self._criterion.fold == "min" and type(self._criterion).score is Criterion.score
-
-    def update(self, candidates: Columns, selected: Columns) -> None:
-        """Fold in the terms that are missing."""
-        if self._criterion.fold is None:
-            return
-        first = self._n_folded[candidates].min(initial=len(selected))
-        if self._criterion.fold == "latest":
-            first = max(len(selected) - 1, 0)
-        for step in range(first, len(selected)):
-            behind = candidates[self._n_folded[candidates] <= step]
-            if len(behind):
-                term = self._criterion.term(self._memo, behind, selected[: step + 1])
-                self._folded[behind] = self._fold(self._folded[behind], term, step)
-                self._n_folded[behind] = step + 1
-
-    def up_to_date(self, candidates: Columns, n_selected: int) -> NDArray[np.bool_]:
-        """Whether the score of each candidate knows all selected features."""
-        return np.asarray((self._n_folded[candidates] == n_selected) | (self._criterion.fold is None))
-
-    def of(self, candidates: Columns, n_selected: int) -> Values:
-        """Scores as far as they are known; with nothing selected that is the relevance."""
-        relevance = self._relevance[candidates]
-        if self._criterion.fold is None or n_selected == 0:
-            return relevance
-        folded = self._folded[candidates]
-        return self._criterion.score(relevance, folded / n_selected if self._criterion.fold == "mean" else folded)
-
-    def _fold(self, before: Values, term: Values, step: int) -> Values:
-        if step == 0 or self._criterion.fold == "latest":
-            return term
-        return np.minimum(before, term) if self._criterion.fold == "min" else before + term
-
-
 class _Step(NamedTuple):
-    """A feature that was selected."""
-
     feature: int
     score: float
     cause: Cause
@@ -245,17 +297,16 @@ def search(
     boost: Blend | None = None,
     progress: Progress | None = None,
 ) -> Selection:
-    """Select features one by one, each time the one with the best score.
+    """Select features one by one, each time the one with the best score; ties go to the lowest column.
 
-    Ties go to the lowest column index. What was selected before Ctrl-C or the end of the time is kept, and the
-    selection is marked incomplete.
+    What was selected before Ctrl-C or the end of the time is kept, and the selection is marked incomplete.
     """
     table, steps = memo.information.table, list[_Step]()
     try:
         with limits.deadline.applied():
             candidates = candidates_of(memo, limits)
             n_wanted = min(limits.n_features, len(candidates) + len(limits.include))
-            for step in _steps(_Scores(memo, criterion, table.features), candidates, n_wanted, limits, beta, boost):
+            for step in _steps(Scores(memo, criterion, table.features), candidates, n_wanted, limits, beta, boost):
                 steps.append(step)
                 if progress is not None:
                     progress(len(steps), n_wanted)
@@ -281,25 +332,19 @@ def search(
 
 def candidates_of(memo: Memo, limits: Limits) -> Columns:
     """Columns that a search may choose in ascending order: of too many the most relevant, ties go to the lowest."""
-    free, most = _free_columns(memo.information.table, limits), limits.max_candidates
+    free, most = limits.free_columns(memo.information.table), limits.max_candidates
     if most is None or len(free) <= most:
         return free
     return np.sort(free[np.argsort(-memo.relevance(free), kind="stable")[:most]])
 
 
-def _free_columns(table: Table, limits: Limits) -> Columns:
-    """Columns that are neither forced nor excluded."""
-    return np.setdiff1d(table.features, [*limits.include, *limits.exclude])
-
-
 def _steps(
-    scores: _Scores, candidates: Columns, n_wanted: int, limits: Limits, beta: float, boost: Blend | None
+    scores: Scores, candidates: Columns, n_wanted: int, limits: Limits, beta: float, boost: Blend | None
 ) -> Iterator[_Step]:
     """Features one by one, until there are as many as are wanted or nothing adds anything."""
     selected = np.empty(0, np.intp)
     while len(selected) < n_wanted:
-        if limits.deadline.has_passed:
-            raise OutOfTime
+        check_time()
         pool, allowed = np.setdiff1d(candidates, selected, assume_unique=True), None
         forced = len(selected) < len(limits.include)
         if forced:
@@ -308,19 +353,13 @@ def _steps(
             allowed = np.isin(pool, limits.evidence.adding(selected))
             if not allowed.any():
                 return
-        step = _best(scores, pool, selected, beta, boost, limits.deadline, allowed)
+        step = _best(scores, pool, selected, beta, boost, allowed)
         selected = np.append(selected, step.feature)
         yield step._replace(cause=Cause.INCLUDED) if forced else step
 
 
 def _best(
-    scores: _Scores,
-    pool: Columns,
-    selected: Columns,
-    beta: float,
-    boost: Blend | None,
-    deadline: Deadline,
-    allowed: NDArray[np.bool_] | None,
+    scores: Scores, pool: Columns, selected: Columns, beta: float, boost: Blend | None, allowed: Mask | None
 ) -> _Step:
     """The candidate with the best score, among those that are allowed."""
     boost = boost if beta > 0 else None
@@ -347,17 +386,16 @@ def _best(
                 elif boost.share < 1 and _is_best(known, place):
                     cause = Cause.REFERENCE
             return _Step(int(pool[place]), float(values[place]), cause)
-        if deadline.has_passed:
-            raise OutOfTime
+        check_time()
         promising = promising[np.argsort(-values[promising], kind="stable")[:_BATCH]]
         scores.update(pool[promising], selected)
 
 
-def _among(values: Values, allowed: NDArray[np.bool_] | None) -> Values:
+def _among(values: Values, allowed: Mask | None) -> Values:
     return values if allowed is None else np.where(allowed, values, -np.inf)
 
 
-def _reach(values: Values, best: float) -> NDArray[np.bool_]:
+def _reach(values: Values, best: float) -> Mask:
     """Which values are as good as the best one, but for rounding."""
     return np.asarray(values >= best - _TIE * max(1.0, abs(best)))
 
@@ -367,51 +405,20 @@ def _is_best(values: Values, place: int) -> bool:
     return bool(_reach(values, values.max())[place])
 
 
-def _n_features(table: Table, wanted: Any) -> tuple[int, bool]:
-    """How many features to select at most, and whether to stop where nothing adds anything."""
+def _n_features(table: Table, wanted: Any) -> int:
+    """How many features to select at most; "auto" stops where nothing adds anything."""
     n_features = len(table.features)
     if isinstance(wanted, str) and wanted in ("auto", "all"):
-        return n_features, wanted == "auto"
+        return n_features
     if isinstance(wanted, Integral) and not isinstance(wanted, bool) and int(wanted) >= 1:
-        if int(wanted) > n_features and wanted != DEFAULT_N_FEATURES:
+        if int(wanted) > n_features and wanted != _N_FEATURES:
             # Only to name a number is no reason to end with an error, nor to say nothing.
             message = f"n_features_to_select={wanted}, but there are {n_features} features: all are selected"
-            warn(message, stacklevel=4)
-        return min(int(wanted), n_features), False
+            warn(message, stacklevel=5)
+        return min(int(wanted), n_features)
     if isinstance(wanted, Real) and not isinstance(wanted, Integral) and 0 < float(wanted) <= 1:
-        return max(1, int(round(float(wanted) * n_features, 9))), False  # 0.29 of 100 is 29, not 28.999...
+        return max(1, int(round(float(wanted) * n_features, 9)))  # 0.29 of 100 is 29, not 28.999...
     raise ValueError(
         f"n_features_to_select={wanted!r} must be a whole number from 1 to {table.n_features} (the number of features),"
         " a share above 0 and up to 1.0, 'all' or 'auto'"
     )
-
-
-def _max_candidates(table: Table, wanted: Any, n_features: int) -> int | None:
-    """How many of the most relevant columns are searched, never fewer than are to be selected; None for all."""
-    if wanted == "auto":
-        wanted = _FEW if len(table.features) > _MANY * table.n_samples else _MOST
-    return None if wanted is None else max(int(wanted), n_features)
-
-
-def _columns(table: Table, columns: Sequence[int | str], parameter: str) -> list[int]:
-    """Positions of named columns, each once; an ignored one cannot be included."""
-    positions = table.positions(columns)
-    for position in positions:
-        if parameter == "include" and position not in table.features:
-            raise ValueError(
-                f"include names {table.names[position]!r}, which is ignored; say what it is with discrete_features="
-            )
-    return list(dict.fromkeys(positions))
-
-
-def _check_columns(table: Table, limits: Limits) -> None:
-    """Refuse features that are both included and excluded, too many of the first, or all of the second."""
-    both = sorted(set(limits.include) & set(limits.exclude))
-    if both:
-        raise ValueError(f"{table.names[both[0]]!r} is in include and in exclude; choose one of them")
-    if len(limits.include) > limits.n_features:
-        raise ValueError(
-            f"include names {len(limits.include)} features, but n_features_to_select={limits.n_features}; select more"
-        )
-    if len(np.setdiff1d(table.features, limits.exclude)) == 0:
-        raise ValueError(f"no feature is left: exclude names all {len(limits.exclude)} of them")

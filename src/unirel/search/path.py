@@ -10,8 +10,7 @@ from unirel._runtime import READING_SECONDS, Deadline
 from unirel.criteria import Criterion
 from unirel.data.table import open_table
 from unirel.results import SelectionPath
-from unirel.search.base import settings_of
-from unirel.search.greedy import select
+from unirel.search.greedy import select, settings_of
 
 DEFAULT_BETAS = tuple(step / 10 for step in range(11))
 
@@ -29,18 +28,14 @@ def selection_path(
 
     Parameters
     ----------
-    X : array or frame of shape (n_samples, n_features)
-        The features, in any form that `BURSelector.fit` reads.
-    y : array or series of shape (n_samples,)
-        The target: class labels of any type, or numbers.
+    X, y, sample_weight
+        As in `BURSelector.fit`.
     selector : BURSelector, optional
         How features are selected, but for the criterion and beta; ``BURSelector()`` if it is not given.
     criteria : name, Criterion or list of them
         What to score candidates by.
     betas : float or list of float
         Weights of unique relevance in ``(1 - beta) * J + beta * UR``; 0 is the plain criterion.
-    sample_weight : array of shape (n_samples,), optional
-        How many rows each row stands for, for estimators that count.
 
     Returns
     -------
@@ -61,8 +56,7 @@ def selection_path(
     deadline = Deadline.after(settings.max_seconds)
     with deadline.applied(READING_SECONDS):
         table, sample_weight = open_table(X, y, settings.discrete_features, settings.target_type, sample_weight)
-    one = isinstance(criteria, str | Criterion)
-    named = [cast(str | Criterion, criteria)] if one else list(cast(Sequence[str | Criterion], criteria))
+    named = [criteria] if isinstance(criteria, str | Criterion) else list(criteria)
     weights = [float(betas)] if isinstance(betas, Real) else list(cast(Sequence[float], betas))
     with deadline.applied():
         return select(table, named, weights, settings, sample_weight)

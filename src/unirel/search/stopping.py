@@ -1,10 +1,9 @@
 """Which candidates are seen to tell more than what is selected: the test that ends a search by itself.
 
-What is selected is summarised in a column of few levels, which keeps what the selected features tell about the target.
-If a candidate adds nothing, the target may be permuted among rows that are alike in what is selected, and nobody would
-notice. That is done many times, for all candidates at once; a candidate adds something if chance does as well, with any
-of the candidates, in a share of at most `alpha` of the permutations. With nothing selected all rows are alike, and the
-test is exact. Of a table of very many rows a sample is looked at.
+What is selected is summarised in a column of few levels. If a candidate adds nothing, the target may be permuted among
+rows that are alike in what is selected. That is done many times, for all candidates at once; a candidate adds something
+if chance does as well, with any of the candidates, in a share of at most `alpha` of the permutations. With nothing
+selected the test is exact. Of a table of very many rows a sample is looked at.
 """
 
 from math import ceil
@@ -32,10 +31,7 @@ _GROUP = 10
 
 
 class Evidence:
-    """Tests whether candidates add anything to what is selected; `alpha` is the chance that any passes if none does.
-
-    Continuous columns are cut into bins, whatever estimator the search has.
-    """
+    """Tests, in bins, whether candidates add anything; `alpha` is the chance that any passes if none does."""
 
     def __init__(
         self,
@@ -70,7 +66,6 @@ class Evidence:
         return self._known[key]
 
     def _passing(self, selected: tuple[int, ...], candidates: Columns) -> NDArray[np.bool_]:
-        """Which candidates pass the test."""
         if len(candidates) == 0:
             return np.zeros(0, np.bool_)
         summary = self._summary(selected)
@@ -104,10 +99,7 @@ class Evidence:
         return self._summaries[selected]
 
     def _groups(self, selected: tuple[int, ...], summary: Joint) -> NDArray[np.intp]:
-        """Rows among which the target may be permuted: of one level and, where numbers are selected, alike in these.
-
-        Within a level numbers still differ, and those that come with them are not to be taken for news.
-        """
+        """Rows among which the target may be permuted: of one level and, as numbers differ in it, alike in these."""
         levels = summary.codes[self._rows].astype(np.intp)
         numbers = np.array([column for column in selected if self._table.continuous[column]], np.intp)
         if len(numbers) == 0:
