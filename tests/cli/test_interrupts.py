@@ -66,10 +66,11 @@ def test_while_flags_are_read(unirel, table, monkeypatch):
 def test_while_the_program_is_imported(unirel, table, monkeypatch):
     class Finder:
         def find_spec(self, name, *_):
-            if name == "unirel.cli.app":
+            if name == "unirel.cli.measures":
                 misunderstand()
 
-    monkeypatch.delitem(sys.modules, "unirel.cli.app")
+    monkeypatch.delattr("unirel.cli.measures")
+    monkeypatch.delitem(sys.modules, "unirel.cli.measures")
     monkeypatch.setattr(sys, "meta_path", [Finder(), *sys.meta_path])
     done = unirel("select", table, "--target", "class", "-q")
     assert (done.code, done.error) == (Exit.INTERRUPTED, NOTHING)

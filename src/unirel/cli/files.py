@@ -55,8 +55,12 @@ class Input:
     names: Sequence[str]
     kinds: dict[str, Any]  # the parameters `discrete_features` and `target_type` of the library
 
+    @property
+    def about(self) -> dict[str, str]:
+        """What a document says of the data."""
+        return {"source": self.origin.source, "target": self.origin.target}
+
     def read(self) -> "Table":
-        """The table."""
         from unirel.data.chunks import open_table
 
         return open_table(self.X, self.y, **self.kinds)[0]

@@ -1,8 +1,9 @@
-"""`unirel relevance`, `redundancy` and `explain`: what features tell, and which of them are needed."""
+"""`unirel explain`, `relevance`, `redundancy`, `compare` and `datasets`: what features tell, and who needs them."""
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -10,6 +11,7 @@ from unirel.cli import BadInput, Exit
 from unirel.cli.files import Input, open_data
 from unirel.cli.options import (
     METHOD,
+    Boosting,
     Data,
     Estimation,
     Printing,
@@ -24,11 +26,10 @@ from unirel.cli.options import (
 from unirel.cli.output import Messages, Output, bar
 from unirel.criteria import CRITERIA
 
-if TYPE_CHECKING:
-    from unirel.results import RelevanceTest
-
 _REDUNDANCY = ("size", "name", "role", "joint_information", "unique_relevance")
 _EXPLAINED = ("step", "name", "shared", "together", "instead")
+_COMPARED = ("model", "selector", "test_score", "test_score_std", "n_features", "stability", "seconds")
+_DATASETS = ("name", "n_samples", "n_features", "n_classes", "title")
 
 # Neighbours of all rows are looked for more often in some commands than one wants to wait for.
 MaxRows = Annotated[
@@ -36,22 +37,38 @@ MaxRows = Annotated[
 ]
 
 
-def sampled(given: Input, max_rows: int, seed: int, messages: Messages) -> Input:
-    """The same, or some of the rows with a note, of each class its share, where there are more."""
-    n_rows = given.X.num_rows
-    if n_rows <= max_rows:
-        return given
-    import numpy as np
+@with_flags("unirel explain data.csv age --target outcome", 'unirel explain breast_cancer "mean radius"')
+def explain(
+    data: Data,
+    feature: Annotated[str, typer.Argument(metavar="FEATURE", show_default=False, help="The column to look at.")],
+    options: Selecting,
+    printing: Printing,
+) -> int:
+    """Tell what one feature adds to the selected ones, and which of them it could replace."""
+    output = Output(printing)
+    given = open_data(data, output.messages)
+    if feature not in given.names:
+        raise BadInput(f"FEATURE: there is no column {feature!r}; {suggest(feature, given.names)}")
+    from unirel.inference import relations
+    from unirel.report.explain import explanation_in_words
+    from unirel.report.report import Report
 
-    from unirel.data.weights import choose_by_class
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of what will be said of the sample
-        rows = choose_by_class(given.read(), np.arange(n_rows), max_rows, np.random.default_rng(seed))
-    messages.note(
-        f"took a sample of {len(rows):,} of the {n_rows:,} rows, to be done soon; --max-rows {n_rows} takes all"
-    )
-    return replace(given, X=given.X.take(rows), y=given.y.take(rows))
+    with output.messages.catching_warnings():
+        table = given.read()
+        position = table.names.index(feature)
+        if position not in table.features:
+            reason = table.columns[position].reason
+            raise BadInput(f"{feature!r} is ignored: {reason}; use it all the same with --discrete or --continuous")
+        selector = make_selector(options, given.names, verbose=output.verbose, **given.kinds)
+        report = Report.from_table(table, selector, given.origin, page=False)
+        found = relations.explain(table, report.selection, position)
+    rows = [[row[column] for column in _EXPLAINED] for row in found.to_dict()["beside"]]
+    shown = [[*row[:3], bar(row[2], 1.0), *row[3:]] for row in rows]
+    words = explanation_in_words(found, report)
+    content = {"data": given.about, **found.to_dict(), "words": words}
+    headers = ("step", "selected feature", "shared", "", "with both", "instead of it")
+    output.show("explanation", content, _EXPLAINED, rows, words, headers, shown)
+    return Exit.INTERRUPTED if report.interrupted else Exit.OK
 
 
 @with_flags(
@@ -77,10 +94,11 @@ def relevance(
     output = Output(printing)
     given = open_data(data, output.messages, in_parts=True)
     from unirel import relevance_test
+    from unirel.report.explain import tested_in_words
 
     estimator, tested = options.mi_estimator("knn"), None
     with output.messages.catching_warnings():
-        columns, rows, entropy = _measure(given, estimator, options.jobs)
+        rows, entropy = _measure(given, estimator, options.jobs)
         if test:
             asked: dict[str, Any] = {"n_permutations": permutations, "random_state": seed, "verbose": output.verbose}
             tested = relevance_test(
@@ -89,59 +107,39 @@ def relevance(
     target = given.origin.target
     most = f" The entropy of '{target}' is {entropy:.4f} nats." if entropy is not None else ""
     words = [f"Relevance is mutual information with '{target}' in nats.{most}"]
+    content: dict[str, Any] = {"data": given.about, "entropy": entropy, "features": rows}
     if tested is not None:
-        columns += ["p_value", "adjusted", "significant"]
         places = {name: place for place, name in enumerate(given.names)}
         for row in rows:
-            p_value, adjusted = (float(values[places[row[1]]]) for values in (tested.p_value, tested.adjusted))
-            row += [p_value, adjusted, "yes" if adjusted <= alpha else "no"]
-        words.append(_test_in_words(tested, alpha, target))
-    content: dict[str, Any] = {
-        "data": {"source": given.origin.source, "target": target},
-        "entropy": entropy,
-        "features": [dict(zip(columns, row, strict=True)) for row in rows],
-    }
-    if tested is not None:
+            p_value, adjusted = (float(values[places[row["name"]]]) for values in (tested.p_value, tested.adjusted))
+            row |= {"p_value": p_value, "adjusted": adjusted, "significant": "yes" if adjusted <= alpha else "no"}
+        words.append(tested_in_words(tested, alpha, target))
         content["test"] = {"alpha": alpha, "complete": tested.complete, "settings": dict(tested.settings)}
     shown = rows[:top] if top else rows
     if len(shown) < len(rows):
         words.append(f"{len(rows) - len(shown):,} more are not shown (--top 0).")
-    output.show("relevance", content, columns, shown, words, [column.replace("_", "-") for column in columns])
+    columns, cells = list(rows[0]), [list(row.values()) for row in shown]
+    output.show("relevance", content, columns, cells, words, [column.replace("_", "-") for column in columns])
     if tested is not None and not tested.complete:
         output.messages.tell("interrupted; p-values are from the permutations that were made")
         return Exit.INTERRUPTED
     return Exit.OK
 
 
-def _measure(given: Input, estimator: Any, n_jobs: int) -> tuple[list[str], list[list[Any]], float | None]:
-    """Names of columns, a row for each feature, the most relevant first, and the entropy of a discrete target."""
+def _measure(given: Input, estimator: Any, n_jobs: int) -> tuple[list[dict[str, Any]], float | None]:
+    """A row for each feature, the most relevant first, and the entropy of a discrete target."""
     from unirel.estimation.base import make_information
 
     table = given.read()
     information = make_information(table, estimator, n_jobs=n_jobs)
     values = information.bounded_pairs(information.relevance(table.features), table.features, table.target)
-    ranked = sorted(zip(values.tolist(), table.features.tolist(), strict=True), key=lambda pair: (-pair[0], pair[1]))
+    ranked = sorted(zip((-values).tolist(), table.features.tolist(), strict=True))
+    about = [(table.columns[feature], -value) for value, feature in ranked]
     rows = [
-        [rank, table.columns[feature].name, table.columns[feature].kind, table.columns[feature].n_missing, value]
-        for rank, (value, feature) in enumerate(ranked, start=1)
+        {"rank": rank, "name": column.name, "kind": column.kind, "missing": column.n_missing, "relevance": value}
+        for rank, (column, value) in enumerate(about, start=1)
     ]
-    entropy = information.entropy(table.target) if table.discrete[table.target] else None
-    return ["rank", "name", "kind", "missing", "relevance"], rows, entropy
-
-
-def _test_in_words(tested: "RelevanceTest", alpha: float, target: str) -> str:
-    """What the test found, and what its numbers mean."""
-    n_tested, n_found = len(tested.adjusted[tested.adjusted == tested.adjusted]), int(tested.significant(alpha).sum())
-    found = (
-        f"{n_found:,} of {n_tested:,} features are significant, at a false discovery rate of {alpha:.0%}."
-        if n_found
-        else f"None of {n_tested:,} features is significant: their relevance may be chance."
-    )
-    return (
-        f"{found} The p-value of a feature is how often one that is independent of '{target}' would seem at least as "
-        "relevant; the adjusted value allows for the number of features. A feature that is not significant may still "
-        "matter: there may be too few rows to see it, or it is relevant only together with others."
-    )
+    return rows, information.entropy(table.target) if table.discrete[table.target] else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,51 +172,129 @@ def redundancy(
 
     selector = make_selector(options, given.names, verbose=output.verbose, **given.kinds)
     with output.messages.catching_warnings():
-        given = sampled(given, max_rows, options.seed, output.messages)
+        given = _sample(given, max_rows, options.seed, output.messages)
         result = redundancy_analysis(
             given.X, given.y, selector=selector, order=ordered, tolerance=tolerance, max_features=max_features
         )
-    source, target = given.origin.source, given.origin.target
-    content = {"data": {"source": source, "target": target}, **result.to_dict()}
+    content = {"data": given.about, **result.to_dict()}
     rows = [[feature[name] for name in _REDUNDANCY] for feature in content["features"]]
+    words = redundancy_in_words(result, given.origin.target)
     headers = ("size", "name", "role", "information so far", "unique")
-    output.show("redundancy", content, _REDUNDANCY, rows, [redundancy_in_words(result, target)], headers)
+    output.show("redundancy", content, _REDUNDANCY, rows, [words], headers)
     if not result.complete:
         output.messages.tell("interrupted; this is the best that was found")
         return Exit.INTERRUPTED
     return Exit.OK
 
 
-@with_flags("unirel explain data.csv age --target outcome", 'unirel explain breast_cancer "mean radius"')
-def explain(
-    data: Data,
-    feature: Annotated[str, typer.Argument(metavar="FEATURE", show_default=False, help="The column to look at.")],
-    options: Selecting,
-    printing: Printing,
-) -> int:
-    """Tell what one feature adds to the selected ones, and which of them it could replace."""
-    output = Output(printing)
-    given = open_data(data, output.messages)
-    if feature not in given.names:
-        raise BadInput(f"FEATURE: there is no column {feature!r}; {suggest(feature, given.names)}")
-    from unirel.inference import relations
-    from unirel.report.explain import explanation_in_words
-    from unirel.report.report import Report
+def _sample(given: Input, max_rows: int, seed: int, messages: Messages) -> Input:
+    """The same, or some of the rows with a note, of each class its share, where there are more."""
+    n_rows = given.X.num_rows
+    if n_rows <= max_rows:
+        return given
+    import numpy as np
 
+    from unirel.data.weights import choose_by_class
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of what will be said of the sample
+        rows = choose_by_class(given.read(), np.arange(n_rows), max_rows, np.random.default_rng(seed))
+    messages.note(
+        f"took a sample of {len(rows):,} of the {n_rows:,} rows, to be done soon; --max-rows {n_rows} takes all"
+    )
+    return replace(given, X=given.X.take(rows), y=given.y.take(rows))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Boosting(Boosting):
+    jobs: int = flag(1, "--jobs -j", "Processes, -1 for one for each core; they take seconds to start.", panel=METHOD)
+
+
+@with_flags(
+    "unirel compare data.csv --target outcome",
+    "unirel compare breast_cancer --criteria mim,jmi,lasso --beta 0.1 --models knn --splits 10",
+)
+def compare(
+    data: Data,
+    options: _Boosting,
+    printing: Printing,
+    criteria: Annotated[
+        str,
+        typer.Option(
+            "--criteria",
+            metavar="NAME,...",
+            help="Criteria, plain and boosted; or kbest, lasso, forest, rfe, lightgbm.",
+        ),
+    ] = "jmi",
+    models: Annotated[str, typer.Option("--models", metavar="NAME,...", help="Of logistic, rf, knn and svm.")] = (
+        "knn,svm"
+    ),
+    splits: Annotated[int, typer.Option("--splits", min=1, help="Random splits into 60 / 20 / 20 % of the rows.")] = 5,
+    max_features: Annotated[int, typer.Option("--max-features", min=1, help="Features to select at most.")] = 20,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the splits and of a sample.")] = 0,
+    max_rows: MaxRows = 1200,
+) -> int:
+    """Compare selectors by the scores of models that are trained on what they select."""
+    output = Output(printing)
+    given = _sample(open_data(data, output.messages), max_rows, seed, output.messages)
+
+    from unirel import evaluation
+    from unirel.predictors import PEERS
+
+    selectors: dict[str, Any] = {}
+    baselines: dict[str, str] = {}
+    for name in filter(None, criteria.split(",")):
+        boosted = make_selector(options, given.names, criterion=name, **{**given.kinds, "n_jobs": None})
+        selectors[name] = name if name in PEERS else boosted.__class__(**{**boosted.get_params(False), "beta": 0.0})
+        if name not in PEERS and boosted.beta > 0:
+            selectors[f"{name} boosted"] = boosted
+            baselines[f"{name} boosted"] = name
     with output.messages.catching_warnings():
-        table = given.read()
-        position = table.names.index(feature)
-        if position not in table.features:
-            reason = table.columns[position].reason
-            raise BadInput(f"{feature!r} is ignored: {reason}; use it all the same with --discrete or --continuous")
-        selector = make_selector(options, given.names, verbose=output.verbose, **given.kinds)
-        report = Report.from_table(table, selector, given.origin, page=False)
-        found = relations.explain(table, report.selection, position)
-    rows = [[row[column] for column in _EXPLAINED] for row in found.to_dict()["beside"]]
-    shown = [[*row[:3], bar(row[2], 1.0), *row[3:]] for row in rows]
-    words = explanation_in_words(found, report)
-    about = {"source": given.origin.source, "target": given.origin.target}
-    content = {"data": about, **found.to_dict(), "words": words}
-    headers = ("step", "selected feature", "shared", "", "with both", "instead of it")
-    output.show("explanation", content, _EXPLAINED, rows, words, headers, shown)
-    return Exit.INTERRUPTED if report.interrupted else Exit.OK
+        found = evaluation.compare(
+            [(given.origin.source, given.X, given.y)],
+            selectors,
+            list(filter(None, models.split(","))),
+            n_features=max_features,
+            n_splits=splits,
+            random_state=seed,
+            n_jobs=options.jobs,
+            **given.kinds,
+            verbose=output.verbose,
+        )
+    if not found.rows:
+        raise KeyboardInterrupt  # before the first split was finished
+    content = found.to_dict(baselines)
+    rows = [[row[name] for name in _COMPARED] for row in content["summary"]]
+    headers = ("model", "selector", "test score", "+/-", "features", "stability", "seconds")
+    output.show("comparison", content, _COMPARED, rows, [_comparison_in_words(content)], headers)
+    if found.complete:
+        return Exit.OK
+    output.messages.tell("interrupted; these are the splits that were finished")
+    return Exit.INTERRUPTED
+
+
+def _comparison_in_words(content: Mapping[str, Any]) -> str:
+    """What the comparison says, with what chance alone could do."""
+    best = max(content["summary"], key=lambda row: row["test_score"])
+    sentences = [
+        f"Best on average: {best['selector']} with {best['model']}, test score {best['test_score']:.3f} with "
+        f"{best['n_features']:.1f} features."
+    ]
+    for row in content["differences"]:
+        low, high = row["low"], row["high"]
+        interval = "" if low is None else f" (95 % interval {low:+.3f} to {high:+.3f})"
+        chance = "" if low is not None and low * high > 0 else ", which may be chance"
+        about = f"With {row['model']}, {row['selector']} differs from {row['baseline']} by {row['mean']:+.3f}"
+        sentences.append(f"{about}{interval}{chance}.")
+    return " ".join(sentences)
+
+
+@with_flags("unirel datasets", "unirel select breast_cancer")
+def datasets(printing: Printing) -> int:
+    """List the datasets that can be named instead of a file."""
+    from unirel.data.datasets import describe
+
+    found = describe()
+    rows = [[dataset[name] for name in _DATASETS] for dataset in found]
+    Output(printing).show("datasets", {"datasets": found}, _DATASETS, rows, ["They come with scikit-learn."])
+    return Exit.OK

@@ -3,7 +3,6 @@
 import dataclasses
 import difflib
 import inspect
-import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import partial, wraps
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from unirel.cli import BadInput
+from unirel.cli import BadInput, Stopped
 from unirel.criteria import CRITERIA
 from unirel.estimation import ESTIMATORS
 
@@ -25,37 +24,6 @@ _ORDER = ("target", "n_features", "report", "save", "as_json")
 METRICS = ("auto", "chebyshev", "manhattan", "euclidean")
 BOOSTS = ("both", "reference", "selected", "ksg", "classifier", "none")
 CLASSIFIERS = ("logistic", "rf", "knn", "svm")
-# What the library calls its parameters in messages, and the flags that set them where these are called otherwise.
-_FLAGS = {
-    "n_features_to_select": "-k",
-    "mi_estimator": "--estimator",
-    "n_neighbors": "--neighbors",
-    "max_samples": "--unique-samples",
-    "random_state": "--seed",
-    "n_jobs": "--jobs",
-    "n_permutations": "--permutations",
-}
-_SAME = (
-    "criterion|beta|unique_relevance|metric|target_type|include|exclude|max_candidates|max_seconds|alpha|accuracy|"
-    "stability"
-)
-_PHRASES: tuple[tuple[str, Any], ...] = (
-    (
-        r"to use a column all the same, pass discrete_features=\{'(.*?)': True\}",
-        r"to use it all the same: --discrete '\1'",
-    ),
-    (r"to leave a column out, pass exclude=\['(.*?)'\]", r"to leave a column out: --drop '\1'"),
-    (r"say what it is with discrete_features=", "use it all the same with --discrete or --continuous"),
-    (r"; drop those rows from X and y", "; --drop-missing-target drops those rows"),
-    (
-        rf"\b({'|'.join(_FLAGS)}|{_SAME})=(?:['\"](\w+)['\"])?",
-        lambda found: f"{_FLAGS.get(found[1], '--' + found[1].replace('_', '-'))} {found[2] or ''}",
-    ),
-)
-
-
-class Stopped(Exception):
-    """Carries what the parser would handle in its own way: Ctrl-C, and a reader of the output who has seen enough."""
 
 
 def flag(
@@ -313,13 +281,6 @@ def listed(names: Sequence[str], most: int = 5) -> str:
     """Names in quotes, and how many more there are."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(map(repr, names[:most])) + more
-
-
-def in_flags(text: str) -> str:
-    """A text with flags where the library names its parameters."""
-    for pattern, words in _PHRASES:
-        text = re.sub(pattern, words, text)
-    return text.strip()
 
 
 def with_flags(*examples: str) -> Callable[[Callable[..., int]], Callable[..., int]]:

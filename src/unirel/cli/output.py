@@ -11,15 +11,44 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unirel._runtime import COMPILING, atomic_path
 from unirel._version import __version__
 from unirel.cli import BadInput, Failed
-from unirel.cli.options import Printing, in_flags
 from unirel.errors import UnirelWarning, printable
 
+if TYPE_CHECKING:
+    from unirel.cli.options import Printing
+
 _VERSION = 1  # of the JSON documents
+# What the library calls its parameters in messages, and the flags that set them where these are called otherwise.
+_FLAGS = {
+    "n_features_to_select": "-k",
+    "mi_estimator": "--estimator",
+    "n_neighbors": "--neighbors",
+    "max_samples": "--unique-samples",
+    "random_state": "--seed",
+    "n_jobs": "--jobs",
+    "n_permutations": "--permutations",
+}
+_SAME = (
+    "criterion|beta|unique_relevance|metric|target_type|include|exclude|max_candidates|max_seconds|alpha|accuracy|"
+    "stability"
+)
+_PHRASES: tuple[tuple[str, Any], ...] = (
+    (
+        r"to use a column all the same, pass discrete_features=\{'(.*?)': True\}",
+        r"to use it all the same: --discrete '\1'",
+    ),
+    (r"to leave a column out, pass exclude=\['(.*?)'\]", r"to leave a column out: --drop '\1'"),
+    (r"say what it is with discrete_features=", "use it all the same with --discrete or --continuous"),
+    (r"; drop those rows from X and y", "; --drop-missing-target drops those rows"),
+    (
+        rf"\b({'|'.join(_FLAGS)}|{_SAME})=(?:['\"](\w+)['\"])?",
+        lambda found: f"{_FLAGS.get(found[1], '--' + found[1].replace('_', '-'))} {found[2] or ''}",
+    ),
+)
 _LONGEST = 600
 # A stretch without blanks that is longer is cut, so that what is said behind it can be read.
 _LONG_WORD = re.compile(r"(\S{100})\S{151,}(\S{40})")
@@ -69,14 +98,17 @@ def say(text: str) -> None:
 def one_line(text: str) -> str:
     """A message as one printable line, in the words of the command line."""
     text = _LONG_WORD.sub(r"\1...\2", re.sub(r"\s+", " ", text))
-    line = in_flags(printable(text.strip()))
+    line = printable(text.strip())
+    for pattern, words in _PHRASES:
+        line = re.sub(pattern, words, line)
+    line = line.strip()
     return line if len(line) <= _LONGEST else line[: _LONGEST - 3] + "..."
 
 
 class Output:
     """Prints the result of a command in the way that was asked for."""
 
-    def __init__(self, printing: Printing) -> None:
+    def __init__(self, printing: "Printing") -> None:
         if sys.stdout is None:
             raise Failed("standard output is closed, so there is no place for the result")
         self.printing = printing
