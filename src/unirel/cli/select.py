@@ -155,13 +155,12 @@ def _make_report(given: Input, selector: "BURSelector", messages: Messages, page
     """Select, and look at what was asked for beside that, as far as time allows."""
     from unirel.report.report import Report
 
-    deadline, test = Deadline.after(selector.max_seconds), page or bool(writing.stability)
+    deadline = Deadline.after(selector.max_seconds)
+    asked: dict[str, Any] = {"page": page, "accuracy": writing.accuracy, "stability": writing.stability}
     with messages.catching_warnings():
         table = given.read()
-        Report.check(table, selector, writing.accuracy, writing.stability)
         with deadline.applied():
-            found = Report.from_table(table, selector, given.origin, page=page, test=test)
-            found = found.measured(given.X, given.y, selector, writing.stability, writing.accuracy)
+            found = Report.from_table(table, selector, given.origin, rows=(given.X, given.y), **asked)
     return replace(found, origin=replace(found.origin, notes=tuple(messages.notes)))
 
 
