@@ -3,9 +3,8 @@
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
-
-import typer
+from functools import partial
+from typing import Any
 
 from unirel.cli import BadInput, Exit
 from unirel.cli.files import Input, open_data
@@ -17,6 +16,7 @@ from unirel.cli.options import (
     Printing,
     Searching,
     Selecting,
+    argument,
     find_names,
     flag,
     make_selector,
@@ -32,20 +32,19 @@ _COMPARED = ("model", "selector", "test_score", "test_score_std", "n_features", 
 _DATASETS = ("name", "n_samples", "n_features", "n_classes", "title")
 
 # Neighbours of all rows are looked for more often in some commands than one wants to wait for.
-MaxRows = Annotated[
-    int, typer.Option("--max-rows", min=2, help="Of more rows a sample of this size is taken, by class.")
-]
+_max_rows = partial(flag, names="--max-rows", words="Of more rows a sample of this size is taken, by class.", min=2)
+_max_features = partial(flag, names="--max-features", words="Features to select at most.", min=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Feature:
+    feature: str = argument("FEATURE", "The column to look at.")
 
 
 @with_flags("unirel explain data.csv age --target outcome", 'unirel explain breast_cancer "mean radius"')
-def explain(
-    data: Data,
-    feature: Annotated[str, typer.Argument(metavar="FEATURE", show_default=False, help="The column to look at.")],
-    options: Selecting,
-    printing: Printing,
-) -> int:
+def explain(data: Data, asked: _Feature, options: Selecting, printing: Printing) -> int:
     """Tell what one feature adds to the selected ones, and which of them it could replace."""
-    output = Output(printing)
+    output, feature = Output(printing), asked.feature
     given = open_data(data, output.messages)
     if feature not in given.names:
         raise BadInput(f"FEATURE: there is no column {feature!r}; {suggest(feature, given.names)}")
@@ -71,25 +70,21 @@ def explain(
     return Exit.INTERRUPTED if report.interrupted else Exit.OK
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Ranking:
+    top: int = flag(30, "--top -n", "How many rows, 0 for all; --json prints all.", min=0)
+    test: bool = flag(False, "--test", "Test which features could seem relevant by chance.")
+    alpha: float = flag(0.05, "--alpha", "With --test: the false discovery rate.", min=0.0, max=1.0)
+    permutations: int = flag(1000, "--permutations", "With --test: permutations at most.", min=1)
+    seed: int = flag(0, "--seed", "With --test: seed of the permutations.", min=0)
+
+
 @with_flags(
     "unirel relevance data.csv --target outcome",
     "unirel relevance data.csv --target outcome --test",
     "unirel relevance data.csv --target outcome --top 0 --csv > relevance.csv",
 )
-def relevance(
-    data: Data,
-    options: Estimation,
-    printing: Printing,
-    top: Annotated[int, typer.Option("--top", "-n", min=0, help="How many rows, 0 for all; --json prints all.")] = 30,
-    test: Annotated[bool, typer.Option("--test", help="Test which features could seem relevant by chance.")] = False,
-    alpha: Annotated[
-        float, typer.Option("--alpha", min=0.0, max=1.0, help="With --test: the false discovery rate.")
-    ] = 0.05,
-    permutations: Annotated[
-        int, typer.Option("--permutations", min=1, help="With --test: permutations at most.")
-    ] = 1000,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="With --test: seed of the permutations.")] = 0,
-) -> int:
+def relevance(data: Data, options: Estimation, ranking: _Ranking, printing: Printing) -> int:
     """Print the relevance of every feature, its mutual information with the target in nats, best first."""
     output = Output(printing)
     given = open_data(data, output.messages, in_parts=True)
@@ -99,10 +94,16 @@ def relevance(
     estimator, tested = options.mi_estimator("knn"), None
     with output.messages.catching_warnings():
         rows, entropy = _measure(given, estimator, options.jobs)
-        if test:
-            asked: dict[str, Any] = {"n_permutations": permutations, "random_state": seed, "verbose": output.verbose}
+        if ranking.test:
             tested = relevance_test(
-                given.X, given.y, mi_estimator=estimator, n_jobs=options.jobs, **asked, **given.kinds
+                given.X,
+                given.y,
+                mi_estimator=estimator,
+                n_permutations=ranking.permutations,
+                random_state=ranking.seed,
+                n_jobs=options.jobs,
+                verbose=output.verbose,
+                **given.kinds,
             )
     target = given.origin.target
     most = f" The entropy of '{target}' is {entropy:.4f} nats." if entropy is not None else ""
@@ -112,10 +113,14 @@ def relevance(
         places = {name: place for place, name in enumerate(given.names)}
         for row in rows:
             p_value, adjusted = (float(values[places[row["name"]]]) for values in (tested.p_value, tested.adjusted))
-            row |= {"p_value": p_value, "adjusted": adjusted, "significant": "yes" if adjusted <= alpha else "no"}
-        words.append(tested_in_words(tested, alpha, target))
-        content["test"] = {"alpha": alpha, "complete": tested.complete, "settings": dict(tested.settings)}
-    shown = rows[:top] if top else rows
+            row |= {
+                "p_value": p_value,
+                "adjusted": adjusted,
+                "significant": "yes" if adjusted <= ranking.alpha else "no",
+            }
+        words.append(tested_in_words(tested, ranking.alpha, target))
+        content["test"] = {"alpha": ranking.alpha, "complete": tested.complete, "settings": dict(tested.settings)}
+    shown = rows[: ranking.top or None]
     if len(shown) < len(rows):
         words.append(f"{len(rows) - len(shown):,} more are not shown (--top 0).")
     columns, cells = list(rows[0]), [list(row.values()) for row in shown]
@@ -145,37 +150,31 @@ def _measure(given: Input, estimator: Any, n_jobs: int) -> tuple[list[dict[str, 
 @dataclass(frozen=True, kw_only=True)
 class _Searching(Searching):
     criterion: str = flag("gsa", "--criterion -c", "What to score candidates by.", panel=METHOD, among=CRITERIA)
+    order: list[str] | None = flag(
+        None, "--order", "The features to analyse, instead of selecting some.", metavar="COL,..."
+    )
+    max_features: int = _max_features(30)
+    tolerance: float = flag(0.0, "--tolerance", "What counts as no loss, in nats.", min=0.0)
+    max_rows: int = _max_rows(2000)
 
 
 @with_flags(
     "unirel redundancy data.csv --target outcome",
     "unirel redundancy data.csv --target outcome --order age,bmi,weight",
 )
-def redundancy(
-    data: Data,
-    options: _Searching,
-    printing: Printing,
-    order: Annotated[
-        list[str] | None,
-        typer.Option("--order", metavar="COL,...", help="The features to analyse, instead of selecting some."),
-    ] = None,
-    max_features: Annotated[int, typer.Option("--max-features", min=1, help="Features to select at most.")] = 30,
-    tolerance: Annotated[float, typer.Option("--tolerance", min=0.0, help="What counts as no loss, in nats.")] = 0.0,
-    max_rows: MaxRows = 2000,
-) -> int:
+def redundancy(data: Data, options: _Searching, printing: Printing) -> int:
     """Tell which features are unique, which are needed given others, and which are redundant."""
     output = Output(printing)
     given = open_data(data, output.messages)
-    ordered = find_names(order, given.names, "--order") or None
+    ordered = find_names(options.order, given.names, "--order") or None
     from unirel import redundancy_analysis
     from unirel.report.explain import redundancy_in_words
 
     selector = make_selector(options, given.names, verbose=output.verbose, **given.kinds)
     with output.messages.catching_warnings():
-        given = _sample(given, max_rows, options.seed, output.messages)
-        result = redundancy_analysis(
-            given.X, given.y, selector=selector, order=ordered, tolerance=tolerance, max_features=max_features
-        )
+        given = _sample(given, options.max_rows, options.seed, output.messages)
+        limits: Any = {"tolerance": options.tolerance, "max_features": options.max_features}
+        result = redundancy_analysis(given.X, given.y, selector=selector, order=ordered, **limits)
     content = {"data": given.about, **result.to_dict()}
     rows = [[feature[name] for name in _REDUNDANCY] for feature in content["features"]]
     words = redundancy_in_words(result, given.origin.target)
@@ -206,44 +205,33 @@ def _sample(given: Input, max_rows: int, seed: int, messages: Messages) -> Input
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Boosting(Boosting):
+class _Comparing(Boosting):
     jobs: int = flag(1, "--jobs -j", "Processes, -1 for one for each core; they take seconds to start.", panel=METHOD)
+    criteria: str = flag(
+        "jmi", "--criteria", "Criteria, plain and boosted; or kbest, lasso, forest, rfe, lightgbm.", metavar="NAME,..."
+    )
+    models: str = flag("knn,svm", "--models", "Of logistic, rf, knn and svm.", metavar="NAME,...")
+    splits: int = flag(5, "--splits", "Random splits into 60 / 20 / 20 % of the rows.", min=1)
+    max_features: int = _max_features(20)
+    seed: int = flag(0, "--seed", "Seed of the splits and of a sample.", min=0)
+    max_rows: int = _max_rows(1200)
 
 
 @with_flags(
     "unirel compare data.csv --target outcome",
     "unirel compare breast_cancer --criteria mim,jmi,lasso --beta 0.1 --models knn --splits 10",
 )
-def compare(
-    data: Data,
-    options: _Boosting,
-    printing: Printing,
-    criteria: Annotated[
-        str,
-        typer.Option(
-            "--criteria",
-            metavar="NAME,...",
-            help="Criteria, plain and boosted; or kbest, lasso, forest, rfe, lightgbm.",
-        ),
-    ] = "jmi",
-    models: Annotated[str, typer.Option("--models", metavar="NAME,...", help="Of logistic, rf, knn and svm.")] = (
-        "knn,svm"
-    ),
-    splits: Annotated[int, typer.Option("--splits", min=1, help="Random splits into 60 / 20 / 20 % of the rows.")] = 5,
-    max_features: Annotated[int, typer.Option("--max-features", min=1, help="Features to select at most.")] = 20,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the splits and of a sample.")] = 0,
-    max_rows: MaxRows = 1200,
-) -> int:
+def compare(data: Data, options: _Comparing, printing: Printing) -> int:
     """Compare selectors by the scores of models that are trained on what they select."""
     output = Output(printing)
-    given = _sample(open_data(data, output.messages), max_rows, seed, output.messages)
+    given = _sample(open_data(data, output.messages), options.max_rows, options.seed, output.messages)
 
     from unirel import evaluation
     from unirel.predictors import PEERS
 
     selectors: dict[str, Any] = {}
     baselines: dict[str, str] = {}
-    for name in filter(None, criteria.split(",")):
+    for name in filter(None, options.criteria.split(",")):
         boosted = make_selector(options, given.names, criterion=name, **{**given.kinds, "n_jobs": None})
         selectors[name] = name if name in PEERS else boosted.__class__(**{**boosted.get_params(False), "beta": 0.0})
         if name not in PEERS and boosted.beta > 0:
@@ -253,10 +241,10 @@ def compare(
         found = evaluation.compare(
             [(given.origin.source, given.X, given.y)],
             selectors,
-            list(filter(None, models.split(","))),
-            n_features=max_features,
-            n_splits=splits,
-            random_state=seed,
+            list(filter(None, options.models.split(","))),
+            n_features=options.max_features,
+            n_splits=options.splits,
+            random_state=options.seed,
             n_jobs=options.jobs,
             **given.kinds,
             verbose=output.verbose,

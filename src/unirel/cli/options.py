@@ -36,6 +36,11 @@ def flag(
     return dataclasses.field(default=default, metadata={"option": option})
 
 
+def argument(metavar: str, words: str) -> Any:
+    """A field of a group that is named by its position."""
+    return dataclasses.field(metadata={"option": typer.Argument(metavar=metavar, show_default=False, help=words)})
+
+
 def _checking(among: Collection[str]) -> Callable[[str | None], str | None]:
     def check(value: str | None) -> str | None:
         if value is not None and value.lower() not in among:
@@ -52,15 +57,10 @@ _data, _method, _output = (partial(flag, panel=panel) for panel in (DATA, METHOD
 class File:
     """Where a table is, and how a text file is written; None is found out."""
 
-    data: str = dataclasses.field(
-        metadata={
-            "option": typer.Argument(
-                metavar="DATA",
-                show_default=False,
-                help="A CSV, TSV, Parquet or Arrow file, compressed or not; - for standard input; a pattern in quotes "
-                "for Parquet or Arrow files that are read in parts; or the name of a dataset.",
-            )
-        }
+    data: str = argument(
+        "DATA",
+        "A CSV, TSV, Parquet or Arrow file, compressed or not; - for standard input; a pattern in quotes for Parquet "
+        "or Arrow files that are read in parts; or the name of a dataset.",
     )
     delimiter: str | None = _data(None, "--delimiter", "Field separator; found if not given.", metavar="CHAR")
     decimal: str | None = _data(None, "--decimal", "Decimal mark, . or , ; found if not given.", metavar="CHAR")

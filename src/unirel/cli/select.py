@@ -1,9 +1,9 @@
 """`unirel select`, `report` and `apply`: which features to keep, a page about them, and their columns of a file."""
 
 import shlex
-from dataclasses import dataclass, replace
+from dataclasses import MISSING, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -17,6 +17,7 @@ from unirel.cli.options import (
     File,
     Printing,
     Selecting,
+    argument,
     flag,
     make_selector,
     split_names,
@@ -75,48 +76,39 @@ class Writing:
             check_installed()
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Selected(Writing):
+    report: Path | None = flag(None, "--report", "Write a page to look at and to send.", metavar="FILE.html")
+
+
 @with_flags(
     "unirel select data.csv --target outcome",
     "unirel select data.parquet -t outcome -k auto --report outcome.html --accuracy knn",
     "unirel select 'parts/*.parquet' -t outcome",
     "zcat big.csv.gz | unirel select - -t outcome --json > selection.json",
 )
-def select(
-    context: typer.Context,
-    data: Data,
-    options: Selecting,
-    writing: Writing,
-    printing: Printing,
-    report: Annotated[
-        Path | None, typer.Option("--report", metavar="FILE.html", help="Write a page to look at and to send.")
-    ] = None,
-) -> int:
+def select(context: typer.Context, data: Data, options: Selecting, writing: _Selected, printing: Printing) -> int:
     """Select the features that are most informative about a target, each given those already selected."""
-    return _select(context, data, options, writing, printing, report)
+    return _select(context.obj, data, options, writing, printing, writing.report)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Reported(Writing):
+    output: Path | None = flag(None, "--output -o", "Where to; named after the data if not given.", metavar="FILE.html")
 
 
 @with_flags(
     "unirel report data.csv --target outcome",
     "unirel report data.csv --target outcome -o outcome.html --accuracy knn",
 )
-def report(
-    context: typer.Context,
-    data: Data,
-    options: Selecting,
-    writing: Writing,
-    printing: Printing,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FILE.html", help="Where to; named after the data if not given."),
-    ] = None,
-) -> int:
+def report(context: typer.Context, data: Data, options: Selecting, writing: _Reported, printing: Printing) -> int:
     """Select features and write a page about it, to look at and to send."""
     name = "report" if data.data == "-" else Path(data.data).name.split(".")[0] or "report"
-    return _select(context, data, options, writing, printing, output or Path(f"{name}.html"))
+    return _select(context.obj, data, options, writing, printing, writing.output or Path(f"{name}.html"))
 
 
 def _select(
-    context: typer.Context, data: Data, options: Selecting, writing: Writing, printing: Printing, report: Path | None
+    arguments: list[str], data: Data, options: Selecting, writing: Writing, printing: Printing, report: Path | None
 ) -> int:
     writing.check(data.data, report)
     output = Output(printing)
@@ -135,7 +127,7 @@ def _select(
         words,
         (*HEADERS, "selected in") if found.stability else HEADERS,
         _shown(rows, found.stability is not None),
-        _next(context.obj, data, report, writing.save),
+        _next(arguments, data, report, writing.save),
     )
     n_selected, complete = len(found.selection), found.selection.complete
     if found.interrupted:
@@ -203,34 +195,36 @@ def _next(arguments: list[str], data: Data, report: Path | None, save: Path | No
     return shlex.join(["unirel", "apply", str(save), data.data, *given, "-o", "small.csv"])
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Saved:
+    selection: str = argument("SELECTION", "What `unirel select --save` wrote.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Applying:
+    output: Path = flag(MISSING, "--output -o", "Where to: .csv, .tsv, .parquet, .arrow or .feather.", metavar="FILE")
+    keep: list[str] | None = flag(None, "--keep", "Columns to keep beside the selected ones.", metavar="COL,...")
+    force: bool = flag(False, "--force", "Write over the file that is read.")
+    quiet: bool = flag(False, "--quiet -q", "No messages.")
+
+
 @with_flags(
     "unirel apply selection.json new.csv -o small.parquet",
     "unirel apply selection.json new.csv --keep id,outcome -o small.csv",
 )
-def apply(
-    selection: Annotated[str, typer.Argument(metavar="SELECTION", help="What `unirel select --save` wrote.")],
-    file: File,
-    output: Annotated[
-        Path,
-        typer.Option("--output", "-o", metavar="FILE", help="Where to: .csv, .tsv, .parquet, .arrow or .feather."),
-    ],
-    keep: Annotated[
-        list[str] | None, typer.Option("--keep", metavar="COL,...", help="Columns to keep beside the selected ones.")
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Write over the file that is read.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No messages.")] = False,
-) -> int:
+def apply(saved: _Saved, file: File, options: _Applying) -> int:
     """Write the selected columns of a file to another file, in order of selection."""
+    selection, output = saved.selection, options.output
     kind = _FORMATS.get(output.suffix.lower())
     if kind is None:
         raise BadInput(f"'{output}' has no known ending; end it with {', '.join(_FORMATS)}")
-    check_path(output, [selection, file.data], force)
-    wanted = list(dict.fromkeys([*split_names(keep), *read_selected_names(selection)]))
+    check_path(output, [selection, file.data], options.force)
+    wanted = list(dict.fromkeys([*split_names(options.keep), *read_selected_names(selection)]))
     found = read_table(file, wanted, as_text=kind in ("csv", "tsv"))  # from text to text nothing is rewritten
     check_names(found.table.column_names)
     table = found.table.select(wanted)
     _write_table(table, output, kind)
-    Messages(quiet).tell(f"{table.num_columns} columns and {table.num_rows:,} rows written to '{output}'")
+    Messages(options.quiet).tell(f"{table.num_columns} columns and {table.num_rows:,} rows written to '{output}'")
     return Exit.OK
 
 
