@@ -14,8 +14,6 @@ from typing import Annotated, Any
 
 
 class Exit(IntEnum):
-    """Exit codes of the command line."""
-
     OK = 0
     FAILED = 1
     USAGE = 2  # wrong usage or bad input
@@ -172,7 +170,6 @@ def _close_output() -> None:
 
 
 def _explain(error: Any) -> Exit:
-    """Say what went wrong in one line."""
     from unirel.cli.output import say
 
     if os.environ.get("UNIREL_TRACEBACK"):

@@ -23,7 +23,7 @@ from unirel.cli.options import (
     suggest,
     with_flags,
 )
-from unirel.cli.output import Messages, Output, bar
+from unirel.cli.output import Output, bar
 from unirel.criteria import CRITERIA
 
 _REDUNDANCY = ("size", "name", "role", "joint_information", "unique_relevance")
@@ -45,14 +45,14 @@ class _Feature:
 def explain(data: Data, asked: _Feature, options: Selecting, printing: Printing) -> int:
     """Tell what one feature adds to the selected ones, and which of them it could replace."""
     output, feature = Output(printing), asked.feature
-    given = open_data(data, output.messages)
+    given = open_data(data, output)
     if feature not in given.names:
         raise BadInput(f"FEATURE: there is no column {feature!r}; {suggest(feature, given.names)}")
     from unirel.inference import relations
     from unirel.report.explain import explanation_in_words
     from unirel.report.report import Report
 
-    with output.messages.catching_warnings():
+    with output.catching_warnings():
         table = given.read()
         position = table.names.index(feature)
         if position not in table.features:
@@ -87,12 +87,12 @@ class _Ranking:
 def relevance(data: Data, options: Estimation, ranking: _Ranking, printing: Printing) -> int:
     """Print the relevance of every feature, its mutual information with the target in nats, best first."""
     output = Output(printing)
-    given = open_data(data, output.messages, in_parts=True)
+    given = open_data(data, output, in_parts=True)
     from unirel import relevance_test
     from unirel.report.explain import tested_in_words
 
     estimator, tested = options.mi_estimator("knn"), None
-    with output.messages.catching_warnings():
+    with output.catching_warnings():
         rows, entropy = _measure(given, estimator, options.jobs)
         if ranking.test:
             tested = relevance_test(
@@ -126,7 +126,7 @@ def relevance(data: Data, options: Estimation, ranking: _Ranking, printing: Prin
     columns, cells = list(rows[0]), [list(row.values()) for row in shown]
     output.show("relevance", content, columns, cells, words, [column.replace("_", "-") for column in columns])
     if tested is not None and not tested.complete:
-        output.messages.tell("interrupted; p-values are from the permutations that were made")
+        output.tell("interrupted; p-values are from the permutations that were made")
         return Exit.INTERRUPTED
     return Exit.OK
 
@@ -165,14 +165,14 @@ class _Searching(Searching):
 def redundancy(data: Data, options: _Searching, printing: Printing) -> int:
     """Tell which features are unique, which are needed given others, and which are redundant."""
     output = Output(printing)
-    given = open_data(data, output.messages)
+    given = open_data(data, output)
     ordered = find_names(options.order, given.names, "--order") or None
     from unirel import redundancy_analysis
     from unirel.report.explain import redundancy_in_words
 
     selector = make_selector(options, given.names, verbose=output.verbose, **given.kinds)
-    with output.messages.catching_warnings():
-        given = _sample(given, options.max_rows, options.seed, output.messages)
+    with output.catching_warnings():
+        given = _sample(given, options.max_rows, options.seed, output)
         limits: Any = {"tolerance": options.tolerance, "max_features": options.max_features}
         result = redundancy_analysis(given.X, given.y, selector=selector, order=ordered, **limits)
     content = {"data": given.about, **result.to_dict()}
@@ -181,12 +181,12 @@ def redundancy(data: Data, options: _Searching, printing: Printing) -> int:
     headers = ("size", "name", "role", "information so far", "unique")
     output.show("redundancy", content, _REDUNDANCY, rows, [words], headers)
     if not result.complete:
-        output.messages.tell("interrupted; this is the best that was found")
+        output.tell("interrupted; this is the best that was found")
         return Exit.INTERRUPTED
     return Exit.OK
 
 
-def _sample(given: Input, max_rows: int, seed: int, messages: Messages) -> Input:
+def _sample(given: Input, max_rows: int, seed: int, output: Output) -> Input:
     """The same, or some of the rows with a note, of each class its share, where there are more."""
     n_rows = given.X.num_rows
     if n_rows <= max_rows:
@@ -198,7 +198,7 @@ def _sample(given: Input, max_rows: int, seed: int, messages: Messages) -> Input
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of what will be said of the sample
         rows = choose_by_class(given.read(), np.arange(n_rows), max_rows, np.random.default_rng(seed))
-    messages.note(
+    output.note(
         f"took a sample of {len(rows):,} of the {n_rows:,} rows, to be done soon; --max-rows {n_rows} takes all"
     )
     return replace(given, X=given.X.take(rows), y=given.y.take(rows))
@@ -224,7 +224,7 @@ class _Comparing(Boosting):
 def compare(data: Data, options: _Comparing, printing: Printing) -> int:
     """Compare selectors by the scores of models that are trained on what they select."""
     output = Output(printing)
-    given = _sample(open_data(data, output.messages), options.max_rows, options.seed, output.messages)
+    given = _sample(open_data(data, output), options.max_rows, options.seed, output)
 
     from unirel import evaluation
     from unirel.predictors import PEERS
@@ -237,7 +237,7 @@ def compare(data: Data, options: _Comparing, printing: Printing) -> int:
         if name not in PEERS and boosted.beta > 0:
             selectors[f"{name} boosted"] = boosted
             baselines[f"{name} boosted"] = name
-    with output.messages.catching_warnings():
+    with output.catching_warnings():
         found = evaluation.compare(
             [(given.origin.source, given.X, given.y)],
             selectors,
@@ -257,12 +257,11 @@ def compare(data: Data, options: _Comparing, printing: Printing) -> int:
     output.show("comparison", content, _COMPARED, rows, [_comparison_in_words(content)], headers)
     if found.complete:
         return Exit.OK
-    output.messages.tell("interrupted; these are the splits that were finished")
+    output.tell("interrupted; these are the splits that were finished")
     return Exit.INTERRUPTED
 
 
 def _comparison_in_words(content: Mapping[str, Any]) -> str:
-    """What the comparison says, with what chance alone could do."""
     best = max(content["summary"], key=lambda row: row["test_score"])
     sentences = [
         f"Best on average: {best['selector']} with {best['model']}, test score {best['test_score']:.3f} with "

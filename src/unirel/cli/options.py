@@ -110,8 +110,6 @@ class Data(File):
 
 @dataclass(frozen=True, kw_only=True)
 class Estimation:
-    """How information is estimated."""
-
     estimator: str = _method(
         "auto",
         "--estimator",
@@ -141,8 +139,6 @@ class Estimation:
 
 @dataclass(frozen=True, kw_only=True)
 class Boosting(Estimation):
-    """How unique relevance is estimated and weighed."""
-
     beta: float = _method(0.5, "--beta", "Weight of unique relevance; with 0 it is not computed.", min=0.0, max=1.0)
     unique_relevance: str = _method(
         "both",
@@ -185,8 +181,6 @@ class Boosting(Estimation):
 
 @dataclass(frozen=True, kw_only=True)
 class Searching(Boosting):
-    """How features are searched, however many."""
-
     criterion: str = _method("cmim", "--criterion -c", "What to score candidates by.", among=CRITERIA)
     include: list[str] | None = _method(None, "--include", "Features that are selected first.", metavar="COL,...")
     exclude: list[str] | None = _method(None, "--exclude", "Features that are never selected.", metavar="COL,...")
@@ -287,12 +281,12 @@ def with_flags(*examples: str) -> Callable[[Callable[..., int]], Callable[..., i
     """Make a function that typer understands: each parameter that is a group becomes the flags of its fields."""
 
     def decorate(command: Callable[..., int]) -> Callable[..., int]:
-        hints = get_type_hints(command, include_extras=True)
+        hints = get_type_hints(command)
         groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
-        parameters: list[inspect.Parameter] = []
-        for parameter in inspect.signature(command).parameters.values():
-            name, group = parameter.name, groups.get(parameter.name)
-            parameters += _flags_of(group) if group else [_keyword(name, hints[name], parameter.default)]
+        parameters = [parameter for group in groups.values() for parameter in _flags_of(group)]
+        if "context" in hints:
+            kind = inspect.Parameter.KEYWORD_ONLY
+            parameters.append(inspect.Parameter("context", kind, annotation=typer.Context))
 
         @wraps(command)
         def run(**given: Any) -> int:
@@ -314,11 +308,8 @@ def _flags_of(group: Any) -> Iterator[inspect.Parameter]:
     hints = get_type_hints(group)
     for one in fields(group):
         default = inspect.Parameter.empty if one.default is dataclasses.MISSING else one.default
-        yield _keyword(one.name, Annotated[hints[one.name], one.metadata["option"]], default)
-
-
-def _keyword(name: str, annotation: Any, default: Any) -> inspect.Parameter:
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+        hint: Any = Annotated[hints[one.name], one.metadata["option"]]
+        yield inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
 
 
 def _place(parameter: inspect.Parameter) -> tuple[int, int]:

@@ -57,41 +57,7 @@ FULL, ELLIPSIS = "\N{FULL BLOCK}", "\N{HORIZONTAL ELLIPSIS}"
 _PLAIN = str.maketrans({FULL: "#", ELLIPSIS: "~", "\N{BOX DRAWINGS LIGHT HORIZONTAL}": "-", "±": "+/-", "²": "2"})
 
 
-class Messages:
-    """Where messages go: standard error, unless everything but errors is to be left out."""
-
-    def __init__(self, quiet: bool = False) -> None:
-        self._quiet = quiet
-        self.notes: list[str] = []
-        if not quiet:
-            COMPILING.announce()
-
-    def note(self, text: str) -> None:
-        """Say what the reader of the result should know, and keep it for the report."""
-        line = one_line(text)
-        self.notes.append(line)
-        self.tell(line)
-
-    def tell(self, text: str) -> None:
-        """Say something that does not concern the result."""
-        if not self._quiet:
-            say(text)
-
-    @contextmanager
-    def catching_warnings(self) -> Iterator[None]:
-        """Turn warnings of the library into notes, said when the work is done; those of others are about code."""
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("ignore")
-            warnings.simplefilter("always", UnirelWarning)
-            try:
-                yield
-            finally:
-                for text in dict.fromkeys(str(warning.message) for warning in caught):
-                    self.note(text)
-
-
 def say(text: str) -> None:
-    """Print a message as one line of standard error."""
     print(f"unirel: {one_line(text)}", file=sys.stderr, flush=True)
 
 
@@ -106,13 +72,36 @@ def one_line(text: str) -> str:
 
 
 class Output:
-    """Prints the result of a command in the way that was asked for."""
+    """Prints the result of a command in the way that was asked for, and messages unless only errors are wanted."""
 
     def __init__(self, printing: "Printing") -> None:
         if sys.stdout is None:
             raise Failed("standard output is closed, so there is no place for the result")
-        self.printing = printing
-        self.messages, self.verbose = Messages(printing.quiet), not printing.quiet
+        self.printing, self.verbose = printing, not printing.quiet
+        self.notes: list[str] = []
+        if self.verbose:
+            COMPILING.announce()
+
+    def note(self, text: str) -> None:
+        """Say what the reader of the result should know, and keep it for the report."""
+        self.notes.append(one_line(text))
+        self.tell(self.notes[-1])
+
+    def tell(self, text: str) -> None:
+        if self.verbose:
+            say(text)
+
+    @contextmanager
+    def catching_warnings(self) -> Iterator[None]:
+        """Turn warnings of the library into notes, said when the work is done; those of others are about code."""
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("ignore")
+            warnings.simplefilter("always", UnirelWarning)
+            try:
+                yield
+            finally:
+                for text in dict.fromkeys(str(warning.message) for warning in caught):
+                    self.note(text)
 
     def show(
         self,
@@ -212,7 +201,6 @@ def to_json(kind: str, content: Mapping[str, Any], plain: bool = False) -> str:
 
 
 def read_selected_names(path: str) -> list[str]:
-    """Names of the columns of a saved selection, first selected first."""
     try:
         content = json.loads(Path(path).read_bytes())
         schema, version = content["schema"], content["version"]
@@ -254,6 +242,5 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text file in full or not at all."""
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")

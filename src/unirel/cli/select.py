@@ -24,12 +24,12 @@ from unirel.cli.options import (
     with_flags,
 )
 from unirel.cli.output import (
-    Messages,
     Output,
     bar,
     check_path,
     read_selected_names,
     replacing,
+    say,
     to_json,
     width_of_output,
     write_text,
@@ -65,7 +65,6 @@ class Writing:
     force: bool = flag(False, "--force", "Write over the file that is read.", panel=OUTPUT)
 
     def check(self, data: str, report: Path | None) -> None:
-        """Refuse what cannot be written."""
         if self.accuracy is not None and report is None:
             raise BadInput(f"--accuracy {self.accuracy} is shown in the report; name a file with --report FILE.html")
         for path in filter(None, (self.save, report)):
@@ -112,9 +111,9 @@ def _select(
 ) -> int:
     writing.check(data.data, report)
     output = Output(printing)
-    given = open_data(data, output.messages, in_parts=True)
+    given = open_data(data, output, in_parts=True)
     selector = make_selector(options, given.names, verbose=output.verbose, **given.kinds)
-    found = _make_report(given, selector, output.messages, report is not None, writing)
+    found = _make_report(given, selector, output, report is not None, writing)
     columns = [*COLUMNS, *(["significant"] if found.test else []), *(["frequency"] if found.stability else [])]
     rows, words = found.rows(), found.paragraphs()
     if any(row["significant"] == "no" for row in rows):
@@ -131,29 +130,29 @@ def _select(
     )
     n_selected, complete = len(found.selection), found.selection.complete
     if found.interrupted:
-        output.messages.tell(f"interrupted; {n_selected} features{'' if complete else ' so far'}, no file was written")
+        output.tell(f"interrupted; {n_selected} features{'' if complete else ' so far'}, no file was written")
         return Exit.INTERRUPTED
     if writing.save is not None:
         write_text(writing.save, to_json("selection", found.document()))
     if report is not None:
         write_text(report, found.to_html())
-        output.messages.tell(f"the page is in '{report}'")
+        output.tell(f"the page is in '{report}'")
     if not complete:
-        output.messages.tell(f"incomplete: {found.selection.reason}; {n_selected} features so far")
+        output.tell(f"incomplete: {found.selection.reason}; {n_selected} features so far")
     return Exit.OK
 
 
-def _make_report(given: Input, selector: "BURSelector", messages: Messages, page: bool, writing: Writing) -> "Report":
+def _make_report(given: Input, selector: "BURSelector", output: Output, page: bool, writing: Writing) -> "Report":
     """Select, and look at what was asked for beside that, as far as time allows."""
     from unirel.report.report import Report
 
     deadline = Deadline.after(selector.max_seconds)
     asked: dict[str, Any] = {"page": page, "accuracy": writing.accuracy, "stability": writing.stability}
-    with messages.catching_warnings():
+    with output.catching_warnings():
         table = given.read()
         with deadline.applied():
             found = Report.from_table(table, selector, given.origin, rows=(given.X, given.y), **asked)
-    return replace(found, origin=replace(found.origin, notes=tuple(messages.notes)))
+    return replace(found, origin=replace(found.origin, notes=tuple(output.notes)))
 
 
 def _shown(rows: list[dict[str, Any]], often: bool) -> list[list[Any]]:
@@ -224,7 +223,8 @@ def apply(saved: _Saved, file: File, options: _Applying) -> int:
     check_names(found.table.column_names)
     table = found.table.select(wanted)
     _write_table(table, output, kind)
-    Messages(options.quiet).tell(f"{table.num_columns} columns and {table.num_rows:,} rows written to '{output}'")
+    if not options.quiet:
+        say(f"{table.num_columns} columns and {table.num_rows:,} rows written to '{output}'")
     return Exit.OK
 
 

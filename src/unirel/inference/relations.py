@@ -121,7 +121,6 @@ class Explanation:
     entropy: float | None  # of the target; None for a continuous one
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain lists, numbers and strings, fit for JSON."""
         columns = {"name": self.names, "shared": self.shared, "together": self.together, "instead": self.instead}
         rows = zip(*(plain(values) for values in columns.values()), strict=True)
         numbers = ("name", "relevance", "rank", "step", "alone", "with_all", "entropy")
@@ -155,7 +154,9 @@ def analyse(
     joint = _Joint(few, selected)
     groups = [
         _describe(members, similar, few, selection, partners, joint if len(compared) == len(selected) else None)
-        for members in _groups(similar[: len(compared)], {place for place, value, _ in places if value >= REDUNDANT})
+        for members in _groups(
+            similar[: len(compared)], {place for place, value, _ in places if value >= REDUNDANT}
+        )
     ]
     features = np.concatenate([selection.order, others]).tolist()
     explained = dict(zip(features, _explained(few, np.arange(len(features))).tolist(), strict=True))

@@ -64,7 +64,6 @@ def label(name: str, longest: int = 28) -> str:
 
 
 def thinned(names: Sequence[str]) -> list[str]:
-    """Names, with empty ones in the place of those for which there is no room."""
     step = -(-len(names) // _MOST_NAMES)
     return [name if place % step == 0 else "" for place, name in enumerate(names)]
 

@@ -62,7 +62,6 @@ def tested_in_words(tested: RelevanceTest, alpha: float, target: str) -> str:
 
 
 def redundancy_in_words(result: Redundancy, target: str) -> str:
-    """One paragraph about the redundancy of a selection."""
     bound = "" if result.exact and result.complete else "at least "
     n_unique, n_conditional, n_redundant = len(result.unique), len(result.conditional), len(result.redundant)
     names = [quoted(result.names[feature]) for feature in result.redundant]

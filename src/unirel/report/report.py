@@ -39,7 +39,6 @@ _NEEDED = {"jinja2": "jinja2", "altair": "altair", "vl_convert": "vl-convert-pyt
 
 
 def check_installed() -> None:
-    """Refuse early if something is missing that a page needs."""
     missing = [package for module, package in _NEEDED.items() if find_spec(module) is None]
     if missing:
         raise ImportError(f"a report needs {', '.join(missing)}; install it with: pip install 'unirel[report]'")
@@ -280,7 +279,6 @@ class Report:
 
     @cached_property
     def _answer(self) -> dict[str, Any]:
-        """Plain lists, numbers and strings."""
         selection, enough = self.selection, text.find_enough(self)
         rows = self._rows()
         certainty = (text.stability_in_words(self), text.exchangeable_in_words(self), text.significance_in_words(self))
@@ -382,7 +380,6 @@ class Report:
 
 
 def _left_out(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Features that were not selected, by reason."""
     found: dict[str, list[str]] = {}
     for row in rows:
         if row["step"] is None:
