@@ -1,16 +1,29 @@
 """The command line: `unirel`. Each command parses, calls the library and prints; every error is one line and a code."""
 
+import csv
 import errno
 import gc
+import io
+import json
 import os
+import re
+import shutil
 import signal
 import sys
+import textwrap
 import threading
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from enum import IntEnum
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+from unirel._runtime import COMPILING
+from unirel._version import __version__
+from unirel.errors import UnirelWarning, printable
+
+if TYPE_CHECKING:
+    from unirel.cli.options import Printing
 
 
 class Exit(IntEnum):
@@ -125,8 +138,6 @@ def make_command() -> Any:
 
     def print_version(wanted: bool) -> None:
         if wanted:
-            from unirel import __version__
-
             print(f"unirel {__version__}")
             raise typer.Exit
 
@@ -170,8 +181,6 @@ def _close_output() -> None:
 
 
 def _explain(error: Any) -> Exit:
-    from unirel.cli.output import say
-
     if os.environ.get("UNIREL_TRACEBACK"):
         raise error
     if hasattr(error, "format_message"):  # wrong usage, found by the parser
@@ -197,3 +206,182 @@ def _explain(error: Any) -> Exit:
     else:
         say(f"failed: {type(error).__name__}: {error} (UNIREL_TRACEBACK=1 shows where)")
     return Exit.USAGE if isinstance(error, BadInput | ValueError | TypeError) else Exit.FAILED
+
+
+VERSION = 1  # of the JSON documents
+# What the library calls its parameters in messages, and the flags that set them where these are called otherwise.
+_FLAGS = {
+    "n_features_to_select": "-k",
+    "mi_estimator": "--estimator",
+    "n_neighbors": "--neighbors",
+    "max_samples": "--unique-samples",
+    "random_state": "--seed",
+    "n_jobs": "--jobs",
+    "n_permutations": "--permutations",
+}
+_SAME = (
+    "criterion|beta|unique_relevance|metric|target_type|include|exclude|max_candidates|max_seconds|alpha|accuracy|"
+    "stability"
+)
+_PHRASES: tuple[tuple[str, Any], ...] = (
+    (
+        r"to use a column all the same, pass discrete_features=\{'(.*?)': True\}",
+        r"to use it all the same: --discrete '\1'",
+    ),
+    (r"to leave a column out, pass exclude=\['(.*?)'\]", r"to leave a column out: --drop '\1'"),
+    (r"say what it is with discrete_features=", "use it all the same with --discrete or --continuous"),
+    (r"; drop those rows from X and y", "; --drop-missing-target drops those rows"),
+    (
+        rf"\b({'|'.join(_FLAGS)}|{_SAME})=(?:['\"](\w+)['\"])?",
+        lambda found: f"{_FLAGS.get(found[1], '--' + found[1].replace('_', '-'))} {found[2] or ''}",
+    ),
+)
+_LONGEST = 600
+# A stretch without blanks that is longer is cut, so that what is said behind it can be read.
+_LONG_WORD = re.compile(r"(\S{100})\S{151,}(\S{40})")
+FULL, ELLIPSIS = "\N{FULL BLOCK}", "\N{HORIZONTAL ELLIPSIS}"
+# For outputs that have no such characters.
+_PLAIN = str.maketrans({FULL: "#", ELLIPSIS: "~", "\N{BOX DRAWINGS LIGHT HORIZONTAL}": "-", "±": "+/-", "²": "2"})
+
+
+def say(text: str) -> None:
+    print(f"unirel: {one_line(text)}", file=sys.stderr, flush=True)
+
+
+def one_line(text: str) -> str:
+    """A message as one printable line, in the words of the command line."""
+    text = _LONG_WORD.sub(r"\1...\2", re.sub(r"\s+", " ", text))
+    line = printable(text.strip())
+    for pattern, words in _PHRASES:
+        line = re.sub(pattern, words, line)
+    line = line.strip()
+    return line if len(line) <= _LONGEST else line[: _LONGEST - 3] + "..."
+
+
+class Output:
+    """Prints the result of a command in the way that was asked for, and messages unless only errors are wanted."""
+
+    def __init__(self, printing: "Printing") -> None:
+        if sys.stdout is None:
+            raise Failed("standard output is closed, so there is no place for the result")
+        self.printing, self.verbose = printing, not printing.quiet
+        self.notes: list[str] = []
+        if self.verbose:
+            COMPILING.announce()
+
+    def note(self, text: str) -> None:
+        """Say what the reader of the result should know, and keep it for the report."""
+        self.notes.append(one_line(text))
+        self.tell(self.notes[-1])
+
+    def tell(self, text: str) -> None:
+        if self.verbose:
+            say(text)
+
+    @contextmanager
+    def catching_warnings(self) -> Iterator[None]:
+        """Turn warnings of the library into notes, said when the work is done; those of others are about code."""
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("ignore")
+            warnings.simplefilter("always", UnirelWarning)
+            try:
+                yield
+            finally:
+                for text in dict.fromkeys(str(warning.message) for warning in caught):
+                    self.note(text)
+
+    def show(
+        self,
+        kind: str,
+        content: Mapping[str, Any],
+        columns: Sequence[str],
+        rows: Sequence[Sequence[Any]],
+        words: Sequence[str],
+        headers: Sequence[str] = (),
+        shown: Sequence[Sequence[Any]] | None = None,
+        then: str = "",
+    ) -> None:
+        """Print a document as JSON, or rows as CSV, or for people rows and paragraphs.
+
+        People may see other headers, and other rows: those that are `shown`. `then` is a command to go on with.
+        """
+        if self.printing.as_json:
+            _write(to_json(kind, content, plain=not _has_all_characters()))
+        elif self.printing.as_csv:
+            _write(_to_csv([columns, *rows]))
+        else:
+            print_table(headers or columns, rows if shown is None else shown)
+            width = min(shutil.get_terminal_size().columns, 100) if sys.stdout.isatty() else 100
+            for paragraph in filter(None, words):
+                filled = textwrap.fill(printable(paragraph), width, break_on_hyphens=False, break_long_words=False)
+                _write(f"\n{filled}\n")
+            if then:
+                _write(f"\nNext: {printable(then)}\n")
+
+
+def print_table(headers: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    """Print a table, with colours on a terminal; numbers stand to the right."""
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table as Grid
+    from rich.text import Text
+
+    terminal = sys.stdout.isatty()
+    grid = Grid(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for header, column in zip(headers, zip(*rows, strict=True) if rows else [()] * len(headers), strict=True):
+        numeric = all(isinstance(value, int | float | None) for value in column)
+        grid.add_column(header, justify="right" if numeric else "left", overflow="fold", no_wrap=not terminal)
+    for row in rows:
+        grid.add_row(*(Text(_cell(value)) for value in row))
+    if terminal and _has_all_characters():
+        Console().print(grid)
+        return
+    # No terminal, no width to keep to: rows stay on one line for grep and less.
+    text = io.StringIO()
+    Console(file=text, width=10_000, color_system=None, force_terminal=False).print(grid)
+    _write("".join(f"{line.rstrip()}\n" for line in text.getvalue().splitlines()))
+
+
+def width_of_output() -> int:
+    """Columns that a table may take: those of the terminal, or of a usual one."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else 80
+
+
+def bar(value: float | None, largest: float, width: int = 10) -> str:
+    """A bar of text, one mark at least for anything above 0."""
+    if value is None or value <= 0 or largest <= 0:
+        return ""
+    return FULL * max(1, round(width * min(1.0, value / largest)))
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    return f"{value:.4f}" if isinstance(value, float) else printable(str(value))
+
+
+def _to_csv(rows: Sequence[Sequence[Any]]) -> str:
+    """Rows as CSV; on a terminal without characters that could steer it."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    for row in rows:
+        writer.writerow([printable(cell) if isinstance(cell, str) and sys.stdout.isatty() else cell for cell in row])
+    return text.getvalue()
+
+
+def _has_all_characters() -> bool:
+    return (sys.stdout.encoding or "utf-8").lower().startswith("utf")
+
+
+def _write(text: str) -> None:
+    """Write to standard output; what it has no characters for becomes plain or, failing that, a code."""
+    if not _has_all_characters():
+        text = text.translate(_PLAIN)
+        text = text.encode(sys.stdout.encoding, "backslashreplace").decode(sys.stdout.encoding)
+    sys.stdout.write(text)
+
+
+def to_json(kind: str, content: Mapping[str, Any], plain: bool = False) -> str:
+    """A document of a kind for people and programs; the same every time."""
+    head = {"schema": f"unirel/{kind}", "version": VERSION, "unirel": __version__}
+    return json.dumps({**head, **content}, indent=2, ensure_ascii=plain, allow_nan=False) + "\n"

@@ -12,9 +12,8 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from unirel.cli import BadInput, Failed
+from unirel.cli import BadInput, Failed, Output
 from unirel.cli.options import Data, File, find_names, listed, suggest
-from unirel.cli.output import Output
 
 if TYPE_CHECKING:
     from unirel.data.table import Table

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from unirel.cli import BadInput, Exit
+from unirel.cli import BadInput, Exit, Output, bar
 from unirel.cli.files import Input, open_data
 from unirel.cli.options import (
     METHOD,
@@ -23,7 +23,6 @@ from unirel.cli.options import (
     suggest,
     with_flags,
 )
-from unirel.cli.output import Output, bar
 from unirel.criteria import CRITERIA
 
 _REDUNDANCY = ("size", "name", "role", "joint_information", "unique_relevance")

@@ -1,14 +1,18 @@
 """`unirel select`, `report` and `apply`: which features to keep, a page about them, and their columns of a file."""
 
+import csv
+import json
 import shlex
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from unirel._runtime import Deadline
-from unirel.cli import BadInput, Exit
+from unirel._runtime import Deadline, atomic_path
+from unirel.cli import VERSION, BadInput, Exit, Failed, Output, bar, say, to_json, width_of_output
 from unirel.cli.files import SUFFIXES, Input, check_names, open_data, read_table
 from unirel.cli.options import (
     CLASSIFIERS,
@@ -22,17 +26,6 @@ from unirel.cli.options import (
     make_selector,
     split_names,
     with_flags,
-)
-from unirel.cli.output import (
-    Output,
-    bar,
-    check_path,
-    read_selected_names,
-    replacing,
-    say,
-    to_json,
-    width_of_output,
-    write_text,
 )
 from unirel.errors import printable, shorten
 
@@ -68,7 +61,7 @@ class Writing:
         if self.accuracy is not None and report is None:
             raise BadInput(f"--accuracy {self.accuracy} is shown in the report; name a file with --report FILE.html")
         for path in filter(None, (self.save, report)):
-            check_path(path, [data], self.force)
+            _check_path(path, [data], self.force)
         if report is not None:
             from unirel.report.report import check_installed
 
@@ -133,9 +126,9 @@ def _select(
         output.tell(f"interrupted; {n_selected} features{'' if complete else ' so far'}, no file was written")
         return Exit.INTERRUPTED
     if writing.save is not None:
-        write_text(writing.save, to_json("selection", found.document()))
+        _write_text(writing.save, to_json("selection", found.document()))
     if report is not None:
-        write_text(report, found.to_html())
+        _write_text(report, found.to_html())
         output.tell(f"the page is in '{report}'")
     if not complete:
         output.tell(f"incomplete: {found.selection.reason}; {n_selected} features so far")
@@ -217,8 +210,8 @@ def apply(saved: _Saved, file: File, options: _Applying) -> int:
     kind = _FORMATS.get(output.suffix.lower())
     if kind is None:
         raise BadInput(f"'{output}' has no known ending; end it with {', '.join(_FORMATS)}")
-    check_path(output, [selection, file.data], options.force)
-    wanted = list(dict.fromkeys([*split_names(options.keep), *read_selected_names(selection)]))
+    _check_path(output, [selection, file.data], options.force)
+    wanted = list(dict.fromkeys([*split_names(options.keep), *_read_selected_names(selection)]))
     found = read_table(file, wanted, as_text=kind in ("csv", "tsv"))  # from text to text nothing is rewritten
     check_names(found.table.column_names)
     table = found.table.select(wanted)
@@ -229,13 +222,11 @@ def apply(saved: _Saved, file: File, options: _Applying) -> int:
 
 
 def _write_table(table: Any, path: Path, kind: str) -> None:
-    import csv
-
     import pyarrow as pa
     import pyarrow.feather
     import pyarrow.parquet
 
-    with replacing(path) as temporary:
+    with _replacing(path) as temporary:
         if kind == "parquet":
             try:
                 pyarrow.parquet.write_table(table, temporary)
@@ -250,3 +241,49 @@ def _write_table(table: Any, path: Path, kind: str) -> None:
                 writer.writerow(table.column_names)
                 for batch in table.to_batches(max_chunksize=10_000):
                     writer.writerows(zip(*(column.to_pylist() for column in batch.columns), strict=True))
+
+
+def _read_selected_names(path: str) -> list[str]:
+    try:
+        content = json.loads(Path(path).read_bytes())
+        schema, version = content["schema"], content["version"]
+    except OSError as error:
+        raise BadInput(f"'{path}' cannot be read: {error.strerror}") from None
+    except (ValueError, TypeError, LookupError, RecursionError):
+        schema, version = None, None
+    if schema != "unirel/selection":
+        raise BadInput(f"'{path}' is no selection; write one with `unirel select --save`")
+    if version != VERSION:
+        raise BadInput(f"'{path}' has version {version!r}, this program reads {VERSION}; update unirel")
+    try:
+        names = [row["name"] for row in content["features"]]
+    except (TypeError, LookupError):
+        names = []
+    if not names or not all(isinstance(name, str) for name in names):
+        raise BadInput(f"'{path}' holds no selected features")
+    return names
+
+
+def _check_path(path: Path, sources: Sequence[str] = (), force: bool = False) -> None:
+    """Refuse early what cannot be written to, and to write over what is read, unless that is forced."""
+    if path.is_dir():
+        raise BadInput(f"'{path}' is a folder; name a file")
+    if not path.parent.is_dir():
+        raise BadInput(f"there is no folder '{path.parent}' to write '{path.name}' to")
+    if not force and path.is_file() and any(Path(one).exists() and path.samefile(one) for one in sources):
+        raise BadInput(f"'{path}' is the file that is read; name another one, or replace it with --force")
+
+
+@contextmanager
+def _replacing(path: Path) -> Iterator[Path]:
+    """A path to write to that replaces `path` once all has gone well, with errors for whoever named the file."""
+    try:
+        with atomic_path(path) as temporary:
+            yield temporary
+    except OSError as error:
+        raise Failed(f"'{path}' cannot be written: {error.strerror or error}") from None
+
+
+def _write_text(path: Path, text: str) -> None:
+    with _replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8", newline="\n")

@@ -154,9 +154,7 @@ def analyse(
     joint = _Joint(few, selected)
     groups = [
         _describe(members, similar, few, selection, partners, joint if len(compared) == len(selected) else None)
-        for members in _groups(
-            similar[: len(compared)], {place for place, value, _ in places if value >= REDUNDANT}
-        )
+        for members in _groups(similar[: len(compared)], {place for place, value, _ in places if value >= REDUNDANT})
     ]
     features = np.concatenate([selection.order, others]).tolist()
     explained = dict(zip(features, _explained(few, np.arange(len(features))).tolist(), strict=True))
