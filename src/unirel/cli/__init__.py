@@ -295,22 +295,23 @@ class Output:
         kind: str,
         content: Mapping[str, Any],
         columns: Sequence[str],
-        rows: Sequence[Sequence[Any]],
+        rows: Sequence[Mapping[str, Any]],
         words: Sequence[str],
         headers: Sequence[str] = (),
         shown: Sequence[Sequence[Any]] | None = None,
         then: str = "",
     ) -> None:
-        """Print a document as JSON, or rows as CSV, or for people rows and paragraphs.
+        """Print a document as JSON, or columns of rows as CSV, or for people these and paragraphs.
 
         People may see other headers, and other rows: those that are `shown`. `then` is a command to go on with.
         """
+        cells = [[row[name] for name in columns] for row in rows]
         if self.printing.as_json:
             _write(to_json(kind, content, plain=not _has_all_characters()))
         elif self.printing.as_csv:
-            _write(_to_csv([columns, *rows]))
+            _write(_to_csv([columns, *cells]))
         else:
-            print_table(headers or columns, rows if shown is None else shown)
+            print_table(headers or columns, cells if shown is None else shown)
             width = min(shutil.get_terminal_size().columns, 100) if sys.stdout.isatty() else 100
             for paragraph in filter(None, words):
                 filled = textwrap.fill(printable(paragraph), width, break_on_hyphens=False, break_long_words=False)

@@ -60,12 +60,12 @@ def explain(data: Data, asked: _Feature, options: Selecting, printing: Printing)
         selector = make_selector(options, given.names, verbose=output.verbose, **given.kinds)
         report = Report.from_table(table, selector, given.origin, page=False)
         found = relations.explain(table, report.selection, position)
-    rows = [[row[column] for column in _EXPLAINED] for row in found.to_dict()["beside"]]
-    shown = [[*row[:3], bar(row[2], 1.0), *row[3:]] for row in rows]
     words = explanation_in_words(found, report)
     content = {"data": given.about, **found.to_dict(), "words": words}
     headers = ("step", "selected feature", "shared", "", "with both", "instead of it")
-    output.show("explanation", content, _EXPLAINED, rows, words, headers, shown)
+    cells = [[row[column] for column in _EXPLAINED] for row in content["beside"]]
+    shown = [[*row[:3], bar(row[2], 1.0), *row[3:]] for row in cells]
+    output.show("explanation", content, _EXPLAINED, content["beside"], words, headers, shown)
     return Exit.INTERRUPTED if report.interrupted else Exit.OK
 
 
@@ -122,8 +122,8 @@ def relevance(data: Data, options: Estimation, ranking: _Ranking, printing: Prin
     shown = rows[: ranking.top or None]
     if len(shown) < len(rows):
         words.append(f"{len(rows) - len(shown):,} more are not shown (--top 0).")
-    columns, cells = list(rows[0]), [list(row.values()) for row in shown]
-    output.show("relevance", content, columns, cells, words, [column.replace("_", "-") for column in columns])
+    columns = list(rows[0])
+    output.show("relevance", content, columns, shown, words, [column.replace("_", "-") for column in columns])
     if tested is not None and not tested.complete:
         output.tell("interrupted; p-values are from the permutations that were made")
         return Exit.INTERRUPTED
@@ -175,10 +175,9 @@ def redundancy(data: Data, options: _Searching, printing: Printing) -> int:
         limits: Any = {"tolerance": options.tolerance, "max_features": options.max_features}
         result = redundancy_analysis(given.X, given.y, selector=selector, order=ordered, **limits)
     content = {"data": given.about, **result.to_dict()}
-    rows = [[feature[name] for name in _REDUNDANCY] for feature in content["features"]]
     words = redundancy_in_words(result, given.origin.target)
     headers = ("size", "name", "role", "information so far", "unique")
-    output.show("redundancy", content, _REDUNDANCY, rows, [words], headers)
+    output.show("redundancy", content, _REDUNDANCY, content["features"], [words], headers)
     if not result.complete:
         output.tell("interrupted; this is the best that was found")
         return Exit.INTERRUPTED
@@ -251,9 +250,8 @@ def compare(data: Data, options: _Comparing, printing: Printing) -> int:
     if not found.rows:
         raise KeyboardInterrupt  # before the first split was finished
     content = found.to_dict(baselines)
-    rows = [[row[name] for name in _COMPARED] for row in content["summary"]]
     headers = ("model", "selector", "test score", "+/-", "features", "stability", "seconds")
-    output.show("comparison", content, _COMPARED, rows, [_comparison_in_words(content)], headers)
+    output.show("comparison", content, _COMPARED, content["summary"], [_comparison_in_words(content)], headers)
     if found.complete:
         return Exit.OK
     output.tell("interrupted; these are the splits that were finished")
@@ -281,6 +279,5 @@ def datasets(printing: Printing) -> int:
     from unirel.data.datasets import describe
 
     found = describe()
-    rows = [[dataset[name] for name in _DATASETS] for dataset in found]
-    Output(printing).show("datasets", {"datasets": found}, _DATASETS, rows, ["They come with scikit-learn."])
+    Output(printing).show("datasets", {"datasets": found}, _DATASETS, found, ["They come with scikit-learn."])
     return Exit.OK

@@ -108,14 +108,14 @@ def _select(
     selector = make_selector(options, given.names, verbose=output.verbose, **given.kinds)
     found = _make_report(given, selector, output, report is not None, writing)
     columns = [*COLUMNS, *(["significant"] if found.test else []), *(["frequency"] if found.stability else [])]
-    rows, words = found.rows(), found.paragraphs()
+    rows, words, document = found.rows(), found.paragraphs(), found.document()
     if any(row["significant"] == "no" for row in rows):
         words.append("A question mark stands beside a relevance that may be chance.")
     output.show(
         "selection",
-        found.document(),
+        document,
         columns,
-        [[row[name] for name in columns] for row in rows],
+        rows,
         words,
         (*HEADERS, "selected in") if found.stability else HEADERS,
         _shown(rows, found.stability is not None),
@@ -126,7 +126,7 @@ def _select(
         output.tell(f"interrupted; {n_selected} features{'' if complete else ' so far'}, no file was written")
         return Exit.INTERRUPTED
     if writing.save is not None:
-        _write_text(writing.save, to_json("selection", found.document()))
+        _write_text(writing.save, to_json("selection", document))
     if report is not None:
         _write_text(report, found.to_html())
         output.tell(f"the page is in '{report}'")
