@@ -77,12 +77,10 @@ def run_command(words):
 
 
 def understand_command(words):
-    from typer.main import get_command
-
-    from unirel.cli.app import app
+    from unirel.cli import make_command
 
     name, *arguments = words
-    get_command(app).commands[name].make_context(name, arguments)
+    make_command().commands[name].make_context(name, arguments)
 
 
 with_code = [page for page in PAGES if any(block.language != "text" for block in blocks(page))]

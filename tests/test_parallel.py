@@ -1,5 +1,8 @@
 """The one place that starts threads: order, progress, exceptions."""
 
+import os
+import subprocess
+import sys
 import threading
 import time
 import warnings
@@ -10,7 +13,7 @@ import numpy as np
 import pytest
 
 from unirel import KNN, BURSelector, UnirelWarning, relevance, relevance_test
-from unirel._runtime import map_tasks
+from unirel._runtime import map_tasks, starting_workers
 from unirel.data.table import Table
 from unirel.errors import quietly, warn
 
@@ -155,3 +158,15 @@ def test_quiet_work_is_quiet_in_its_threads(n_jobs):
             map_tasks(lambda _: warn("never heard"), range(8), n_jobs)
         with pytest.raises(UnirelWarning, match="heard"):
             warn("heard")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs masks of signals")
+def test_processes_that_are_started_as_workers_do_not_hear_ctrl_c():
+    code = "import os, signal; os.kill(os.getpid(), signal.SIGINT); print('worked')"
+
+    def run():
+        return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+
+    with starting_workers():
+        assert run().stdout == "worked\n"
+    assert "KeyboardInterrupt" in run().stderr

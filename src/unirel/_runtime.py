@@ -2,6 +2,7 @@
 
 import math
 import os
+import signal
 import sys
 import tempfile
 import time
@@ -87,6 +88,19 @@ def call_apart(function: Callable[..., Result], *arguments: Any) -> Result:
     if isinstance(results[0], BaseException):
         raise results[0]
     return results[0]
+
+
+@contextmanager
+def starting_workers() -> Iterator[None]:
+    """Let processes that are started inside never hear Ctrl-C: who started them ends them, and says so in one line."""
+    if not hasattr(signal, "pthread_sigmask"):  # on Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def pieces(items: Any, size: int) -> list[Any]:

@@ -19,7 +19,7 @@ from sklearn.model_selection import train_test_split
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from unirel import predictors
-from unirel._runtime import progress_of
+from unirel._runtime import progress_of, starting_workers
 from unirel.criteria import CRITERIA, Criterion
 from unirel.data.datasets import load
 from unirel.data.readers import DiscreteFeatures, TargetType, take_rows
@@ -119,7 +119,9 @@ def compare(
     progress = progress_of(verbose, "comparing")
     rows, warned, complete = list[Row](), set[tuple[str, str]](), True
     try:
-        for done, (found, message) in enumerate(Parallel(n_jobs=n_jobs, return_as="generator")(tasks), start=1):
+        with starting_workers():
+            results = Parallel(n_jobs=n_jobs, return_as="generator")(tasks)
+        for done, (found, message) in enumerate(results, start=1):
             rows += found
             about = (pieces[done - 1][0].name, pieces[done - 1][2])
             if message and about not in warned:

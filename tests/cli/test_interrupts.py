@@ -32,6 +32,16 @@ def misunderstand():
         raise ImportError("cannot import name 'x'") from None
 
 
+def forget():
+    """What happens where nothing can be raised, as in a callback of an import."""
+
+    class Dying:
+        def __del__(self):
+            interrupt()
+
+    Dying()
+
+
 @pytest.fixture
 def reading(monkeypatch):
     """Do something else before a table is read."""
@@ -50,7 +60,9 @@ def test_before_there_is_a_result(unirel, table, reading, command):
     assert (done.code, done.out, done.error) == (Exit.INTERRUPTED, "", NOTHING)
 
 
-@pytest.mark.parametrize(("happens", "said"), [(swallow, "interrupted"), (misunderstand, NOTHING)])
+@pytest.mark.parametrize(
+    ("happens", "said"), [(swallow, "interrupted"), (forget, "interrupted"), (misunderstand, NOTHING)]
+)
 def test_what_others_make_of_it_does_not_count(unirel, table, reading, happens, said):
     reading(happens)
     done = unirel("relevance", table, "--target", "class", "-q")
@@ -66,10 +78,11 @@ def test_while_flags_are_read(unirel, table, monkeypatch):
 def test_while_the_program_is_imported(unirel, table, monkeypatch):
     class Finder:
         def find_spec(self, name, *_):
-            if name == "unirel.cli.app":
+            if name == "unirel.cli.measures":
                 misunderstand()
 
-    monkeypatch.delitem(sys.modules, "unirel.cli.app")
+    monkeypatch.delattr("unirel.cli.measures")
+    monkeypatch.delitem(sys.modules, "unirel.cli.measures")
     monkeypatch.setattr(sys, "meta_path", [Finder(), *sys.meta_path])
     done = unirel("select", table, "--target", "class", "-q")
     assert (done.code, done.error) == (Exit.INTERRUPTED, NOTHING)

@@ -20,8 +20,8 @@ from unirel.plotting import (
     RelevanceDisplay,
     SelectionDisplay,
     SignificanceDisplay,
+    label,
 )
-from unirel.plotting.base import label
 from unirel.results import Ending, ExchangeablePair, Selection, SelectionPath, Stability
 
 matplotlib.use("agg")

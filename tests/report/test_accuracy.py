@@ -13,13 +13,15 @@ from sklearn.preprocessing import StandardScaler
 from unirel import Binned, BURSelector
 from unirel.data.table import Table
 from unirel.report import Origin, Report
-from unirel.report.accuracy import accuracy_in_words, check_accuracy
+from unirel.report.accuracy import accuracy_in_words, check_measures, measure_accuracy, pin_types
 
 
 def measure(X, y, accuracy="knn", n_features=3, beta=0.1, progress=None, **parameters):
     selector = BURSelector("jmi", n_features, beta=beta, **parameters)
-    report = Report.from_table(Table.from_data(X, y), selector, Origin(), page=False)
-    return report.with_accuracy(accuracy, X, y, selector, progress).accuracy
+    table = Table.from_data(X, y)
+    check_measures(accuracy, None, table, selector)
+    selection = Report.from_table(table, selector, Origin(), page=False).selection
+    return measure_accuracy(accuracy, X, y, table, selection, pin_types(selector, table, X), progress)
 
 
 def test_equals_a_selector_in_a_pipeline():
@@ -132,10 +134,10 @@ def test_what_cannot_be_measured():
     X = np.arange(24.0).reshape(12, 2)
     few = Table.from_data(X, ["a"] * 11 + ["b"])
     with pytest.raises(ValueError, match="accuracy='knn' needs two classes with at least two rows each"):
-        check_accuracy("knn", few, BURSelector())
+        check_measures("knn", None, few, BURSelector())
     table = Table.from_data(X, ["a", "b"] * 6)
     with pytest.raises(ValueError, match="accuracy='tree' is not one of 'logistic', 'rf', 'knn', 'svm'"):
-        check_accuracy("tree", table, BURSelector())
+        check_measures("tree", None, table, BURSelector())
     with pytest.raises(ValueError, match="name a method, such as unique_relevance='reference'"):
         Report.from_data(X, ["a", "b"] * 6, selector=BURSelector(unique_relevance=np.zeros(2)), accuracy="knn")
 

@@ -12,9 +12,8 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from unirel.cli import BadInput, Failed
+from unirel.cli import BadInput, Failed, Output
 from unirel.cli.options import Data, File, find_names, listed, suggest
-from unirel.cli.output import Messages
 
 if TYPE_CHECKING:
     from unirel.data.table import Table
@@ -55,23 +54,24 @@ class Input:
     names: Sequence[str]
     kinds: dict[str, Any]  # the parameters `discrete_features` and `target_type` of the library
 
+    @property
+    def about(self) -> dict[str, str]:
+        return {"source": self.origin.source, "target": self.origin.target}
+
     def read(self) -> "Table":
-        """The table."""
         from unirel.data.table import open_table
 
         return open_table(self.X, self.y, **self.kinds)[0]
 
 
 class FileTable(NamedTuple):
-    """A table as it was read, and how."""
-
     table: Any  # pyarrow.Table
     format: str
     delimiter: str = ","
     decimal: str = "."
 
 
-def open_data(data: Data, messages: Messages, *, in_parts: bool = False) -> Input:
+def open_data(data: Data, output: Output, *, in_parts: bool = False) -> Input:
     """Read the data; a command says whether it can do with parts of the rows, which are not read yet."""
     name = data.data
     is_file = name == "-" or os.path.exists(name)
@@ -84,7 +84,7 @@ def open_data(data: Data, messages: Messages, *, in_parts: bool = False) -> Inpu
     elif not is_file and not any(mark in name for mark in "/\\."):
         X, y, origin = _open_dataset(data)
     else:
-        X, y, origin = _open_file(data, messages)
+        X, y, origin = _open_file(data, output)
     from unirel.report import Origin
 
     names = X.names[:-1] if isinstance(y, str) else X.column_names  # parts have the target as their last column
@@ -93,7 +93,6 @@ def open_data(data: Data, messages: Messages, *, in_parts: bool = False) -> Inpu
 
 
 def _open_dataset(data: Data) -> tuple[Any, Any, dict[str, Any]]:
-    """A dataset of scikit-learn."""
     import pyarrow as pa
 
     from unirel.data.datasets import load
@@ -167,7 +166,7 @@ def _check_columns(data: Data, names: Sequence[str]) -> tuple[str, list[str]]:
     return data.target, drop
 
 
-def _open_file(data: Data, messages: Messages) -> tuple[Any, Any, dict[str, Any]]:
+def _open_file(data: Data, output: Output) -> tuple[Any, Any, dict[str, Any]]:
     import pyarrow.compute as pc
 
     file = read_table(data)
@@ -182,14 +181,14 @@ def _open_file(data: Data, messages: Messages) -> tuple[Any, Any, dict[str, Any]
         if table.num_rows == 0:
             raise BadInput(f"the target {target!r} has no value at all")
         if table.num_rows < n_rows:
-            messages.note(f"left out {n_rows - table.num_rows} rows without a target")
+            output.note(f"left out {n_rows - table.num_rows} rows without a target")
     features = table.drop_columns([target])
     asked = data.discrete_features(features.column_names)
     reasons = {name: _reason_to_ignore(features.column(name)) for name in features.column_names if name not in asked}
     ignored = {name: reason for name, reason in reasons.items() if reason}
     for reason in dict.fromkeys(ignored.values()):
         names = [name for name in ignored if ignored[name] == reason]
-        messages.note(f"ignored {listed(names)}: {reason}; to use a column all the same: --discrete '{names[0]}'")
+        output.note(f"ignored {listed(names)}: {reason}; to use a column all the same: --discrete '{names[0]}'")
     features = features.drop_columns(list(ignored))
     if features.num_columns == 0:
         raise BadInput(f"there is no column beside the target {target!r} left")
@@ -436,7 +435,6 @@ def _with_points(table: Any) -> Any:
 
 
 def check_names(names: Sequence[str]) -> None:
-    """Refuse columns of the same name."""
     repeated = [name for name, times in Counter(names).items() if times > 1]
     if repeated:
         raise BadInput(f"duplicate column names: {', '.join(map(repr, repeated[:10]))}; rename or remove them")

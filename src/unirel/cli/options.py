@@ -3,7 +3,6 @@
 import dataclasses
 import difflib
 import inspect
-import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import partial, wraps
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from unirel.cli import BadInput
+from unirel.cli import BadInput, Stopped
 from unirel.criteria import CRITERIA
 from unirel.estimation import ESTIMATORS
 
@@ -25,37 +24,6 @@ _ORDER = ("target", "n_features", "report", "save", "as_json")
 METRICS = ("auto", "chebyshev", "manhattan", "euclidean")
 BOOSTS = ("both", "reference", "selected", "ksg", "classifier", "none")
 CLASSIFIERS = ("logistic", "rf", "knn", "svm")
-# What the library calls its parameters in messages, and the flags that set them where these are called otherwise.
-_FLAGS = {
-    "n_features_to_select": "-k",
-    "mi_estimator": "--estimator",
-    "n_neighbors": "--neighbors",
-    "max_samples": "--unique-samples",
-    "random_state": "--seed",
-    "n_jobs": "--jobs",
-    "n_permutations": "--permutations",
-}
-_SAME = (
-    "criterion|beta|unique_relevance|metric|target_type|include|exclude|max_candidates|max_seconds|alpha|accuracy|"
-    "stability"
-)
-_PHRASES: tuple[tuple[str, Any], ...] = (
-    (
-        r"to use a column all the same, pass discrete_features=\{'(.*?)': True\}",
-        r"to use it all the same: --discrete '\1'",
-    ),
-    (r"to leave a column out, pass exclude=\['(.*?)'\]", r"to leave a column out: --drop '\1'"),
-    (r"say what it is with discrete_features=", "use it all the same with --discrete or --continuous"),
-    (r"; drop those rows from X and y", "; --drop-missing-target drops those rows"),
-    (
-        rf"\b({'|'.join(_FLAGS)}|{_SAME})=(?:['\"](\w+)['\"])?",
-        lambda found: f"{_FLAGS.get(found[1], '--' + found[1].replace('_', '-'))} {found[2] or ''}",
-    ),
-)
-
-
-class Stopped(Exception):
-    """Carries what the parser would handle in its own way: Ctrl-C, and a reader of the output who has seen enough."""
 
 
 def flag(
@@ -66,6 +34,11 @@ def flag(
         more |= {"metavar": "|".join(among), "callback": _checking(among), "autocompletion": lambda: list(among)}
     option = typer.Option(*names.split(), help=words, rich_help_panel=panel, **more)
     return dataclasses.field(default=default, metadata={"option": option})
+
+
+def argument(metavar: str, words: str) -> Any:
+    """A field of a group that is named by its position."""
+    return dataclasses.field(metadata={"option": typer.Argument(metavar=metavar, show_default=False, help=words)})
 
 
 def _checking(among: Collection[str]) -> Callable[[str | None], str | None]:
@@ -84,15 +57,10 @@ _data, _method, _output = (partial(flag, panel=panel) for panel in (DATA, METHOD
 class File:
     """Where a table is, and how a text file is written; None is found out."""
 
-    data: str = dataclasses.field(
-        metadata={
-            "option": typer.Argument(
-                metavar="DATA",
-                show_default=False,
-                help="A CSV, TSV, Parquet or Arrow file, compressed or not; - for standard input; a pattern in quotes "
-                "for Parquet or Arrow files that are read in parts; or the name of a dataset.",
-            )
-        }
+    data: str = argument(
+        "DATA",
+        "A CSV, TSV, Parquet or Arrow file, compressed or not; - for standard input; a pattern in quotes for Parquet "
+        "or Arrow files that are read in parts; or the name of a dataset.",
     )
     delimiter: str | None = _data(None, "--delimiter", "Field separator; found if not given.", metavar="CHAR")
     decimal: str | None = _data(None, "--decimal", "Decimal mark, . or , ; found if not given.", metavar="CHAR")
@@ -142,8 +110,6 @@ class Data(File):
 
 @dataclass(frozen=True, kw_only=True)
 class Estimation:
-    """How information is estimated."""
-
     estimator: str = _method(
         "auto",
         "--estimator",
@@ -173,8 +139,6 @@ class Estimation:
 
 @dataclass(frozen=True, kw_only=True)
 class Boosting(Estimation):
-    """How unique relevance is estimated and weighed."""
-
     beta: float = _method(0.5, "--beta", "Weight of unique relevance; with 0 it is not computed.", min=0.0, max=1.0)
     unique_relevance: str = _method(
         "both",
@@ -217,8 +181,6 @@ class Boosting(Estimation):
 
 @dataclass(frozen=True, kw_only=True)
 class Searching(Boosting):
-    """How features are searched, however many."""
-
     criterion: str = _method("cmim", "--criterion -c", "What to score candidates by.", among=CRITERIA)
     include: list[str] | None = _method(None, "--include", "Features that are selected first.", metavar="COL,...")
     exclude: list[str] | None = _method(None, "--exclude", "Features that are never selected.", metavar="COL,...")
@@ -315,23 +277,16 @@ def listed(names: Sequence[str], most: int = 5) -> str:
     return ", ".join(map(repr, names[:most])) + more
 
 
-def in_flags(text: str) -> str:
-    """A text with flags where the library names its parameters."""
-    for pattern, words in _PHRASES:
-        text = re.sub(pattern, words, text)
-    return text.strip()
-
-
 def with_flags(*examples: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
     """Make a function that typer understands: each parameter that is a group becomes the flags of its fields."""
 
     def decorate(command: Callable[..., int]) -> Callable[..., int]:
-        hints = get_type_hints(command, include_extras=True)
+        hints = get_type_hints(command)
         groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
-        parameters: list[inspect.Parameter] = []
-        for parameter in inspect.signature(command).parameters.values():
-            name, group = parameter.name, groups.get(parameter.name)
-            parameters += _flags_of(group) if group else [_keyword(name, hints[name], parameter.default)]
+        parameters = [parameter for group in groups.values() for parameter in _flags_of(group)]
+        if "context" in hints:
+            kind = inspect.Parameter.KEYWORD_ONLY
+            parameters.append(inspect.Parameter("context", kind, annotation=typer.Context))
 
         @wraps(command)
         def run(**given: Any) -> int:
@@ -353,11 +308,8 @@ def _flags_of(group: Any) -> Iterator[inspect.Parameter]:
     hints = get_type_hints(group)
     for one in fields(group):
         default = inspect.Parameter.empty if one.default is dataclasses.MISSING else one.default
-        yield _keyword(one.name, Annotated[hints[one.name], one.metadata["option"]], default)
-
-
-def _keyword(name: str, annotation: Any, default: Any) -> inspect.Parameter:
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+        hint: Any = Annotated[hints[one.name], one.metadata["option"]]
+        yield inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
 
 
 def _place(parameter: inspect.Parameter) -> tuple[int, int]:

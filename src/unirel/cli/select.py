@@ -1,14 +1,18 @@
 """`unirel select`, `report` and `apply`: which features to keep, a page about them, and their columns of a file."""
 
+import csv
+import json
 import shlex
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import MISSING, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from unirel._runtime import Deadline
-from unirel.cli import BadInput, Exit
+from unirel._runtime import Deadline, atomic_path
+from unirel.cli import VERSION, BadInput, Exit, Failed, Output, bar, say, to_json, width_of_output
 from unirel.cli.files import SUFFIXES, Input, check_names, open_data, read_table
 from unirel.cli.options import (
     CLASSIFIERS,
@@ -17,21 +21,11 @@ from unirel.cli.options import (
     File,
     Printing,
     Selecting,
+    argument,
     flag,
     make_selector,
     split_names,
     with_flags,
-)
-from unirel.cli.output import (
-    Messages,
-    Output,
-    bar,
-    check_path,
-    read_selected_names,
-    replacing,
-    to_json,
-    width_of_output,
-    write_text,
 )
 from unirel.errors import printable, shorten
 
@@ -64,15 +58,19 @@ class Writing:
     force: bool = flag(False, "--force", "Write over the file that is read.", panel=OUTPUT)
 
     def check(self, data: str, report: Path | None) -> None:
-        """Refuse what cannot be written."""
         if self.accuracy is not None and report is None:
             raise BadInput(f"--accuracy {self.accuracy} is shown in the report; name a file with --report FILE.html")
         for path in filter(None, (self.save, report)):
-            check_path(path, [data], self.force)
+            _check_path(path, [data], self.force)
         if report is not None:
             from unirel.report.report import check_installed
 
             check_installed()
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Selected(Writing):
+    report: Path | None = flag(None, "--report", "Write a page to look at and to send.", metavar="FILE.html")
 
 
 @with_flags(
@@ -81,88 +79,73 @@ class Writing:
     "unirel select 'parts/*.parquet' -t outcome",
     "zcat big.csv.gz | unirel select - -t outcome --json > selection.json",
 )
-def select(
-    context: typer.Context,
-    data: Data,
-    options: Selecting,
-    writing: Writing,
-    printing: Printing,
-    report: Annotated[
-        Path | None, typer.Option("--report", metavar="FILE.html", help="Write a page to look at and to send.")
-    ] = None,
-) -> int:
+def select(context: typer.Context, data: Data, options: Selecting, writing: _Selected, printing: Printing) -> int:
     """Select the features that are most informative about a target, each given those already selected."""
-    return _select(context, data, options, writing, printing, report)
+    return _select(context.obj, data, options, writing, printing, writing.report)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Reported(Writing):
+    output: Path | None = flag(None, "--output -o", "Where to; named after the data if not given.", metavar="FILE.html")
 
 
 @with_flags(
     "unirel report data.csv --target outcome",
     "unirel report data.csv --target outcome -o outcome.html --accuracy knn",
 )
-def report(
-    context: typer.Context,
-    data: Data,
-    options: Selecting,
-    writing: Writing,
-    printing: Printing,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FILE.html", help="Where to; named after the data if not given."),
-    ] = None,
-) -> int:
+def report(context: typer.Context, data: Data, options: Selecting, writing: _Reported, printing: Printing) -> int:
     """Select features and write a page about it, to look at and to send."""
     name = "report" if data.data == "-" else Path(data.data).name.split(".")[0] or "report"
-    return _select(context, data, options, writing, printing, output or Path(f"{name}.html"))
+    return _select(context.obj, data, options, writing, printing, writing.output or Path(f"{name}.html"))
 
 
 def _select(
-    context: typer.Context, data: Data, options: Selecting, writing: Writing, printing: Printing, report: Path | None
+    arguments: list[str], data: Data, options: Selecting, writing: Writing, printing: Printing, report: Path | None
 ) -> int:
     writing.check(data.data, report)
     output = Output(printing)
-    given = open_data(data, output.messages, in_parts=True)
+    given = open_data(data, output, in_parts=True)
     selector = make_selector(options, given.names, verbose=output.verbose, **given.kinds)
-    found = _make_report(given, selector, output.messages, report is not None, writing)
+    found = _make_report(given, selector, output, report is not None, writing)
     columns = [*COLUMNS, *(["significant"] if found.test else []), *(["frequency"] if found.stability else [])]
-    rows, words = found.rows(), found.paragraphs()
+    rows, words, document = found.rows(), found.paragraphs(), found.document()
     if any(row["significant"] == "no" for row in rows):
         words.append("A question mark stands beside a relevance that may be chance.")
     output.show(
         "selection",
-        found.document(),
+        document,
         columns,
-        [[row[name] for name in columns] for row in rows],
+        rows,
         words,
         (*HEADERS, "selected in") if found.stability else HEADERS,
         _shown(rows, found.stability is not None),
-        _next(context.obj, data, report, writing.save),
+        _next(arguments, data, report, writing.save),
     )
     n_selected, complete = len(found.selection), found.selection.complete
     if found.interrupted:
-        output.messages.tell(f"interrupted; {n_selected} features{'' if complete else ' so far'}, no file was written")
+        output.tell(f"interrupted; {n_selected} features{'' if complete else ' so far'}, no file was written")
         return Exit.INTERRUPTED
     if writing.save is not None:
-        write_text(writing.save, to_json("selection", found.document()))
+        _write_text(writing.save, to_json("selection", document))
     if report is not None:
-        write_text(report, found.to_html())
-        output.messages.tell(f"the page is in '{report}'")
+        _write_text(report, found.to_html())
+        output.tell(f"the page is in '{report}'")
     if not complete:
-        output.messages.tell(f"incomplete: {found.selection.reason}; {n_selected} features so far")
+        output.tell(f"incomplete: {found.selection.reason}; {n_selected} features so far")
     return Exit.OK
 
 
-def _make_report(given: Input, selector: "BURSelector", messages: Messages, page: bool, writing: Writing) -> "Report":
+def _make_report(given: Input, selector: "BURSelector", output: Output, page: bool, writing: Writing) -> "Report":
     """Select, and look at what was asked for beside that, as far as time allows."""
     from unirel.report.report import Report
 
-    deadline, test = Deadline.after(selector.max_seconds), page or bool(writing.stability)
-    with messages.catching_warnings():
+    deadline = Deadline.after(selector.max_seconds)
+    asked: dict[str, Any] = {"page": page, "accuracy": writing.accuracy, "stability": writing.stability}
+    with output.catching_warnings():
         table = given.read()
-        Report.check(table, selector, writing.accuracy, writing.stability)
         with deadline.applied():
-            found = Report.from_table(table, selector, given.origin, page=page, test=test)
-            found = found.measured(given.X, given.y, selector, writing.stability, writing.accuracy)
-    return replace(found, origin=replace(found.origin, notes=tuple(messages.notes)))
+            found = Report.from_table(table, selector, given.origin, rows=(given.X, given.y), **asked)
+    return replace(found, origin=replace(found.origin, notes=tuple(output.notes)))
 
 
 def _shown(rows: list[dict[str, Any]], often: bool) -> list[list[Any]]:
@@ -204,45 +187,46 @@ def _next(arguments: list[str], data: Data, report: Path | None, save: Path | No
     return shlex.join(["unirel", "apply", str(save), data.data, *given, "-o", "small.csv"])
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Saved:
+    selection: str = argument("SELECTION", "What `unirel select --save` wrote.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Applying:
+    output: Path = flag(MISSING, "--output -o", "Where to: .csv, .tsv, .parquet, .arrow or .feather.", metavar="FILE")
+    keep: list[str] | None = flag(None, "--keep", "Columns to keep beside the selected ones.", metavar="COL,...")
+    force: bool = flag(False, "--force", "Write over the file that is read.")
+    quiet: bool = flag(False, "--quiet -q", "No messages.")
+
+
 @with_flags(
     "unirel apply selection.json new.csv -o small.parquet",
     "unirel apply selection.json new.csv --keep id,outcome -o small.csv",
 )
-def apply(
-    selection: Annotated[str, typer.Argument(metavar="SELECTION", help="What `unirel select --save` wrote.")],
-    file: File,
-    output: Annotated[
-        Path,
-        typer.Option("--output", "-o", metavar="FILE", help="Where to: .csv, .tsv, .parquet, .arrow or .feather."),
-    ],
-    keep: Annotated[
-        list[str] | None, typer.Option("--keep", metavar="COL,...", help="Columns to keep beside the selected ones.")
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Write over the file that is read.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No messages.")] = False,
-) -> int:
+def apply(saved: _Saved, file: File, options: _Applying) -> int:
     """Write the selected columns of a file to another file, in order of selection."""
+    selection, output = saved.selection, options.output
     kind = _FORMATS.get(output.suffix.lower())
     if kind is None:
         raise BadInput(f"'{output}' has no known ending; end it with {', '.join(_FORMATS)}")
-    check_path(output, [selection, file.data], force)
-    wanted = list(dict.fromkeys([*split_names(keep), *read_selected_names(selection)]))
+    _check_path(output, [selection, file.data], options.force)
+    wanted = list(dict.fromkeys([*split_names(options.keep), *_read_selected_names(selection)]))
     found = read_table(file, wanted, as_text=kind in ("csv", "tsv"))  # from text to text nothing is rewritten
     check_names(found.table.column_names)
     table = found.table.select(wanted)
     _write_table(table, output, kind)
-    Messages(quiet).tell(f"{table.num_columns} columns and {table.num_rows:,} rows written to '{output}'")
+    if not options.quiet:
+        say(f"{table.num_columns} columns and {table.num_rows:,} rows written to '{output}'")
     return Exit.OK
 
 
 def _write_table(table: Any, path: Path, kind: str) -> None:
-    import csv
-
     import pyarrow as pa
     import pyarrow.feather
     import pyarrow.parquet
 
-    with replacing(path) as temporary:
+    with _replacing(path) as temporary:
         if kind == "parquet":
             try:
                 pyarrow.parquet.write_table(table, temporary)
@@ -257,3 +241,49 @@ def _write_table(table: Any, path: Path, kind: str) -> None:
                 writer.writerow(table.column_names)
                 for batch in table.to_batches(max_chunksize=10_000):
                     writer.writerows(zip(*(column.to_pylist() for column in batch.columns), strict=True))
+
+
+def _read_selected_names(path: str) -> list[str]:
+    try:
+        content = json.loads(Path(path).read_bytes())
+        schema, version = content["schema"], content["version"]
+    except OSError as error:
+        raise BadInput(f"'{path}' cannot be read: {error.strerror}") from None
+    except (ValueError, TypeError, LookupError, RecursionError):
+        schema, version = None, None
+    if schema != "unirel/selection":
+        raise BadInput(f"'{path}' is no selection; write one with `unirel select --save`")
+    if version != VERSION:
+        raise BadInput(f"'{path}' has version {version!r}, this program reads {VERSION}; update unirel")
+    try:
+        names = [row["name"] for row in content["features"]]
+    except (TypeError, LookupError):
+        names = []
+    if not names or not all(isinstance(name, str) for name in names):
+        raise BadInput(f"'{path}' holds no selected features")
+    return names
+
+
+def _check_path(path: Path, sources: Sequence[str] = (), force: bool = False) -> None:
+    """Refuse early what cannot be written to, and to write over what is read, unless that is forced."""
+    if path.is_dir():
+        raise BadInput(f"'{path}' is a folder; name a file")
+    if not path.parent.is_dir():
+        raise BadInput(f"there is no folder '{path.parent}' to write '{path.name}' to")
+    if not force and path.is_file() and any(Path(one).exists() and path.samefile(one) for one in sources):
+        raise BadInput(f"'{path}' is the file that is read; name another one, or replace it with --force")
+
+
+@contextmanager
+def _replacing(path: Path) -> Iterator[Path]:
+    """A path to write to that replaces `path` once all has gone well, with errors for whoever named the file."""
+    try:
+        with atomic_path(path) as temporary:
+            yield temporary
+    except OSError as error:
+        raise Failed(f"'{path}' cannot be written: {error.strerror or error}") from None
+
+
+def _write_text(path: Path, text: str) -> None:
+    with _replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8", newline="\n")

@@ -45,21 +45,21 @@ class _Listener(event.Listener):
 class _Patience(event.Listener):
     """Holds Ctrl-C back while numba compiles a kernel or loads it from the disk, and raises it right afterwards.
 
-    LLVM calls back into Python meanwhile, and what is raised there is printed and forgotten. A handler of somebody
-    else is left alone, and so are other threads, which never see Ctrl-C.
+    LLVM calls back into Python meanwhile, and what is raised there is printed and forgotten. A signal that is ignored
+    stays so, and other threads never see Ctrl-C.
     """
 
     def __init__(self) -> None:
-        self._depth = 0
-        self._holds = self._heard = False
+        self._depth, self._heard = 0, False
+        self._handler: Any = None  # whose turn it is afterwards
 
     def on_start(self, _: event.Event) -> None:
         if current_thread() is not main_thread():
             return
         if self._depth == 0:
             self._heard = False
-            self._holds = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-            if self._holds:
+            self._handler = signal.getsignal(signal.SIGINT)
+            if callable(self._handler):
                 signal.signal(signal.SIGINT, self._hear)
         self._depth += 1
 
@@ -67,10 +67,10 @@ class _Patience(event.Listener):
         if current_thread() is not main_thread():
             return
         self._depth -= 1
-        if self._depth == 0 and self._holds:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+        if self._depth == 0 and callable(self._handler):
+            signal.signal(signal.SIGINT, self._handler)
             if self._heard:
-                raise KeyboardInterrupt
+                self._handler(signal.SIGINT, None)
 
     def _hear(self, *_: Any) -> None:
         self._heard = True

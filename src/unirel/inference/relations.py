@@ -89,12 +89,12 @@ class Analysis:
         """I(first n features; target) as far as all smaller numbers of features are known too."""
         return self.joint_information[np.logical_and.accumulate(np.isfinite(self.joint_information))]
 
-    def most_similar(self, position: int, most: int = 3) -> list[tuple[str, float]]:
-        """The selected features that share most with the one at a position of the selection, and how much."""
+    def most_similar(self, position: int) -> list[tuple[str, float]]:
+        """The three selected features that share most with the one at a position of the selection, and how much."""
         if position >= len(self.shared):
             return []
         others = [other for other in np.argsort(-self.shared[position], kind="stable").tolist() if other != position]
-        return [(self.names[other], float(self.shared[position, other])) for other in others[:most]]
+        return [(self.names[other], float(self.shared[position, other])) for other in others[:3]]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, numbers and strings, fit for JSON: NaN is None."""
@@ -121,7 +121,6 @@ class Explanation:
     entropy: float | None  # of the target; None for a continuous one
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain lists, numbers and strings, fit for JSON."""
         columns = {"name": self.names, "shared": self.shared, "together": self.together, "instead": self.instead}
         rows = zip(*(plain(values) for values in columns.values()), strict=True)
         numbers = ("name", "relevance", "rank", "step", "alone", "with_all", "entropy")
@@ -166,11 +165,11 @@ def analyse(
     return Analysis(names, between, joint.nested(curve), entropy, tuple(groups), partners, explained, numbered)
 
 
-def explain(table: Table, selection: Selection, feature: int, *, sample_weight: ArrayLike | None = None) -> Explanation:
+def explain(table: Table, selection: Selection, feature: int) -> Explanation:
     """Information of one feature, given the first ten selected ones, and which of them it could replace."""
     order = selection.order.tolist()
     others = np.array([other for other in order if other != feature][:_MOST_EXPLAINED], np.intp)
-    few = _take(table, np.append(others, feature), sample_weight)
+    few = _take(table, np.append(others, feature))
     places, own = np.arange(len(others)), len(others)
     joint = _Joint(few, np.arange(own + 1))
     return Explanation(
@@ -209,17 +208,15 @@ def order_by_similarity(shared: Values) -> list[int]:
     """An order in which features that share much stand side by side, from what every two of them share."""
     if len(shared) < 3:
         return list(range(len(shared)))
-    leaves: list[int] = leaves_list(
-        linkage(_distances(shared), "average", optimal_ordering=len(shared) <= 200)
-    ).tolist()
-    return leaves
+    tree = linkage(_distances(shared), "average", optimal_ordering=len(shared) <= 200)
+    return leaves_list(tree).tolist()  # type: ignore[no-any-return]
 
 
 def _distances(similar: Values) -> Values:
     return np.asarray(squareform(np.clip(1 - (similar + similar.T) / 2, 0, 1), checks=False))
 
 
-def _take(table: Table, columns: Columns, sample_weight: ArrayLike | None) -> Table:
+def _take(table: Table, columns: Columns, sample_weight: ArrayLike | None = None) -> Table:
     """Some columns of a few rows of a table, each row as often as its weight says."""
     weights = None if sample_weight is None else np.asarray(sample_weight, np.float64)
     return sample_table(table, columns, _MOST_ROWS, np.random.default_rng(0), weights)

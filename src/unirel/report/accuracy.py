@@ -12,15 +12,8 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from unirel._runtime import Progress, call_apart, check_time
 from unirel.data.readers import take_rows
 from unirel.data.table import Table
-from unirel.errors import check_choice
-from unirel.predictors import (
-    MODELS,
-    design_matrix,
-    fit_model,
-    smallest_class,
-    split_rows,
-    standardise,
-)
+from unirel.errors import check_choice, check_whole_number
+from unirel.predictors import MODELS, design_matrix, fit_model, smallest_class, split_rows, standardise
 from unirel.report.text import plural
 from unirel.results import Selection, plain
 
@@ -76,22 +69,15 @@ class Accuracy:
         return found
 
 
-def check_accuracy(accuracy: str, table: Table, selector: Any) -> None:
+def check_measures(
+    accuracy: str | None, stability: int | None, table: Table, selector: Any, sample_weight: Any = None
+) -> None:
     """Refuse early what cannot be measured."""
-    check_choice("accuracy", accuracy, MODELS)
-    check_repeatable(f"accuracy={accuracy!r}", table, selector)
-    if table.classes is None and table.n_samples < 4:
-        raise ValueError(f"accuracy={accuracy!r} needs at least 4 rows, but there are {table.n_samples}")
-    repeated = 2 if table.classes is None else int((table.class_sizes > 1).sum())
-    if repeated < 2:
-        raise ValueError(
-            f"accuracy={accuracy!r} needs two classes with at least two rows each, but the target has {repeated}; "
-            "merge rare classes, or choose another target"
-        )
-
-
-def check_repeatable(asked: str, table: Table, selector: Any) -> None:
-    """Refuse what cannot be selected again from some of the rows."""
+    if stability is not None:
+        check_whole_number("stability", stability, 2)
+    asked = f"stability={stability}" if accuracy is None else f"accuracy={accuracy!r}"
+    if accuracy is not None:
+        check_choice("accuracy", accuracy, MODELS)
     if table.is_parted:
         raise ValueError(f"{asked} needs all rows in memory; measure it on a sample of them")
     if hasattr(selector.unique_relevance, "__len__") and not isinstance(selector.unique_relevance, str):
@@ -99,6 +85,27 @@ def check_repeatable(asked: str, table: Table, selector: Any) -> None:
             f"{asked} selects features anew from some of the rows, which values of unique_relevance found on all rows "
             "do not allow; name a method, such as unique_relevance='reference'"
         )
+    if accuracy is not None:
+        _check_rows(asked, table)
+    if stability is not None and sample_weight is not None:
+        raise ValueError(f"stability={stability} cannot be measured with sample_weight; leave one of them out")
+
+
+def _check_rows(asked: str, table: Table) -> None:
+    if table.classes is None and table.n_samples < 4:
+        raise ValueError(f"{asked} needs at least 4 rows, but there are {table.n_samples}")
+    repeated = 2 if table.classes is None else int((table.class_sizes > 1).sum())
+    if repeated < 2:
+        raise ValueError(
+            f"{asked} needs two classes with at least two rows each, but the target has {repeated}; "
+            "merge rare classes, or choose another target"
+        )
+
+
+def pin_types(selector: Any, table: Table, X: Any) -> Any:
+    """The selector for some rows of a table: what a column is, is one decision for all of them."""
+    positions = {name: table.positions(getattr(selector, name)) for name in ("include", "exclude")}
+    return clone(selector).set_params(**table.decided_types(X), **positions)
 
 
 def measure_accuracy(
@@ -109,7 +116,6 @@ def measure_accuracy(
     In each fold a clone of the selector selects as many features as `selection` has, from the training rows; the model
     is then trained on the same rows with the first feature, the first two, and so on, and scored on the held-out rows.
     """
-    check_accuracy(accuracy, table, selector)
     if len(selection) == 0:
         return None
     step = -(-len(selection) // _MOST_SIZES)

@@ -1,4 +1,4 @@
-"""What is said about one feature, and about the redundancy of a selection."""
+"""What is said about one feature, about a test of all of them, and about the redundancy of a selection."""
 
 from typing import TYPE_CHECKING
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from unirel.inference.relations import REDUNDANT, Explanation
 from unirel.report.text import LEAST_GAIN, LITTLE, in_nats, is_credible, listed, percent, place_of, plural, quoted
-from unirel.results import Redundancy, Selection
+from unirel.results import Redundancy, RelevanceTest, Selection
 
 if TYPE_CHECKING:
     from unirel.report.report import Report
@@ -46,8 +46,22 @@ def _replaces(found: Explanation, selection: Selection) -> str:
     return f"It is redundant with none of them (normalised MI at most {found.shared.max():.2f})."
 
 
+def tested_in_words(tested: RelevanceTest, alpha: float, target: str) -> str:
+    """What a test found, and what its numbers mean."""
+    n_tested, n_found = int((~np.isnan(tested.adjusted)).sum()), int(tested.significant(alpha).sum())
+    found = (
+        f"{n_found:,} of {n_tested:,} features are significant, at a false discovery rate of {alpha:.0%}."
+        if n_found
+        else f"None of {n_tested:,} features is significant: their relevance may be chance."
+    )
+    return (
+        f"{found} The p-value of a feature is how often one that is independent of '{target}' would seem at least as "
+        "relevant; the adjusted value allows for the number of features. A feature that is not significant may still "
+        "matter: there may be too few rows to see it, or it is relevant only together with others."
+    )
+
+
 def redundancy_in_words(result: Redundancy, target: str) -> str:
-    """One paragraph about the redundancy of a selection."""
     bound = "" if result.exact and result.complete else "at least "
     n_unique, n_conditional, n_redundant = len(result.unique), len(result.conditional), len(result.redundant)
     names = [quoted(result.names[feature]) for feature in result.redundant]

@@ -284,7 +284,6 @@ def _layers_by_size(rows: Rows, y: alt.Y, tooltip: list[alt.Tooltip], words: str
 
 
 def _by_size(layers: list[Any], sizes: _Sizes, description: str) -> Any:
-    """One chart of some layers, with or without a slider of its own."""
     bind = alt.binding_range(min=1, max=sizes.last, step=1, name="number of features ")
     slider = alt.param(name="size", value=sizes.start, bind=bind if sizes.slider else alt.Undefined)
     return alt.layer(*layers).add_params(slider).properties(description=description, width="container", height=_HEIGHT)
@@ -333,7 +332,6 @@ def _label_sides(rows: Rows) -> list[str | None]:
 
 
 def _heat(report: "Report") -> Any:
-    """Pairs of the first selected features, those that share much side by side."""
     shared, names = report.analysis.shared[:_MOST_COMPARED, :_MOST_COMPARED], report.analysis.names
     order = order_by_similarity(shared)
     cells = [{"a": names[i], "b": names[j], "shared": round(float(shared[i, j]), 4)} for i, j in permutations(order, 2)]

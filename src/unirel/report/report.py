@@ -16,14 +16,14 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import clone
 
-from unirel._runtime import READING_SECONDS, Deadline, Progress, progress_of, write_text
+from unirel._runtime import READING_SECONDS, Deadline, progress_of, write_text
 from unirel.data.readers import collected
 from unirel.data.table import Table
-from unirel.errors import check_whole_number, quietly, warn
+from unirel.errors import quietly, warn
 from unirel.inference.relations import Analysis, analyse, find_significant
 from unirel.report import text
+from unirel.report.accuracy import Accuracy, check_measures, measure_accuracy, pin_types
 from unirel.results import RelevanceTest, Selection, SelectionPath, Stability, plain
 from unirel.search.greedy import SearchSettings, described, select
 from unirel.selectors import BURSelector
@@ -33,14 +33,11 @@ _FEW_ROWS = 1000
 # Names that are listed where others like them were left out.
 _MOST_NAMED = 12
 _LIBRARIES = ("unirel", "numpy", "scipy", "numba", "scikit-learn")
-
-
 # What a page needs: modules, and the packages that have them.
 _NEEDED = {"jinja2": "jinja2", "altair": "altair", "vl_convert": "vl-convert-python"}
 
 
 def check_installed() -> None:
-    """Refuse early if something is missing that a page needs."""
     missing = [package for module, package in _NEEDED.items() if find_spec(module) is None]
     if missing:
         raise ImportError(f"a report needs {', '.join(missing)}; install it with: pip install 'unirel[report]'")
@@ -81,7 +78,7 @@ class Report:
     analysis: Analysis  #: How the selected features relate to each other and to the target.
     origin: Origin  #: Where the table comes from.
     title: str | None = None  #: Heading of the page.
-    accuracy: Any = None  #: How well the first features predict the target, an `Accuracy`.
+    accuracy: Accuracy | None = None  #: How well the first features predict the target.
     test: RelevanceTest | None = None  #: Which of all features are significant by themselves.
     stability: Stability | None = None  #: How often features are selected from halves of the rows.
     #: Whether the selections were stopped by hand, so that some are missing and nothing was compared.
@@ -133,10 +130,9 @@ class Report:
         types: dict[str, Any] = {"discrete_features": settings.discrete_features, "target_type": settings.target_type}
         with deadline.applied(READING_SECONDS):
             table = Table.from_data(X, y, feature_names=feature_names, **types)
-        cls.check(table, selector, accuracy, stability, sample_weight)
+        asked: dict[str, Any] = {"accuracy": accuracy, "stability": stability, "sample_weight": sample_weight}
         with deadline.applied():
-            report = cls.from_table(table, selector, origin or Origin(), sample_weight=sample_weight, title=title)
-            return report.measured(X, y, selector, stability, accuracy)
+            return cls.from_table(table, selector, origin or Origin(), rows=(X, y), title=title, **asked)
 
     @classmethod
     def from_selection(cls, selection: Selection, X: Any, y: Any, **more: Any) -> Self:
@@ -157,16 +153,21 @@ class Report:
         selector: BURSelector,
         origin: Origin,
         *,
+        rows: tuple[Any, Any] = (None, None),
         sample_weight: ArrayLike | None = None,
         title: str | None = None,
         page: bool = True,
-        test: bool | None = None,
+        accuracy: str | None = None,
+        stability: int | None = None,
     ) -> Self:
         """Select features of a table that has been read, and compare those that are selected.
 
-        For a `page` they are also selected with other weights of unique relevance, joint information is estimated for
-        every number of features, and every feature is tested by itself, unless `test` says otherwise.
+        For a `page` they are also selected with other weights of unique relevance, and joint information is estimated
+        for every number of features; for it, and with `stability`, every feature is tested by itself. Accuracy and
+        stability need the `rows` that the table was read from.
         """
+        if accuracy is not None or stability is not None:
+            check_measures(accuracy, stability, table, selector, sample_weight)
         n_steps = 10 if table.n_samples <= _FEW_ROWS else 4
         others = [step / n_steps for step in range(n_steps + 1)] if page and selector.beta > 0 else []
         # The weight that was asked for comes first, so it gets the time.
@@ -179,30 +180,12 @@ class Report:
         if not interrupted:
             with suppress(TimeoutError), deadline.at_least(READING_SECONDS).applied():
                 analysis = analyse(table, path.selections[0], curve=page, sample_weight=sample_weight)
-                if page if test is None else test:
+                if page or stability:
                     tested = find_significant(table, sample_weight, selector.n_jobs, text.ALPHA)
-        return cls(table, path, analysis, origin, title, test=tested, interrupted=interrupted)
+        report = cls(table, path, analysis, origin, title, test=tested, interrupted=interrupted)
+        return report._measured(*rows, selector, stability, accuracy)
 
-    @staticmethod
-    def check(
-        table: Table, selector: BURSelector, accuracy: str | None, stability: int | None, sample_weight: Any = None
-    ) -> None:
-        """Refuse early what cannot be measured."""
-        if accuracy is None and stability is None:
-            return
-        from unirel.report.accuracy import check_accuracy, check_repeatable  # scikit-learn's models are slow to import
-
-        if accuracy is not None:
-            check_accuracy(accuracy, table, selector)
-        if stability is not None:
-            check_whole_number("stability", stability, 2)
-            check_repeatable(f"stability={stability}", table, selector)
-            if sample_weight is not None:
-                raise ValueError(f"stability={stability} cannot be measured with sample_weight; leave one of them out")
-
-    def measured(
-        self, X: Any, y: Any, selector: BURSelector, stability: int | None = None, accuracy: str | None = None
-    ) -> Self:
+    def _measured(self, X: Any, y: Any, selector: BURSelector, stability: int | None, accuracy: str | None) -> Self:
         """The same report with its stability and accuracy, as far as there is time; a warning says what is missing."""
         report = self
         for name, value in {"stability": stability, "accuracy": accuracy}.items():
@@ -211,7 +194,8 @@ class Report:
             why = "" if report.selection.complete else "the selection is incomplete"
             try:
                 if not why:
-                    report = getattr(report, f"with_{name}")(value, X, y, selector)
+                    with quietly():  # about what has been said of all rows
+                        report = replace(report, **{name: self._measure(name, value, X, y, selector)})
             except TimeoutError:
                 why = f"the time budget was used up; give more than max_seconds={selector.max_seconds:g}"
             except KeyboardInterrupt:
@@ -220,28 +204,17 @@ class Report:
                 warn(f"the {name} was not measured, because {why}")
         return report
 
-    def with_accuracy(
-        self, accuracy: str, X: Any, y: Any, selector: BURSelector, progress: Progress | None = None
-    ) -> Self:
-        """The same report, which also says how well the first features predict; raises `TimeoutError` at its end."""
-        from unirel.report.accuracy import measure_accuracy
-
-        shown = progress or progress_of(selector.verbose, "measuring accuracy")
-        pinned = _pinned(selector, self.table, X)
-        with quietly():  # about what has been said of all rows
-            found = measure_accuracy(accuracy, X, y, self.table, self.selection, pinned, shown)
-        return replace(self, accuracy=found)
-
-    def with_stability(self, n_subsamples: int, X: Any, y: Any, selector: BURSelector) -> Self:
-        """The same report, which also says how often features are selected from random halves of the rows."""
+    def _measure(self, name: str, value: Any, X: Any, y: Any, selector: BURSelector) -> Any:
+        pinned = pin_types(selector, self.table, X)
+        if name == "accuracy":
+            progress = progress_of(selector.verbose, "measuring accuracy")
+            return measure_accuracy(value, X, y, self.table, self.selection, pinned, progress)
         from unirel.inference.stability import selection_stability
 
-        pinned = _pinned(selector, self.table, X).set_params(verbose=False, max_seconds=None)
-        with quietly():
-            found = selection_stability(
-                X, y, selector=pinned, n_subsamples=n_subsamples, n_jobs=selector.n_jobs, verbose=selector.verbose
-            )
-        return replace(self, stability=found)
+        pinned.set_params(verbose=False, max_seconds=None)
+        return selection_stability(
+            X, y, selector=pinned, n_subsamples=value, n_jobs=selector.n_jobs, verbose=selector.verbose
+        )
 
     @property
     def selection(self) -> Selection:
@@ -305,7 +278,6 @@ class Report:
 
     @cached_property
     def _answer(self) -> dict[str, Any]:
-        """Plain lists, numbers and strings."""
         selection, enough = self.selection, text.find_enough(self)
         rows = self._rows()
         certainty = (text.stability_in_words(self), text.exchangeable_in_words(self), text.significance_in_words(self))
@@ -407,7 +379,6 @@ class Report:
 
 
 def _left_out(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Features that were not selected, by reason."""
     found: dict[str, list[str]] = {}
     for row in rows:
         if row["step"] is None:
@@ -419,13 +390,6 @@ def _left_out(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def _rows_of(X: Any) -> Any:
     """Rows that can be taken apart: numpy would turn a list that mixes numbers and texts into texts."""
     return np.array(X, dtype=object) if isinstance(X, list | tuple) else collected(X)
-
-
-def _pinned(selector: BURSelector, table: Table, X: Any) -> BURSelector:
-    """The selector for some rows of a table: what a column is, is one decision for all of them."""
-    positions = {name: table.positions(getattr(selector, name)) for name in ("include", "exclude")}
-    pinned: BURSelector = clone(selector).set_params(**table.decided_types(X), **positions)
-    return pinned
 
 
 def _snippet(selection: Selection, origin: Origin) -> str:

@@ -34,12 +34,10 @@ _GIVEN = {
 
 
 def quoted(name: str) -> str:
-    """A name as a sentence has it."""
     return f"'{name}'"
 
 
 def listed(names: Sequence[str], word: str = "and", most: int = 10) -> str:
-    """Names as a sentence has them."""
     if len(names) > most:
         return f"{', '.join(names[:most])} and {len(names) - most:,} more"
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {word} {names[-1]}"
@@ -58,7 +56,6 @@ def in_nats(information: float, entropy: float | None) -> str:
 
 
 def plural(number: int) -> str:
-    """What a word ends with after a number."""
     return "" if number == 1 else "s"
 
 
@@ -97,7 +94,6 @@ def is_credible(selection: Selection, joint: float) -> bool:
 
 
 def headline(report: "Report", enough: Enough | None) -> str:
-    """The answer in one or two sentences."""
     selection, analysis, accuracy = report.selection, report.analysis, report.accuracy
     n_selected, n_features = len(selection), len(report.table.features)
     if n_selected == 0:
@@ -207,7 +203,6 @@ def _unique(report: "Report") -> str:
 
 
 def _least_redundant(report: "Report") -> str:
-    """That no two features are redundant, if that is so."""
     shared = report.analysis.shared
     pairs = np.where(np.triu(np.ones(shared.shape, bool), 1), shared, -1.0)
     if len(shared) < 2 or pairs.max() >= REDUNDANT or any(len(group.members) > 1 for group in report.analysis.groups):
@@ -294,7 +289,6 @@ def why_selected(report: "Report") -> list[Why]:
 
 
 def place_of(rank: int, table: Table) -> str:
-    """A rank among all features."""
     ending = "th" if rank % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(rank % 10, "th")
     return f"{rank:,}{ending} of {len(table.features):,}"
 
