@@ -1,13 +1,13 @@
-"""Distributions whose information is known, and how often intervals contain it; `benchmarks.levels` writes the table."""
+"""Distributions whose information is known, and how often intervals contain it: a table of `benchmarks.levels`."""
 
 from collections.abc import Callable
 from functools import partial
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import entr, ndtr
 from scipy.stats import multivariate_normal, norm
-from sklearn.feature_selection import SelectKBest
 
 import unirel
 from unirel.evaluation import paired_difference
@@ -132,16 +132,14 @@ def sums(classes: bool) -> tuple[Draw, float]:
     return draw, left[1] - left[0] if classes else HALF_LOG_2
 
 
-def of_unique(X: np.ndarray, y: np.ndarray, *, method: str, column: int) -> tuple[float, ...]:
+def of_unique(X: np.ndarray, y: np.ndarray, *, method: str) -> tuple[float, ...]:
     reference = [0, 1] if method == "reference" else None
     found = unirel.unique_relevance(X, y, method=method, reference=reference, confidence_level=LEVEL)
-    return tuple(float(end[column]) for end in found)
+    return tuple(float(end[0]) for end in found)
 
 
-def of_stability(X: np.ndarray, y: np.ndarray, seed: np.ndarray, n_subsamples: int = 50) -> tuple[float, ...]:
-    options = {"n_subsamples": n_subsamples, "confidence_level": LEVEL, "random_state": int(seed[0])}
-    found = unirel.selection_stability(X, y, selector=SelectKBest(k=3), **options)
-    return found.index, *found.interval
+def rows_of_splits(rng: np.random.Generator, n_samples: int) -> Sample:
+    return (rng.standard_normal(n_samples),)
 
 
 def of_splits(rows: np.ndarray) -> tuple[float, ...]:
@@ -166,28 +164,23 @@ def information_cases() -> dict[tuple[str, str], Case]:
     add("3 x 2 levels given 2, independent", counts_given(), "plugin")
     for correlation in (0.0, 0.6, 0.9):
         made = gaussian(correlation)
-        add(f"Gaussian, correlation {correlation:g}", made, "knn", "gaussian", "partition", "kde")
+        add(f"Gaussian, correlation {correlation:g}", made, "knn", "gaussian", "partition", "kde", "mine")
         binned = Case(made[0], partial(of_block, estimator=unirel.Binned(4)), gaussian_in_bins(correlation, 4))
         found[f"Gaussian, correlation {correlation:g}", "4 bins"] = binned
     add("Gaussian, nothing added to the given", gaussian_given(adds=False), "knn", "gaussian")
     add("Gaussian, something added to the given", gaussian_given(adds=True), "knn", "gaussian")
-    made = exponential_classes()
-    add("classes and exponential numbers", made, "knn", "gaussian", "partition", "kde")
+    add("classes and exponential numbers", exponential_classes(), "knn", "gaussian", "partition", "kde", "mine")
     draw, truth = exponential_classes(8)
     found["classes and exponential numbers", "8 bins"] = Case(draw, partial(of_block, estimator="binned"), truth)
     return found
 
 
 def other_cases() -> dict[tuple[str, str], Case]:
-    found = {}
-    for classes in (False, True):
+    found = {("difference of two selectors, 10 splits", ""): Case(rows_of_splits, of_splits, 0.0)}
+    for classes, method in product((False, True), ("ksg", "reference", "gaussian")):
         draw, truth = sums(classes)
-        target = "classes" if classes else "numbers"
-        for method in ("ksg", "reference", "gaussian"):
-            for column, what in ((0, "relevant"), (2, "irrelevant")):
-                interval = partial(of_unique, method=method, column=column)
-                name = f"unique relevance, {target}, {what} column", method
-                found[name] = Case(draw, interval, truth if column == 0 else 0.0)
+        name = f"unique relevance, {'classes' if classes else 'numbers'}", method
+        found[name] = Case(draw, partial(of_unique, method=method), truth)
     return found
 
 
@@ -197,6 +190,10 @@ CASES = information_cases() | other_cases()
 def coverage(name: tuple[str, str], n_samples: int, repeats: int) -> Coverage:
     """How often intervals of samples of that many rows contain the true value."""
     draw, interval, truth = CASES[name]
+    try:
+        interval(*draw(np.random.default_rng(0), n_samples))
+    except ValueError:  # it has none
+        return Coverage(1.0, *[float("nan")] * 3)
     ends = np.array([interval(*draw(np.random.default_rng(seed), n_samples)) for seed in range(repeats)])
     given = ends[~np.isnan(ends[:, 1])]
     if len(given) == 0:

@@ -28,6 +28,7 @@ class KDE(BlockInformation):
     """
 
     name = "kde"
+    has_intervals = False
 
     def estimate_blocks(self, a: Side, b: Side) -> float:
         """I(a; b) of two blocks."""

@@ -29,6 +29,7 @@ class Partition(BlockInformation):
     """
 
     name = "partition"
+    has_intervals = False
 
     def estimate_blocks(self, a: Side, b: Side) -> float:
         """I(a; b) of two blocks."""
