@@ -161,8 +161,8 @@ def conditional_test(
 
     With discrete columns given the test is exact. With numbers given it is as good as the rows of a group are alike: of
     500 tables of 200 rows, in which column and target follow three given numbers and have half as much noise, tests at
-    0.05 by neighbours reject 5 % if they follow the sum. If they follow 2 sin 2a + b^2 + c, which squares and products do not fit,
-    p-values are too small: tests reject 14 % (two classes) and 65 % (a number as target).
+    0.05 by neighbours reject 5 % if they follow the sum. If they follow 2 sin 2a + b^2 + c, which squares and products
+    do not fit, p-values are too small: tests reject 14 % (two classes) and 65 % (a number as target).
 
     References
     ----------
