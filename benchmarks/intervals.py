@@ -167,6 +167,7 @@ def information_cases() -> dict[tuple[str, str], Case]:
         add(f"Gaussian, correlation {correlation:g}", made, "knn", "gaussian", "partition", "kde", "mine")
         binned = Case(made[0], partial(of_block, estimator=unirel.Binned(4)), gaussian_in_bins(correlation, 4))
         found[f"Gaussian, correlation {correlation:g}", "4 bins"] = binned
+    add("Gaussian, correlation 0.99", gaussian(0.99), "knn")
     add("Gaussian, nothing added to the given", gaussian_given(adds=False), "knn", "gaussian")
     add("Gaussian, something added to the given", gaussian_given(adds=True), "knn", "gaussian")
     add("classes and exponential numbers", exponential_classes(), "knn", "gaussian", "partition", "kde", "mine")

@@ -91,7 +91,7 @@ def test_intervals_of_neighbours_cover_the_known_value_mostly():
     [
         *COUNTED,
         ("3 x 2 levels given 2, independent", "plugin"),
-        *((f"Gaussian, correlation {correlation}", "knn") for correlation in ("0", "0.6", "0.9")),
+        *((f"Gaussian, correlation {correlation}", "knn") for correlation in ("0", "0.6", "0.9", "0.99")),
         ("classes and exponential numbers", "knn"),
     ],
 )
