@@ -1,4 +1,4 @@
-"""Permutation tests: against as many calls of `relevance` and of scikit-learn's function, and how often they err."""
+"""Permutation tests, against as many calls of `relevance` and of scikit-learn's function."""
 
 import warnings
 from functools import partial
@@ -11,7 +11,6 @@ from benchmarks.timing import Comparison, best_of, report
 
 ROWS, COLUMNS, PERMUTATIONS = 10_000, 100, 1_000
 CALLS = 3  # of a peer, from which the time of all is extrapolated
-NULL_ROWS, NULL_TABLES = 300, 300
 
 
 def _table(n_samples: int, n_features: int, n_informative: int) -> tuple[np.ndarray, np.ndarray]:
@@ -71,37 +70,6 @@ def _growth(sizes: list[tuple[int, ...]]) -> None:
         )
 
 
-def _followers(correlation: float, n_given: int, adds: bool, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """A column and a target that both follow the sum of what is given; the column adds to it or does not."""
-    rng = np.random.default_rng(seed)
-    given, (own, other) = rng.standard_normal((n_given, NULL_ROWS)), rng.standard_normal((2, NULL_ROWS))
-    height, scatter = given.sum(axis=0) / n_given**0.5, (correlation**-2 - 1) ** 0.5
-    return height + scatter * own, height + scatter * ((own + other) / 2**0.5 if adds else other), given.T
-
-
-def _conditional_alarms(correlation: float, n_given: int, adds: bool, n_tables: int) -> float:
-    """In which share of tables a conditional test at 0.05 says that the column adds something."""
-    p_values = []
-    for seed in range(n_tables):
-        column, target, given = _followers(correlation, n_given, adds, seed)
-        options = {"n_permutations": 39, "max_exceedances": 8, "random_state": seed}
-        p_values.append(unirel.conditional_test(column, target, given, **options).p_value[0])
-    return float(np.mean(np.array(p_values) <= 0.05))
-
-
-def _alarms(n_tables: int) -> None:
-    """How often something is found, rightly or not, by how closely column and target follow the given."""
-    print(f"\nconditional tests at 0.05, {NULL_ROWS} rows: share of {n_tables} tables in which something is found")
-    print(f"{'given columns':>15}{'correlation with them':>24}{'nothing added':>16}{'something added':>18}")
-    for n_given in (1, 3):
-        for correlation in (0.9, 0.95, 0.995):
-            shares = [
-                _conditional_alarms(correlation, n_given, adds, n)
-                for adds, n in ((False, n_tables), (True, max(1, n_tables // 5)))
-            ]
-            print(f"{n_given:>15}{correlation:>24}{shares[0]:>16.1%}{shares[1]:>18.1%}", flush=True)
-
-
 def main(quick: bool = False) -> None:
     sizes = (300, 10, 250) if quick else (ROWS, COLUMNS, PERMUTATIONS)
     n_samples, n_features, n_permutations = sizes
@@ -121,4 +89,3 @@ def main(quick: bool = False) -> None:
     grown = [tuple(size * step if place == axis else size for place, size in enumerate(base))
              for axis in (2, 0, 1) for step in steps]  # fmt: skip
     _growth(grown)
-    _alarms(3 if quick else NULL_TABLES)

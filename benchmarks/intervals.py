@@ -1,78 +1,204 @@
-"""How often intervals of mutual information cover the known value: for a nominal 95 % about 95 of 100."""
+"""Distributions whose information is known, and how often intervals contain it: a table of `benchmarks.levels`."""
 
-import time
 from collections.abc import Callable
+from functools import partial
+from itertools import product
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import entr, ndtr
+from scipy.stats import multivariate_normal, norm
 
 import unirel
+from unirel.evaluation import paired_difference
 
-Draw = Callable[[np.random.Generator, int], tuple[np.ndarray, np.ndarray]]
+SIZES = (100, 1000)
+LEVEL, ROUNDING = 0.95, 1e-12
 CELLS = np.array([[0.3, 0.1, 0.1], [0.05, 0.15, 0.3]])
-HEADER = f"{'':<36}{'rows':>7}{'covered':>10}{'width':>9}{'bias':>9}"
+HALF_LOG_2 = 0.5 * float(np.log(2))
+Sample = tuple[np.ndarray, ...]
+Draw = Callable[[np.random.Generator, int], Sample]
+
+
+class Case(NamedTuple):
+    """What is drawn, the interval of it (value, low and high), and the true value."""
+
+    draw: Draw
+    interval: Callable[..., tuple[float, float, float]]
+    truth: float
+
+
+class Coverage(NamedTuple):
+    """Shares of intervals that are not given and, of the others, that contain the truth; mean width, mean error."""
+
+    refused: float
+    covered: float
+    width: float
+    bias: float
+
+
+def of_block(X: np.ndarray, y: np.ndarray, given: np.ndarray | None = None, *, estimator: Any) -> Any:
+    reading = {"discrete_features": True, "target_type": "discrete"} if estimator == "plugin" else {}
+    options = {"mi_estimator": estimator, "confidence_level": LEVEL, **reading}
+    return unirel.mutual_information(X, y, conditional_on=given, **options)
 
 
 def gaussian(correlation: float) -> tuple[Draw, float]:
-    def draw(rng: np.random.Generator, n_samples: int) -> tuple[np.ndarray, np.ndarray]:
+    def draw(rng: np.random.Generator, n_samples: int) -> Sample:
         x, noise = rng.standard_normal((2, n_samples))
         return x, correlation * x + (1 - correlation**2) ** 0.5 * noise
 
     return draw, -0.5 * float(np.log(1 - correlation**2))
 
 
-def exponential_classes() -> tuple[Draw, float]:
-    """Two equally frequent classes, exponential numbers of mean 1 and 3."""
+def gaussian_given(adds: bool) -> tuple[Draw, float]:
+    """Two numbers that follow a third; the second has half of its noise from the first, or none."""
 
-    def draw(rng: np.random.Generator, n_samples: int) -> tuple[np.ndarray, np.ndarray]:
+    def draw(rng: np.random.Generator, n_samples: int) -> Sample:
+        given, own, other = rng.standard_normal((3, n_samples))
+        return given + own, given + ((own + other) / 2**0.5 if adds else other), given
+
+    return draw, HALF_LOG_2 if adds else 0.0
+
+
+def gaussian_in_bins(correlation: float, n_bins: int) -> float:
+    """Information of two numbers that are cut into bins of equal frequency."""
+    edges = norm.ppf(np.arange(1, n_bins) / n_bins)
+    limits = np.concatenate([[-9.0], edges, [9.0]])
+    below = multivariate_normal(cov=[[1, correlation], [correlation, 1]]).cdf(
+        np.stack(np.meshgrid(limits, limits, indexing="ij"), axis=-1)
+    )
+    return information_of(np.maximum(np.diff(np.diff(below, axis=0), axis=1), 1e-300))
+
+
+def exponential_classes(n_bins: int | None = None) -> tuple[Draw, float]:
+    """Two equally frequent classes, exponential numbers of mean 1 and 3, in bins of equal frequency if wanted."""
+
+    def draw(rng: np.random.Generator, n_samples: int) -> Sample:
         labels = rng.integers(0, 2, n_samples)
         return rng.exponential(1 + 2.0 * labels), labels
 
     x = np.linspace(1e-6, 120, 2_000_001)
-    densities = np.array([np.exp(-x), np.exp(-x / 3) / 3])
-    parts = densities * np.log(densities / densities.mean(axis=0)) / 2
-    return draw, float(parts.sum() * (x[1] - x[0]))
+    masses = np.array([np.exp(-x), np.exp(-x / 3) / 3]) * (x[1] - x[0]) / 2
+    if n_bins is not None:
+        bins = np.minimum(np.cumsum(masses.sum(axis=0)) * n_bins, n_bins - 1).astype(int)
+        masses = np.array([np.bincount(bins, one) for one in masses])
+    return draw, information_of(masses / masses.sum())
 
 
 def counts(cells: np.ndarray) -> tuple[Draw, float]:
-    def draw(rng: np.random.Generator, n_samples: int) -> tuple[np.ndarray, np.ndarray]:
+    def draw(rng: np.random.Generator, n_samples: int) -> Sample:
         chosen = rng.choice(cells.size, n_samples, p=cells.ravel())
         return chosen // cells.shape[1], chosen % cells.shape[1]
 
-    alone = cells.sum(axis=1, keepdims=True) * cells.sum(axis=0)
-    return draw, float((cells * np.log(cells / alone)).sum())
+    return draw, information_of(cells)
 
 
-CASES = {
-    "counts, dependent": (counts(CELLS), "plugin"),
-    "counts, independent": (counts(np.full((4, 3), 1 / 12)), "plugin"),
-    "classes and exponential numbers": (exponential_classes(), "knn"),
-    "Gaussian, correlation 0": (gaussian(0.0), "knn"),
-    "Gaussian, correlation 0.6": (gaussian(0.6), "knn"),
-    "Gaussian, correlation 0.9": (gaussian(0.9), "knn"),
-    "Gaussian, correlation 0.99": (gaussian(0.99), "knn"),
-}
+def information_of(cells: np.ndarray) -> float:
+    """Of joint chances."""
+    return max(0.0, float(entr(cells.sum(axis=0)).sum() + entr(cells.sum(axis=1)).sum() - entr(cells).sum()))
 
 
-def coverage(name: str, n_samples: int, repeats: int) -> tuple[float, float, float]:
-    """Share of intervals that hold the known value, their mean width, and the mean error of the estimates."""
-    (draw, truth), estimator = CASES[name]
-    reading = {"discrete_features": True, "target_type": "discrete"} if estimator == "plugin" else {}
-    covered, widths, errors = 0, 0.0, 0.0
-    for seed in range(repeats):
-        drawn = draw(np.random.default_rng(seed), n_samples)
-        value, low, high = unirel.mutual_information(*drawn, mi_estimator=estimator, confidence_level=0.95, **reading)
-        covered += low <= truth <= high
-        widths += high - low
-        errors += value - truth
-    return covered / repeats, widths / repeats, errors / repeats
+def counts_given() -> tuple[Draw, float]:
+    """Two columns of 3 and 2 levels that follow a third of two levels, and nothing else."""
+
+    def draw(rng: np.random.Generator, n_samples: int) -> Sample:
+        given, others = rng.integers(0, 2, n_samples), rng.integers(0, [[3], [2]], (2, n_samples))
+        a, b = np.where(rng.random((2, n_samples)) < 0.5, given, others)
+        return a, b, given
+
+    return draw, 0.0
 
 
-def main(quick: bool = False) -> None:
-    repeats = 3 if quick else 300
-    print(f"\nintervals at 95 %, {repeats} samples each\n{HEADER}")
-    start = time.perf_counter()
-    for name in CASES:
-        for n_samples in (200,) if quick else (200, 1000, 5000):
-            covered, width, bias = coverage(name, n_samples, repeats)
-            print(f"{name:<36}{n_samples:>7,}{covered:>10.1%}{width:>9.3f}{bias:>+9.4f}", flush=True)
-    print(f"took {time.perf_counter() - start:.0f} s")
+def three_columns() -> tuple[Draw, float]:
+    """Two columns of 8 levels as one block, and a third; all are independent."""
+
+    def draw(rng: np.random.Generator, n_samples: int) -> Sample:
+        return rng.integers(0, 8, (n_samples, 2)), rng.integers(0, 8, n_samples)
+
+    return draw, 0.0
+
+
+def sums(classes: bool) -> tuple[Draw, float]:
+    """The sum of the first two of three numbers, and noise; what the first adds to the others is the truth."""
+
+    def draw(rng: np.random.Generator, n_samples: int) -> Sample:
+        X = rng.standard_normal((n_samples, 3))
+        y = X[:, 0] + X[:, 1] + rng.standard_normal(n_samples)
+        return X, (y > 0).astype(int) if classes else y
+
+    nodes = norm.ppf((np.arange(100_000) + 0.5) / 100_000)
+    left = [float((entr(ndtr(t)) + entr(ndtr(-t))).mean()) for t in (2**0.5 * nodes, nodes / 2**0.5)]
+    return draw, left[1] - left[0] if classes else HALF_LOG_2
+
+
+def of_unique(X: np.ndarray, y: np.ndarray, *, method: str) -> tuple[float, ...]:
+    reference = [0, 1] if method == "reference" else None
+    found = unirel.unique_relevance(X, y, method=method, reference=reference, confidence_level=LEVEL)
+    return tuple(float(end[0]) for end in found)
+
+
+def rows_of_splits(rng: np.random.Generator, n_samples: int) -> Sample:
+    return (rng.standard_normal(n_samples),)
+
+
+def of_splits(rows: np.ndarray) -> tuple[float, ...]:
+    """Ten random halves test, the others train: differences that are the means of what the rows give."""
+    rng = np.random.default_rng(len(rows))
+    halves = [rows[rng.permutation(len(rows))[::2]].mean() for _ in range(10)]
+    found = paired_difference(halves, np.zeros(10), confidence_level=LEVEL, overlap=1.0)
+    return found.mean, found.low, found.high
+
+
+def information_cases() -> dict[tuple[str, str], Case]:
+    found = {}
+
+    def add(name: str, made: tuple[Draw, float], *estimators: str) -> None:
+        for estimator in estimators:
+            found[name, estimator] = Case(made[0], partial(of_block, estimator=estimator), made[1])
+
+    add("2 x 3 levels, dependent", counts(CELLS), "plugin")
+    add("4 x 3 levels, independent", counts(np.full((4, 3), 1 / 12)), "plugin")
+    add("10 x 10 levels, independent", counts(np.full((10, 10), 1 / 100)), "plugin")
+    add("8 x 8 and 8 levels, independent", three_columns(), "plugin")
+    add("3 x 2 levels given 2, independent", counts_given(), "plugin")
+    for correlation in (0.0, 0.6, 0.9):
+        made = gaussian(correlation)
+        add(f"Gaussian, correlation {correlation:g}", made, "knn", "gaussian", "partition", "kde", "mine")
+        binned = Case(made[0], partial(of_block, estimator=unirel.Binned(4)), gaussian_in_bins(correlation, 4))
+        found[f"Gaussian, correlation {correlation:g}", "4 bins"] = binned
+    add("Gaussian, correlation 0.99", gaussian(0.99), "knn")
+    add("Gaussian, nothing added to the given", gaussian_given(adds=False), "knn", "gaussian")
+    add("Gaussian, something added to the given", gaussian_given(adds=True), "knn", "gaussian")
+    add("classes and exponential numbers", exponential_classes(), "knn", "gaussian", "partition", "kde", "mine")
+    draw, truth = exponential_classes(8)
+    found["classes and exponential numbers", "8 bins"] = Case(draw, partial(of_block, estimator="binned"), truth)
+    return found
+
+
+def other_cases() -> dict[tuple[str, str], Case]:
+    found = {("difference of two selectors, 10 splits", ""): Case(rows_of_splits, of_splits, 0.0)}
+    for classes, method in product((False, True), ("ksg", "reference", "gaussian")):
+        draw, truth = sums(classes)
+        name = f"unique relevance, {'classes' if classes else 'numbers'}", method
+        found[name] = Case(draw, partial(of_unique, method=method), truth)
+    return found
+
+
+CASES = information_cases() | other_cases()
+
+
+def coverage(name: tuple[str, str], n_samples: int, repeats: int) -> Coverage:
+    """How often intervals of samples of that many rows contain the true value."""
+    draw, interval, truth = CASES[name]
+    try:
+        interval(*draw(np.random.default_rng(0), n_samples))
+    except ValueError:  # it has none
+        return Coverage(1.0, *[float("nan")] * 3)
+    ends = np.array([interval(*draw(np.random.default_rng(seed), n_samples)) for seed in range(repeats)])
+    given = ends[~np.isnan(ends[:, 1])]
+    if len(given) == 0:
+        return Coverage(1.0, *[float("nan")] * 3)
+    values, low, high = given.T
+    covered = float(((low <= truth + ROUNDING) & (truth - ROUNDING <= high)).mean())
+    return Coverage(1 - len(given) / repeats, covered, float((high - low).mean()), float(values.mean() - truth))

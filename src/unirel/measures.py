@@ -9,7 +9,13 @@ from numpy.typing import NDArray
 from unirel.data.readers import DiscreteFeatures, TargetType
 from unirel.data.table import Table, open_table
 from unirel.estimation.base import Information, make_information
-from unirel.estimation.intervals import check_level, interval_of_counts, interval_of_halves, intervals_of_relevance
+from unirel.estimation.intervals import (
+    check_has_intervals,
+    check_level,
+    interval_of_counts,
+    interval_of_halves,
+    intervals_of_relevance,
+)
 from unirel.estimation.knn import KNN
 from unirel.predictors import ClassifierLoss
 from unirel.results import Estimate
@@ -45,7 +51,7 @@ def mutual_information(
     -------
     float
         With `confidence_level` an `Estimate` of value, low and high: from counts by a formula, without the bias of
-        counting; from neighbours by 50 halves of the rows.
+        counting; from neighbours by 50 halves of the rows. `Partition`, `KDE` and `MINE` have none for numbers.
 
     Notes
     -----
@@ -77,6 +83,7 @@ def mutual_information(
     if information.counts([*features, *given, *target]):
         ends = interval_of_counts(information, [(features, target)], given, confidence_level)
     else:
+        check_has_intervals(information)
         columns = np.concatenate([features, table.given])
         places = np.split(np.arange(len(columns)), np.cumsum([len(features), len(given)]))
 
@@ -280,7 +287,7 @@ def unique_relevance(
         Also return the standard error of every value, taken over the centres; NaN for the methods that have none.
     confidence_level : float, optional
         Confidence level of intervals to give beside the values, such as 0.95, from 50 halves of the rows; not for a
-        classifier.
+        classifier, and not for neighbours if the target is a number.
 
     Returns
     -------
@@ -322,6 +329,9 @@ def unique_relevance(
     if confidence_level is not None and (by_classifier or return_std):
         raise ValueError("confidence_level= goes with any method but a classifier's, without return_std=")
     table = open_table(X, y, discrete_features, target_type)[0]
+    if confidence_level is not None and isinstance(chosen, KNN) and table.classes is None:
+        about = "confidence_level= has no interval by neighbours for a continuous target, where they are biased"
+        raise ValueError(f"{about}; pass method='gaussian'")
     positions = None if reference is None else table.positions(reference)
     rows = choose_rows(table.n_samples, max_queries, random_state)
     values, error = find_unique(table, chosen, positions, rows, n_jobs)

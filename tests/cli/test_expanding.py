@@ -59,3 +59,37 @@ def test_a_parquet_file_of_equal_values_is_a_bomb_too(unirel, tmp_path):
     assert done.code == 2
     assert "far more than tables do; if it is one, pass --any-size" in done.error
     assert "one class only" in unirel("relevance", path, "-t", "class", "--any-size").error
+
+
+def _repeated_text(path, length, as_list=False):
+    """A file of three thousand texts, two of which differ; each is stored once."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    texts = pa.DictionaryArray.from_arrays(pa.array([0, 1] * 1500, pa.int32()), pa.array(["a" * length, "b" * length]))
+    columns = {"a": texts, "class": pa.array([0, 1, 1] * 1000)}
+    if as_list:
+        columns["lists"] = pa.ListArray.from_arrays(pa.array(range(3001), pa.int32()), texts)
+    options = {"compression": "zstd", "store_schema": False, "dictionary_pagesize_limit": 2**26}
+    parquet.write_table(pa.table(columns), path, **options)
+
+
+@pytest.mark.parametrize("name", ["one.parquet", "*.parquet"])
+@pytest.mark.parametrize("as_list", [False, True])
+def test_a_parquet_file_of_repeated_long_texts_is_a_bomb_too(unirel, tmp_path, monkeypatch, name, as_list):
+    """Less than a kilobyte became three gigabytes: a text of a dictionary is stored once, however often it is there."""
+    monkeypatch.setattr(files, "_EXPANDED", 2**28)
+    path = tmp_path / "one.parquet"
+    _repeated_text(path, 1_000_000, as_list)
+    assert path.stat().st_size < 2000
+    done = unirel("relevance", tmp_path / name, "-t", "class")
+    assert done.code == 2
+    assert "far more than tables do; if it is one, pass --any-size" in done.error
+
+
+@pytest.mark.parametrize("name", ["one.parquet", "*.parquet"])
+def test_a_parquet_file_of_repeated_short_texts_is_a_table(unirel, tmp_path, monkeypatch, name):
+    """A limit that all texts would exceed if they were as long as their dictionary, and that they do not."""
+    monkeypatch.setattr(files, "_EXPANDED", 100_000)
+    _repeated_text(tmp_path / "one.parquet", 10)
+    assert unirel("relevance", tmp_path / name, "-t", "class", "--estimator", "binned").code == 0

@@ -69,3 +69,30 @@ def test_equal_weights_of_any_size_select_as_no_weights_do(factor):
     assert_array_equal(
         BURSelector(n_features_to_select=4).fit(X, y, sample_weight=np.full(300, factor)).order_, expected
     )
+
+
+@pytest.mark.parametrize("kind", ["whole", "any"])
+def test_weights_of_any_scale_are_the_same_rows_bit_for_bit(kind):
+    """Where weights of the rows of a bin add up to just its share, rounding by another unit would move its edge."""
+    rng = np.random.default_rng(0)
+    weights = rng.integers(1, 4, 300).astype(float) if kind == "whole" else rng.exponential(size=300)
+    expected = check_weights(weights / weights.sum(), 300)
+    for factor in (1e-6, 0.37, 999.9, 1e6 / 3, 1e300):
+        assert_array_equal(check_weights(weights * factor, 300), expected)
+    assert expected.sum() == pytest.approx(weights.sum() ** 2 / (weights**2).sum())
+
+
+@pytest.mark.parametrize("options", [{}, {"n_features_to_select": "auto"}, {"mi_estimator": "gaussian"}], ids=str)
+@pytest.mark.parametrize("target", ["labels", "numbers"])
+def test_selections_are_the_same_for_weights_of_any_scale(target, options):
+    rng = np.random.default_rng(1)
+    X, weights = rng.normal(size=(300, 5)), rng.integers(1, 4, 300)
+    y = X[:, 0] + X[:, 1] + rng.normal(size=300)
+    y = y > 0 if target == "labels" else y
+    fits = [
+        BURSelector(**{"n_features_to_select": 3} | options).fit(X, y, sample_weight=weights * factor)
+        for factor in (1 / weights.sum(), 1000 / weights.sum(), 1e5)
+    ]
+    for other in fits[1:]:
+        assert_array_equal(other.order_, fits[0].order_)
+        assert_array_equal(other.selection_scores_, fits[0].selection_scores_)

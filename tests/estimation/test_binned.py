@@ -190,3 +190,10 @@ def test_numbers_are_cut_by_the_number_of_rows_and_class_labels_ask_for_eight(n_
     assert Binned().on(Table.from_data(X, y, target_type="continuous")).n_bins_ == n_bins
     assert Binned().on(Table.from_data(X, np.arange(n_rows) % 3, target_type="discrete")).n_bins_ == 8
     assert Binned(n_bins=5).on(Table.from_data(X, y, target_type="continuous")).n_bins_ == 5
+
+
+def test_edges_that_are_no_numbers_are_named(rng):
+    table = Table.from_data(rng.normal(size=(40, 2)), np.arange(40) % 2)
+    with pytest.raises(ValueError, match="edges of column 1 hold NaN; pass numbers, or infinity"):
+        Binned(edges={1: [0.0, math.nan]}).on(table)
+    assert Binned(edges={1: [-math.inf, 0.0, math.inf]}).on(table).relevance([1]).shape == (1,)

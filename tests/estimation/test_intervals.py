@@ -12,7 +12,14 @@ from unirel.estimation.binned import Binned
 from unirel.estimation.intervals import ends_of_interval, moments_of_counts
 from unirel.estimation.knn import KNN
 
-COUNTED = [name for name, (_, estimator) in CASES.items() if estimator == "plugin"]
+# Those of counts that have rows enough at 200.
+COUNTED = [
+    ("2 x 3 levels, dependent", "plugin"),
+    ("4 x 3 levels, independent", "plugin"),
+    ("Gaussian, correlation 0.6", "4 bins"),
+    ("classes and exponential numbers", "8 bins"),
+]
+BIASED = ("partition", "kde", "mine")
 
 
 def plain_information(rows):
@@ -47,7 +54,20 @@ def test_moments_equal_their_formula(seed):
 
 @pytest.mark.parametrize("name", COUNTED)
 def test_intervals_of_counts_cover_the_known_value(name):
-    assert 0.9 <= coverage(name, 200, 100)[0] <= 0.99
+    found = coverage(name, 200, 100)
+    assert found.refused == 0
+    assert 0.9 <= found.covered <= 0.99
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if name[1] in BIASED])
+def test_estimators_that_are_biased_have_no_intervals(name):
+    assert coverage(name, 60, 1).refused == 1
+
+
+@pytest.mark.parametrize("name", ["10 x 10 levels, independent", "8 x 8 and 8 levels, independent"])
+@pytest.mark.filterwarnings("ignore:1 of 1 confidence intervals")
+def test_thin_cells_have_no_intervals(name):
+    assert coverage((name, "plugin"), 100, 5).refused == 1
 
 
 def test_ends_are_the_values_that_the_estimate_does_not_contradict(rng):
@@ -61,14 +81,22 @@ def test_ends_are_the_values_that_the_estimate_does_not_contradict(rng):
 
 
 def test_intervals_of_neighbours_cover_the_known_value_mostly():
-    assert coverage("classes and exponential numbers", 200, 8)[0] >= 0.75
+    assert coverage(("classes and exponential numbers", "knn"), 200, 8).covered >= 0.75
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("n_samples", [200, 1000, 5000])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *COUNTED,
+        ("3 x 2 levels given 2, independent", "plugin"),
+        *((f"Gaussian, correlation {correlation}", "knn") for correlation in ("0", "0.6", "0.9", "0.99")),
+        ("classes and exponential numbers", "knn"),
+    ],
+)
 def test_intervals_cover_the_known_value_as_often_as_they_say(name, n_samples):
-    assert 0.9 <= coverage(name, n_samples, 300)[0] <= 0.99
+    assert 0.9 <= coverage(name, n_samples, 300).covered <= 0.99
 
 
 @pytest.fixture
@@ -119,6 +147,22 @@ def test_a_level_that_cannot_be_is_refused(table, level):
             measure(*table, confidence_level=level)
     with pytest.raises(ValueError, match="confidence_level= goes with"):
         unique_relevance(*table, method="classifier", confidence_level=0.95)
+
+
+@pytest.mark.parametrize("name", ["partition", "kde", "mine"])
+def test_a_biased_estimator_says_what_to_do(table, name):
+    X, y = table
+    for measure in (relevance, mutual_information):
+        with pytest.raises(ValueError, match=f"mi_estimator='{name}', which is biased; pass 'knn', 'binned'"):
+            measure(X, y, mi_estimator=name, confidence_level=0.95)
+
+
+@pytest.mark.parametrize("options", [{}, {"method": "reference", "reference": [0]}, {"method": KNN(5)}], ids=str)
+def test_unique_relevance_by_neighbours_has_no_interval_for_numbers(table, options):
+    X, y = table
+    with pytest.raises(ValueError, match=r"no interval by neighbours for a continuous target.*method='gaussian'"):
+        unique_relevance(X, X[:, 0] + X[:, 1], confidence_level=0.95, **options)
+    assert unique_relevance(X, y, confidence_level=0.95, **options).low.shape == (4,)
 
 
 def _table_of(n_levels, strength):

@@ -410,12 +410,54 @@ def check_jobs(case):
     same(two[1], one[1], "mutual_information in two threads", 0)
     criterion, beta = case.options["criterion"], case.option("beta", 0.3)
     one, two = (_path(case, n_jobs=n).selection(criterion, beta) for n in (1, 2))
-    fitted = _selector(case, criterion=criterion, beta=beta, n_jobs=2).fit(case.frame, case.target)
+    fitted = _selector(case, criterion=criterion, beta=beta, n_jobs=2).fit(_with_one_type_of_names(case), case.target)
     for other, what in ((two.order, "the path in two threads"), (fitted.order_, "the selector")):
         if other.tolist() != one.order.tolist():
             raise Wrong(f"{what} selects {other.tolist()}, one thread {one.order.tolist()}")
     same(two.scores, one.scores, "scores in two threads", 0)
     same(fitted.selection_scores_, one.scores, "scores of the selector", 0)
+
+
+def _with_one_type_of_names(case):
+    """The frame; scikit-learn refuses one whose names are texts and numbers, so that all are texts then."""
+    frame = case.frame
+    return frame if len(set(map(type, case.columns))) == 1 else frame.rename(columns=str)
+
+
+def check_names(case):
+    """A whole number is a name where a column has that name, and a position where none has."""
+    plain = case.with_columns({f"c{place}": values for place, values in enumerate(case.columns.values())})
+    places = Setting(case).places
+    for place in places:
+        name = list(case.columns)[place]
+        found, expected = (
+            unirel.conditional_relevance(one.frame, one.target, [given], clip=False, **_measuring(one))
+            for one, given in ((case, name), (plain, f"c{place}"))
+        )
+        same(found, expected, f"conditional_relevance given {name!r}", 0)
+        if place not in case.columns:  # no column has the name of this position
+            found = unirel.conditional_relevance(case.frame, case.target, [place], clip=False, **_measuring(case))
+            same(found, expected, f"conditional_relevance given position {place}", 0)
+    asked = dict.fromkeys(_whole_numbers(case), True)
+    if asked and case.option("kinds") is None:
+        plainly = {f"c{list(case.columns).index(name)}": kind for name, kind in asked.items()}
+        found, expected = (
+            unirel.relevance(one.frame, one.target, clip=False, mi_estimator="binned", discrete_features=kinds)
+            for one, kinds in ((case, asked), (plain, plainly))
+        )
+        same(found, expected, f"relevance with discrete_features={asked}", 0)
+    if len(places) < 2 or len(set(map(type, case.columns))) > 1:
+        return
+    first, last = (list(case.columns)[place] for place in (places[0], places[-1]))
+    options = {"beta": 0, "include": [last], "exclude": [first]}
+    order = _selector(case, criterion="mim", **options).fit(case.frame, case.target).order_.tolist()
+    if order[0] != places[-1] or places[0] in order:
+        raise Wrong(f"include={[last]}, exclude={[first]} of {list(case.columns)} select {order}")
+
+
+def _whole_numbers(case):
+    """Names of columns of whole numbers, which may be discrete or not."""
+    return [name for name, values in case.columns.items() if {type(value) for value in values} == {int}]
 
 
 def check_sparse(case):
@@ -466,9 +508,18 @@ def check_weights(case):
     repeated = binned.on(table.take(features, np.repeat(np.arange(case.n_rows), weights)))
     weighted = binned.on(table, sample_weight=weights).relevance(features)
     same(weighted, repeated.relevance(range(len(features))), "relevance with whole weights", 1e-12)
-    weights, unit = rng.exponential(size=case.n_rows), 10.0 ** int(rng.integers(-290, 290))
-    before, after = (binned.on(table, sample_weight=weights * factor).relevance(features) for factor in (1.0, unit))
-    same(after, before, f"relevance with weights times {unit}", 1e-7)
+    weights = rng.exponential(size=case.n_rows) if rng.random() < 0.5 else rng.integers(1, 4, case.n_rows) / 3
+    far = rng.random() < 0.2
+    units = 1 / weights.sum(), 10.0 ** (int(rng.integers(-290, 290)) if far else rng.uniform(-6, 6))
+    for estimator in (binned, Gaussian()):
+        before, after = (estimator.on(table, sample_weight=weights * unit).relevance(features) for unit in units)
+        same(after, before, f"relevance by {estimator.name} with weights times {units}", 0)
+    criterion, beta, frame = case.options["criterion"], case.option("beta", 0.3), _with_one_type_of_names(case)
+    selector = unirel.BURSelector(criterion, mi_estimator=binned, beta=beta, **_reading(case))
+    before, after = (selector.fit(frame, case.target, sample_weight=weights * unit).selection_ for unit in units)
+    if after.order.tolist() != before.order.tolist():
+        raise Wrong(f"weights times {units} select {before.order.tolist()} and {after.order.tolist()}")
+    same(after.scores, before.scores, f"scores with weights times {units}", 0)
 
 
 AGAINST_ORACLE = ("relevance", "joint", "conditional", "irrelevance", "unique", "selection")
@@ -487,5 +538,6 @@ CHECKS = {
     "sparse": check_sparse,
     "prefix": check_prefix,
     "weights": check_weights,
+    "names": check_names,
     "redundancy": check_redundancy,
 }

@@ -68,8 +68,10 @@ def many_texts(rng, n):
 
 
 def many_levels(rng, n):
-    """Categories nearly as many as half the rows, some of them of one row."""
-    return np.array([f"t{value}" for value in rng.integers(0, max(2, n // 2), n)])
+    """A quarter as many categories as rows, up to one for every row; some of them have one row."""
+    n_levels = int(rng.integers(max(2, n // 4), n + 1))
+    drawn = rng.integers(0, n_levels, n) if rng.random() < 0.5 else rng.permutation(n) % n_levels
+    return np.array([f"t{value}" for value in drawn])
 
 
 # Kinds of columns that scaling in double precision finds hard.
@@ -84,7 +86,7 @@ def far_offset(rng, n):
 
 
 PLAIN = (normal, rounded, few_integers, many_integers, mostly_zero, constant, nearly_constant, heavy_tails, offset)
-PLAIN += (sentinel, booleans, texts, many_texts, many_levels)
+PLAIN += (sentinel, booleans, texts, many_texts, many_levels, many_levels)
 EXTREME = (outlier, far_offset)
 
 
@@ -127,6 +129,15 @@ def make_target(rng, n, columns):
     return [WORDS[code] for code in classes.tolist()] if kind == "text" else classes.tolist()
 
 
+def make_names(rng, n_columns):
+    """Names of a frame: mostly texts; whole numbers that are positions of others, that are not, or beside texts."""
+    texts, positions = [f"c{place}" for place in range(n_columns)], rng.permutation(n_columns).tolist()
+    kind = rng.choice(["texts", "positions", "far", "mixed"], p=[0.7, 0.1, 0.1, 0.1])
+    if kind == "mixed":
+        return [text if rng.random() < 0.5 else place for text, place in zip(texts, positions, strict=True)]
+    return {"texts": texts, "positions": positions, "far": [100 + place for place in positions]}[str(kind)]
+
+
 def make_table(rng, extreme=True, most_rows=40):
     """Columns by name, and a target that varies."""
     n = int(rng.integers(4, most_rows + 1))
@@ -134,9 +145,8 @@ def make_table(rng, extreme=True, most_rows=40):
         n *= 2  # enough rows for categories of many levels, which are ignored where nearly every row has its own
     kinds = PLAIN + (magnitude,) * (rng.random() < 0.3) + (EXTREME * 3 if extreme and rng.random() < 0.1 else ())
     columns, n_columns = {}, int(rng.integers(1, 7))
-    numbers = rng.permutation(n_columns).tolist() if rng.random() < 0.1 else None  # names of a frame, not positions
-    for place in range(n_columns):
-        columns[f"c{place}" if numbers is None else numbers[place]] = make_column(rng, n, list(columns.values()), kinds)
+    for name in make_names(rng, n_columns):
+        columns[name] = make_column(rng, n, list(columns.values()), kinds)
     target = make_target(rng, n, columns)
     if len(set(target)) < 2:
         target = [place % 2 for place in range(n)]

@@ -31,6 +31,24 @@ def test_the_share_asks_for_everything():
     assert {case.options["unique_relevance"] for case in cases} == {"both", "reference", "selected", "ksg"}
 
 
+def test_the_share_has_names_and_levels_of_all_kinds():
+    """Whole numbers as names, that are positions of others or not, also beside texts; as many levels as rows."""
+    cases = [draw(2, number, extreme=False) for number in range(SHARE)]
+    names = [list(case.columns) for case in cases]
+    whole = [[name for name in some if isinstance(name, int)] for some in names]
+    assert any(0 < len(numbers) < len(some) for numbers, some in zip(whole, names, strict=True))
+    assert any(numbers and min(numbers) >= 100 for numbers in whole)
+    assert any(numbers and numbers != sorted(numbers) and max(numbers) < 100 for numbers in whole)
+    shares = [
+        len(set(values)) / case.n_rows
+        for case in cases
+        for values in case.columns.values()
+        if all(isinstance(value, str) for value in values)
+    ]
+    assert any(0.25 <= share <= 0.5 for share in shares)
+    assert any(share > 0.9 for share in shares)
+
+
 def test_the_oracle_knows_every_criterion():
     from unirel.criteria import CRITERIA
 

@@ -26,8 +26,6 @@ _REFUSED = {b"PK\x03\x04": "zip or workbook", b"\x89HDF": "HDF5", b"\x93NUMPY": 
 # A compressed file may become this large, or this many times as large as it is: tables do by about ten times, and a
 # few megabytes made to fill the memory by a thousand.
 _EXPANDED, _TIMES = 2**28, 100
-# Bytes of a value in memory, by the physical types of Parquet.
-_WIDTHS = {"BOOLEAN": 1, "INT32": 4, "FLOAT": 4, "INT64": 8, "DOUBLE": 8, "INT96": 8}
 # Bytes that are looked at; bytes of a block, which a row, and so a field, can be no longer than.
 _SAMPLE, _BLOCK = 2**16, 2**24
 _DELIMITERS = (",", ";", "\t", "|")
@@ -119,6 +117,7 @@ def _open_pattern(data: Data) -> tuple[Any, str, dict[str, Any]]:
     import pyarrow as pa
     import pyarrow.dataset as ds
 
+    from unirel.cli.parquet import size_in_memory
     from unirel.data.parts import ArrowRows
 
     files = sorted(glob(data.data, recursive=True))
@@ -129,6 +128,9 @@ def _open_pattern(data: Data) -> tuple[Any, str, dict[str, Any]]:
         if kind not in ("parquet", "arrow") or kind != kinds[0]:
             raise BadInput(f"'{file}' is {kind}; files that are read in parts must all be Parquet or all be Arrow")
     try:
+        for file in files if kinds[0] == "parquet" else ():
+            limit = _largest(os.path.getsize(file), data.any_size)
+            _check_size(size_in_memory(file, limit), limit, f"'{file}'")
         dataset = ds.dataset(files, format="parquet" if kinds[0] == "parquet" else "ipc")
     except (pa.ArrowException, OSError) as error:
         raise BadInput(f"'{files[0]}' cannot be read: {error}") from None
@@ -247,7 +249,7 @@ def read_table(file: File, columns: Sequence[str] | None = None, as_text: bool =
         with _open(file.data, label) as opened:
             size = opened.seek(0, os.SEEK_END)
             opened.seek(0)
-            limit = float("inf") if file.any_size else max(_EXPANDED, _TIMES * size)
+            limit = _largest(size, file.any_size)
             stream = _decompressed(opened, limit, label)
             head = stream.read(_SAMPLE)
             stream.seek(0)
@@ -289,6 +291,11 @@ def _by_start(head: bytes, kinds: dict[bytes, str]) -> str | None:
     return next((kind for magic, kind in kinds.items() if head.startswith(magic)), None)
 
 
+def _largest(size: int, any_size: bool) -> float:
+    """Bytes that a file of a size may become."""
+    return float("inf") if any_size else max(_EXPANDED, _TIMES * size)
+
+
 def _check_size(size: float, limit: float, label: str) -> None:
     if size > limit:
         about = f"{label} becomes larger than {limit / 2**20:,.0f} MB when it is decompressed"
@@ -318,19 +325,14 @@ def _read_binary(kind: str, stream: Any, columns: Sequence[str] | None, limit: f
     import pyarrow.parquet as pq
     from pyarrow import feather
 
+    from unirel.cli.parquet import size_in_memory
+
     if kind == "parquet":
+        _check_size(size_in_memory(stream, limit), limit, label)
         file = pq.ParquetFile(stream)
-        _check_size(_size_in_memory(file.metadata), limit, label)
         return file.read(columns=None if columns is None else _present(columns, file.schema_arrow.names, label))
     table = pa.ipc.open_stream(stream).read_all() if kind == "arrow stream" else feather.read_table(stream)
     return table if columns is None else table.select(_present(columns, table.column_names, label))
-
-
-def _size_in_memory(metadata: Any) -> int:
-    """Bytes that the values of a Parquet file take at least: runs of equal values are stored as one."""
-    groups = map(metadata.row_group, range(metadata.num_row_groups))
-    chunks = [group.column(place) for group in groups for place in range(group.num_columns)]
-    return sum(max(one.total_uncompressed_size, one.num_values * _WIDTHS.get(one.physical_type, 4)) for one in chunks)
 
 
 def _present(columns: Sequence[str], names: Sequence[str], label: str) -> list[str]:

@@ -65,7 +65,7 @@ class File:
     delimiter: str | None = _data(None, "--delimiter", "Field separator; found if not given.", metavar="CHAR")
     decimal: str | None = _data(None, "--decimal", "Decimal mark, . or , ; found if not given.", metavar="CHAR")
     encoding: str = _data("utf-8", "--encoding", "Encoding of text.", metavar="NAME")
-    any_size: bool = _data(False, "--any-size", "Read a compressed file however large it becomes.")
+    any_size: bool = _data(False, "--any-size", "Read a compressed or Parquet file however large it becomes.")
 
     def __post_init__(self) -> None:
         if self.delimiter is not None and len(self.separator) != 1:

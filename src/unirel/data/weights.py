@@ -18,6 +18,8 @@ Weights = Values
 
 # Up to this many times the rows that there are, whole weights repeat rows exactly.
 _MOST_REPEATS = 8
+# Binary digits that sums of weights have: fewer than a double, so that what a unit of weights rounds is rounded away.
+_DIGITS = 40
 # Rows that every class keeps if it has them: a row and the ten neighbours that unique relevance asks for.
 _FEWEST = 11
 
@@ -39,12 +41,12 @@ class Sums(NamedTuple):
     @property
     def row(self) -> float:
         """The weight that counts as a row: in general weights stand for (sum w)^2 / sum w^2 rows."""
-        return 1.0 if self.are_counts else _in_few_digits(self.largest * (self.squares / self.total))
+        return 1.0 if self.are_counts else self.largest * _in_few_digits(self.squares / self.total)
 
     @property
     def unit(self) -> float:
         """The weight that counts as a row where rows are repeated: the mean, so that as many are left as there are."""
-        return 1.0 if self.are_counts else _in_few_digits(self.largest * (self.total / self.n_rows))
+        return 1.0 if self.are_counts else self.largest * _in_few_digits(self.total / self.n_rows)
 
     @property
     def n_effective(self) -> float:
@@ -57,7 +59,7 @@ class Sums(NamedTuple):
         They are rounded to multiples of a power of two so large that all of their sums are exact, in whichever order:
         parts of the rows then add up to the same bits as all rows. Whole numbers stay as they are.
         """
-        step = 2.0 ** (int(np.frexp(self.largest / self.row * self.n_rows)[1]) - 53)
+        step = 2.0 ** (int(np.frexp(self.largest / self.row * self.n_rows)[1]) - _DIGITS)
         return np.ascontiguousarray(weights / self.row if step == 0 else np.rint(weights / self.row / step) * step)
 
 

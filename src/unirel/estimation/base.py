@@ -75,6 +75,7 @@ class Information(BaseEstimator, ABC):  # type: ignore[misc]
     accepts: ClassVar[frozenset[str]] = frozenset({"continuous", "discrete"})
     takes_weights: ClassVar[bool] = False  # whether rows can have weights, as `sample_weight=`
     counts_levels: ClassVar[bool] = True  # whether information between columns that are all discrete is counted
+    has_intervals: ClassVar[bool] = True  # whether its bias is small beside its scatter, which intervals are made of
     looks_at_target: bool = False  # whether what a column is taken for depends on the target
     compares_raw: bool = False  # whether estimates are compared as they are: where the mean of noise is 0
 

@@ -24,6 +24,13 @@ def check_level(confidence_level: float | None) -> None:
         check_fraction("confidence_level", confidence_level)
 
 
+def check_has_intervals(information: Information) -> None:
+    """Refuse an estimator whose bias would be taken for information."""
+    if not information.has_intervals:
+        about = f"confidence_level= has no interval for numbers by mi_estimator={information.name!r}, which is biased"
+        raise ValueError(f"{about}; pass 'knn', 'binned' or 'gaussian'")
+
+
 def interval_of_counts(
     information: Information, pairs: Sequence[tuple[Block, Block]], given: Block, level: float
 ) -> tuple[Values, Values]:
@@ -90,6 +97,7 @@ def intervals_of_relevance(information: Information, values: Values, level: floa
         pairs = [([feature], [table.target]) for feature in table.features[counted]]
         low[counted], high[counted] = interval_of_counts(information, pairs, [], level)
     if not counted.all():
+        check_has_intervals(information)
         others = table.features[~counted]
 
         def estimate(part: Table) -> Values:

@@ -33,6 +33,7 @@ class MINE(BlockInformation):
     """
 
     name = "mine"
+    has_intervals = False
 
     @classmethod
     def check(cls, table: Table) -> None:

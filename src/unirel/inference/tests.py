@@ -129,8 +129,12 @@ def conditional_test(
     among rows where what is given says the same about it (Rosenbaum 1984): rows with the same given levels that are, by
     threes, neighbours along a given number or, if several numbers are given, along what a least-squares fit of their
     normal scores, with squares and products, lets expect of the target. Rows stay where they are if their group is more
-    than twice as wide as that of the median row. With discrete columns given the test is exact, with numbers as good as
-    the rows of a group are alike.
+    than twice as wide as that of the median row.
+
+    With discrete columns given the test is exact. With numbers given it is as good as the rows of a group are alike: of
+    500 tables of 200 rows, in which column and target follow three given numbers and have half as much noise, tests at
+    0.05 by neighbours reject 5 % if they follow the sum. If they follow 2 sin 2a + b^2 + c, which squares and products
+    do not fit, p-values are too small: tests reject 14 % (two classes) and 65 % (a number as target).
 
     Examples
     --------
