@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from unirel import BURSelector
-from unirel.data.weights import add_sums, check_weights, repeat_rows, sum_weights
+from unirel.data.table import Table
+from unirel.data.weights import add_sums, check_weights, repeat_rows, sample_table, sum_weights
 from unirel.estimation.binned import Binned
 
 
@@ -96,3 +97,14 @@ def test_selections_are_the_same_for_weights_of_any_scale(target, options):
     for other in fits[1:]:
         assert_array_equal(other.order_, fits[0].order_)
         assert_array_equal(other.selection_scores_, fits[0].selection_scores_)
+
+
+def test_a_class_of_little_weight_is_not_lost_from_a_sample():
+    """Rows are repeated as their weights say; a class that would have none left keeps its heaviest row."""
+    y = np.array([0] * 60 + [1] * 3)
+    X = np.random.default_rng(0).standard_normal((63, 4))
+    weights = np.where(y == 1, [0.001] * 60 + [0.001, 0.002, 0.001], 1.3)
+    sample = sample_table(Table.from_data(X, y), np.arange(4), None, np.random.default_rng(0), weights)
+    assert sample.class_sizes[1] == 1
+    assert np.array_equal(sample.continuous_block([0])[0, sample.codes(sample.target) == 1], X[[61], 0])
+    assert len(BURSelector(n_features_to_select=2).fit(X, y, sample_weight=weights).order_) == 2

@@ -18,6 +18,9 @@ from unirel.estimation.gaussian import Gaussian
 from unirel.estimation.knn import KNN
 
 CLOSE = 1e-8
+# What chance gives within levels of more than 16 rows is interpolated, see `kernels.chance.COARSE`: it is wrong by less
+# than 3e-6 for each level of the other side.
+INTERPOLATED = 1e-5
 # Where a number is wrong, all choices of so many distances that rounding may have moved are tried.
 MOST_NEAR = 10
 # What was compared so far, and what could not be decided.
@@ -336,8 +339,8 @@ def _follow(selection, setting, estimates, criterion, boost):
         scores = oracle.step_scores(estimates, criterion, selected, candidates, boost)
         own = scores[candidates.index(place)]
         about = f"{criterion} with {'no boost' if boost is None else boost.beta} after {selected}"
-        same(score, own, f"score of {place} by {about}", 1e-7)
-        if own < np.max(scores) - 1e-7 * max(1, abs(float(np.max(scores)))):
+        same(score, own, f"score of {place} by {about}", INTERPOLATED)
+        if own < np.max(scores) - INTERPOLATED * max(1, abs(float(np.max(scores)))):
             raise Wrong(f"{about}: {place} was selected, but the scores of {candidates} are {scores.tolist()}")
         selected.append(place)
 

@@ -250,7 +250,7 @@ def test_the_best_of_many_columns_of_noise_is_not_significant():
     selector = BURSelector(n_features_to_select=1, beta=0)
     plain = Report.from_data(X, y, selector=selector)
     assert not plain.test.significant().any()
-    assert plain.to_dict()["headline"].startswith("No feature is significant by itself (300 tested")
+    assert plain.to_dict()["headline"].startswith("No feature can be told from chance (300 tested by themselves")
     X[:, 7] += 2 * y
     found = Report.from_data(X, y, selector=selector)
     assert np.flatnonzero(found.test.significant()) == [7]  # which takes more permutations than usual
@@ -318,6 +318,18 @@ class TestAnalysis:
         found = analysis_of(X, rng.integers(0, 2, 600), [0, 1])
         assert found.shared[0, 1] < 0.8
         assert found.groups == ()
+
+    @pytest.mark.parametrize("n_batches", [12, 40, 150])
+    def test_what_varies_with_the_same_batches_is_not_alike(self, n_batches):
+        """Two sensors are constant within batches: one value tells the other, and they have nothing in common."""
+        rng = np.random.default_rng(1)
+        batch = rng.integers(0, n_batches, 1500)
+        sensors = rng.standard_normal((3, n_batches))
+        X = np.vstack([sensors, sensors[0] ** 3])[:, batch].T
+        found = analysis_of(X, rng.integers(0, 2, 1500), [0, 1, 2, 3])
+        assert found.shared[0, 1] < 0.8
+        assert found.shared[0, 3] > 0.99
+        assert [group.members for group in found.groups] == [(0, 3)]
 
     def test_one_that_determines_the_other_is_not_the_same(self):
         rng = np.random.default_rng(0)

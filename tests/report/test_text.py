@@ -26,7 +26,8 @@ def report_on(X, y, page=False, **parameters):
 def test_of_two_copies_one_is_enough(rng):
     a, b = rng.standard_normal((2, 300))
     report = report_on(np.column_stack([a, b, a]), a + b > 0, n_features_to_select=3)
-    (group,) = report.paragraphs()[1:]
+    _, group, significance = report.paragraphs()
+    assert significance.startswith("Significant by themselves: 3 of the 3 selected features")
     assert group.startswith("'x0' and 'x2' are redundant with each other (rank correlation 1.00): one is enough (")
     assert "information about the target with 'x0' alone of them: 0." in group
 
@@ -44,7 +45,8 @@ def test_columns_that_are_alike_may_both_be_needed(rng):
 
 
 def test_that_none_are_redundant_is_said_with_the_closest_pair(rng):
-    report = report_on(rng.standard_normal((80, 4)), np.arange(80) % 2, n_features_to_select=4)
+    X = rng.standard_normal((80, 4))
+    report = report_on(X, X[:, 0] > 0, n_features_to_select=4)
     assert "No two of them are redundant with each other (normalised MI at most 0." in report.words
     first = replace(report.analysis, shared=report.analysis.shared[:2, :2])
     assert "No two of the first 2 are redundant" in replace(report, analysis=first).words
@@ -229,11 +231,30 @@ def test_nothing_significant_is_the_headline(measured):
     adjusted = np.full(7, 0.4)
     noise = SimpleNamespace(adjusted=adjusted, p_value=adjusted, significant=lambda alpha: adjusted <= alpha)
     said = replace(measured, test=noise).to_dict()
-    assert said["headline"].startswith("No feature is significant by itself (7 tested, false discovery rate 5 %)")
+    assert said["headline"].startswith("No feature can be told from chance (7 tested by themselves, false discovery")
     assert said["features"][0]["significant"] == "no"
     scores = np.array([[0.9, 0.9], [0.92, 0.95]])
     predicting = Accuracy("x", "accuracy", (1, 2), scores, scores[:, 0], 4, 0.5)  # by features that matter together
     assert "predicted correctly" in replace(measured, test=noise, accuracy=predicting).to_dict()["headline"]
+
+
+def test_a_table_of_noise_is_said_to_be_one_before_anything_else(rng):
+    report = report_on(rng.standard_normal((200, 12)), np.arange(200) % 2, n_features_to_select=3)
+    said = report.paragraphs()
+    assert said[0].startswith("No feature can be told from chance (12 tested by themselves, false discovery rate 5 %)")
+    assert "carry" not in " ".join(said)
+    assert "most relevant" not in " ".join(said)
+
+
+@pytest.mark.parametrize(
+    ("n_values", "target_type", "is_said"), [(17, "auto", True), (17, "discrete", False), (3, "auto", False)]
+)
+def test_marks_that_are_taken_as_classes_are_named(rng, n_values, target_type, is_said):
+    marks = rng.integers(0, n_values, 300)
+    X = np.column_stack([marks + rng.standard_normal(300), rng.standard_normal(300)])
+    table = Table.from_data(X, marks, target_type=target_type)
+    report = Report.from_table(table, BURSelector(target_type=target_type), Origin(), page=False)
+    assert ("Its 17 distinct numbers are taken as classes; with target_type='continuous'" in report.words) == is_said
 
 
 # Redundancy

@@ -116,6 +116,11 @@ def sample_table(
     if sample_weight is not None:
         weights = np.asarray(sample_weight, np.float64)
         rows = repeat_rows(weights, add_sums([sum_weights(weights)]).unit, rng.random(table.n_samples))
+        if table.classes is not None:  # A class of little weight keeps its heaviest row.
+            codes = table.codes(table.target)
+            lost = np.setdiff1d(codes[weights > 0], codes[rows])
+            heaviest = [int(np.argmax(np.where(codes == label, weights, -1.0))) for label in lost.tolist()]
+            rows = np.sort(np.append(rows, np.array(heaviest, np.intp)))
     return table.take(columns, choose_by_class(table, rows, most, rng))
 
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,8 @@ _JOINT_WORK = 5e9
 REDUNDANT = 0.9
 # Rows that a level, or a pair of levels, needs for what is counted to be no accident.
 _ROWS_PER_LEVEL = 5
+# Rows for each distinct value, or pair of values, from which on numbers are taken for those of batches.
+_ROWS_PER_BATCH = 5
 # Enough where a tenth of the features is relevant; where fewer are, there are more.
 _PERMUTATIONS = 200
 
@@ -147,6 +150,7 @@ def analyse(
     counts = _counts(few)
     columns = np.concatenate([compared, judged])
     shared = np.array([shared_with(counts, columns, int(column)) for column in compared]).T
+    _judge_by_batches(few, columns, shared)
     similar = _similarity(few, columns, shared)
     rows = zip(judged.tolist(), similar[len(compared) :], strict=True)
     places = [_most_similar(few, compared, column, row) for column, row in rows]
@@ -283,6 +287,25 @@ def _similarity(few: Table, columns: Columns, shared: Values) -> Values:
         n_first = int(smooth[: len(first)].sum())
         similar[np.ix_(smooth, smooth[: len(first)])] = np.abs(ranks @ ranks[:n_first].T)
     return similar
+
+
+def _judge_by_batches(few: Table, columns: Columns, shared: Values) -> None:
+    """Judge numbers that come in few distinct pairs by these: what varies with the same batches seems to be alike.
+
+    A batch, such as a production lot, counts once then, and its pairs are too few for more than their rank correlation.
+    """
+    n_values = np.full(len(columns), few.n_samples)
+    tied = np.flatnonzero(few.continuous[columns])
+    numbers = few.continuous_block(columns[tied])
+    codes = np.array([np.unique(row, return_inverse=True)[1] for row in numbers]).reshape(numbers.shape)
+    n_values[tied] = codes.max(axis=1, initial=0) + 1
+    of_batches = [place for place in range(len(tied)) if n_values[tied[place]] * _ROWS_PER_BATCH <= few.n_samples]
+    for one, other in permutations(of_batches, 2):
+        if tied[other] < shared.shape[1]:
+            pairs = np.unique(codes[[one, other]], axis=1)
+            if pairs.shape[1] * _ROWS_PER_BATCH <= few.n_samples:
+                ranks = rankdata(pairs, axis=1)
+                shared[tied[one], tied[other]] = abs(np.corrcoef(ranks)[0, 1]) if np.ptp(ranks, axis=1).all() else 0.0
 
 
 def _measure(few: Table, columns: Sequence[int]) -> str:

@@ -30,6 +30,8 @@ from unirel.selectors import BURSelector
 
 # Up to this many rows a page compares with weights of unique relevance in steps of a tenth, beyond in quarters.
 _FEW_ROWS = 1000
+# Up to this many values features are tested also where no page is made: that takes a part of a second.
+_QUICKLY_TESTED = 2**21
 # Names that are listed where others like them were left out.
 _MOST_NAMED = 12
 _LIBRARIES = ("unirel", "numpy", "scipy", "numba", "scikit-learn")
@@ -180,7 +182,7 @@ class Report:
         if not interrupted:
             with suppress(TimeoutError), deadline.at_least(READING_SECONDS).applied():
                 analysis = analyse(table, path.selections[0], curve=page, sample_weight=sample_weight)
-                if page or stability:
+                if page or stability or table.n_samples * len(table.features) <= _QUICKLY_TESTED:
                     tested = find_significant(table, sample_weight, selector.n_jobs, text.ALPHA)
         report = cls(table, path, analysis, origin, title, test=tested, interrupted=interrupted)
         return report._measured(*rows, selector, stability, accuracy)
@@ -240,7 +242,10 @@ class Report:
         answer = self._answer
         careful = f"Careful: {' '.join(answer['warnings'])}" if answer["warnings"] and self.selection.complete else ""
         groups = [" ".join(group["words"]) for group in answer["groups"] if len(group["members"]) > 1]
-        return [one for one in (answer["words"], *groups[:3], careful, *answer["certainty"]) if one]
+        said = [answer["words"], *groups[:3], careful]
+        # That nothing can be told from chance comes first.
+        said = [*answer["certainty"], *said] if text.nothing_significant(self) else [*said, *answer["certainty"]]
+        return [one for one in said if one]
 
     def document(self) -> dict[str, Any]:
         """The selection with what was found about it, as it is written to a file."""

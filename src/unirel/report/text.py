@@ -23,6 +23,8 @@ LITTLE, LEAST_GAIN, _FALL = 0.02, 0.005, 0.05
 # A feature that determines more than this share of the target's entropy may know the target from elsewhere; below the
 # second share its relevance is called low.
 _LEAK, _LOW = 0.95, 0.05
+# Classes from which on a target of whole numbers may well be meant as a number.
+_MANY = 6
 # What unique relevance is conditional on.
 _GIVEN = {
     "both": "given a reference set and given the selected features",
@@ -100,11 +102,8 @@ def headline(report: "Report", enough: Enough | None) -> str:
         return f"No feature was selected: {selection.reason}."
     selected = f"{n_selected:,} of {n_features:,} feature{plural(n_features)} selected."
     predicts = accuracy is not None and bool((accuracy.means - accuracy.deviations > accuracy.chance).any())
-    if report.test is not None and not report.test.significant(ALPHA).any() and not predicts:
-        return (
-            f"No feature is significant by itself ({_n_tested(report):,} tested, false discovery rate "
-            f"{percent(ALPHA)}): the {n_selected:,} selected may be the best of noise."
-        )
+    if not predicts and (nothing := nothing_significant(report)):
+        return nothing
     if enough is None:
         return selected
     first, it_is = ("first one", "is") if enough.n == 1 else (f"first {enough.n:,}", "are")
@@ -124,6 +123,14 @@ def headline(report: "Report", enough: Enough | None) -> str:
     )
 
 
+def nothing_significant(report: "Report") -> str:
+    """That no feature can be told from chance, if that is so."""
+    if report.test is None or report.test.significant(ALPHA).any():
+        return ""
+    tested = f"{_n_tested(report):,} tested by themselves, false discovery rate {percent(ALPHA)}"
+    return f"No feature can be told from chance ({tested}): the {len(report.selection):,} selected may be noise."
+
+
 def _n_tested(report: "Report") -> int:
     return 0 if report.test is None else int(np.isfinite(report.test.p_value).sum())
 
@@ -139,7 +146,8 @@ def selection_in_words(report: "Report") -> str:
     """One paragraph: what was selected, what stands out, what to be careful about."""
     if len(report.selection) == 0:
         return f"No feature was selected: {report.selection.reason}."
-    parts = (_opening, _most_relevant, _together, _unique, _least_redundant, _mostly_missing, _ending)
+    found = (_most_relevant, _together, _unique, _least_redundant)
+    parts = (_opening, _classes_from_numbers, *(() if nothing_significant(report) else found), _mostly_missing, _ending)
     return " ".join(filter(None, (part(report) for part in parts)))
 
 
@@ -156,6 +164,15 @@ def _opening(report: "Report") -> str:
         f"Of {n_features:,} feature{plural(n_features)}, {len(selection):,} {verb} selected for "
         f"{quoted(report.origin.target)} ({kind}, {table.n_samples:,} rows) by {selection.criterion} {boost}."
     )
+
+
+def _classes_from_numbers(report: "Report") -> str:
+    """That a target of numbers is taken as classes, if nobody said so and there are many of them."""
+    table, asked = report.table, report.selection.settings.get("target_type", "auto")
+    if asked != "auto" or table.classes is None or table.classes.dtype.kind not in "iuf" or len(table.classes) < _MANY:
+        return ""
+    values = f"Its {len(table.classes)} distinct numbers are taken as classes"
+    return f"{values}; with target_type='continuous' (--target-type continuous) they count as numbers."
 
 
 def _most_relevant(report: "Report") -> str:
@@ -397,6 +414,8 @@ def significance_in_words(report: "Report") -> str:
     tested = order[np.isfinite(report.test.adjusted[order])]
     if len(tested) == 0:
         return ""
+    if nothing := nothing_significant(report):
+        return nothing
     unsure = [quoted(names[feature]) for feature in tested[~report.test.significant(ALPHA)[tested]]]
     found = (
         f"Significant by themselves: {len(tested) - len(unsure):,} of the {len(tested):,} selected features "
