@@ -60,16 +60,9 @@ def relevance(data: flags.Data, options: flags.Estimation, ranking: flags.Rankin
     with output.catching_warnings():
         rows, entropy = _measure(given, estimator, options.jobs)
         if ranking.test:
-            tested = relevance_test(
-                given.X,
-                given.y,
-                mi_estimator=estimator,
-                n_permutations=ranking.permutations,
-                random_state=ranking.seed,
-                n_jobs=options.jobs,
-                verbose=output.verbose,
-                **given.kinds,
-            )
+            asked: Any = {"n_permutations": ranking.permutations, "random_state": ranking.seed, **given.kinds}
+            asked |= {"mi_estimator": estimator, "n_jobs": options.jobs, "verbose": output.verbose}
+            tested = relevance_test(given.X, given.y, **asked)
     target = given.origin.target
     most = f" The entropy of '{target}' is {entropy:.4f} nats." if entropy is not None else ""
     words = [f"Relevance is mutual information with '{target}' in nats.{most}"]
@@ -168,18 +161,11 @@ def compare(data: flags.Data, options: flags.Comparing, printing: flags.Printing
         if name not in PEERS and boosted.beta > 0:
             selectors[f"{name} boosted"] = boosted
             baselines[f"{name} boosted"] = name
+    models = list(filter(None, options.models.split(",")))
+    asked: Any = {"n_features": options.max_features, "n_splits": options.splits, "random_state": options.seed}
+    asked |= {"n_jobs": options.jobs, "verbose": output.verbose, **given.kinds}
     with output.catching_warnings():
-        found = evaluation.compare(
-            [(given.origin.source, given.X, given.y)],
-            selectors,
-            list(filter(None, options.models.split(","))),
-            n_features=options.max_features,
-            n_splits=options.splits,
-            random_state=options.seed,
-            n_jobs=options.jobs,
-            **given.kinds,
-            verbose=output.verbose,
-        )
+        found = evaluation.compare([(given.origin.source, given.X, given.y)], selectors, models, **asked)
     if not found.rows:
         raise KeyboardInterrupt  # before the first split was finished
     content = found.to_dict(baselines)

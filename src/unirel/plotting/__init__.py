@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from html import escape
 from itertools import cycle
 from typing import Any, Self
@@ -256,6 +256,7 @@ class HeatmapDisplay(Display):
 
     shared: Any  #: Of every two features: from 0 if they are independent to 1 where each determines the other.
     names: Sequence[str]  #: Names of the features.
+    order_: list[int] = field(init=False, repr=False)  #: Features in the order in which they are drawn.
 
     def __post_init__(self) -> None:
         self.shared = np.asarray(self.shared, dtype=np.float64)
@@ -273,7 +274,6 @@ class HeatmapDisplay(Display):
         # Room for names and for the scale, and a square of cells that are as large as they can be.
         side = min(WIDTH - 2.4, 1.0 + 0.3 * size)
         ax = self._start(ax, side + 1.6, side + 2.8)
-        #: Features in the order in which they are drawn.
         self.order_ = order_by_similarity(self.shared)
         cells = self.shared[np.ix_(self.order_, self.order_)].copy()
         np.fill_diagonal(cells, np.nan)  # a feature determines itself
