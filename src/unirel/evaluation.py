@@ -19,7 +19,7 @@ from sklearn.model_selection import train_test_split
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from unirel import predictors
-from unirel._runtime import progress_of, starting_workers
+from unirel._runtime import check_jobs, progress_of, starting_workers
 from unirel.criteria import CRITERIA, Criterion
 from unirel.data.datasets import load
 from unirel.data.readers import DiscreteFeatures, TargetType, take_rows
@@ -102,6 +102,7 @@ def compare(
     """
     check_whole_number("n_splits", n_splits, 1)
     check_whole_number("random_state", random_state, 0)
+    check_jobs(n_jobs)
     if not 0 < test_size < 0.5:
         raise ValueError(f"test_size={test_size!r} must be above 0 and below 0.5: two such parts are held out")
     chosen, trained = _labelled("selectors", selectors), _labelled("models", models)
@@ -111,27 +112,24 @@ def compare(
     types = {"discrete_features": discrete_features, "target_type": target_type}
     tables = [_read(dataset, n_features, types) for dataset in listed]
     _check(chosen, trained, tables)
+    settings = {"n_splits": n_splits, "test_size": test_size, "random_state": random_state}
     pieces = [(table, split, label) for table in tables for split in range(n_splits) for label in chosen]
-    tasks = (
-        delayed(_measure)(table, split, label, chosen[label], trained, scoring, test_size, random_state)
-        for table, split, label in pieces
-    )
+    tasks = (delayed(_measure)(*piece, chosen[piece[-1]], trained, scoring, settings) for piece in pieces)
     progress = progress_of(verbose, "comparing")
-    rows, warned, complete = list[Row](), set[tuple[str, str]](), True
+    rows, warned, complete = list[Row](), set[str](), True
     try:
         with starting_workers():
             results = Parallel(n_jobs=n_jobs, return_as="generator")(tasks)
         for done, (found, message) in enumerate(results, start=1):
             rows += found
-            about = (pieces[done - 1][0].name, pieces[done - 1][2])
+            about = f"{found[0]['dataset']}, {found[0]['selector']}"
             if message and about not in warned:
                 warned.add(about)
-                warnings.warn(f"{', '.join(about)}: {message}", UnirelWarning, stacklevel=2)
+                warnings.warn(f"{about}: {message}", UnirelWarning, stacklevel=2)
             if progress is not None:
                 progress(done, len(pieces))
     except KeyboardInterrupt:
         complete = False
-    settings = {"n_splits": n_splits, "test_size": test_size, "random_state": random_state}
     return Evaluation(tuple(rows), {table.name: len(table.columns_of) for table in tables}, settings, complete)
 
 
@@ -172,8 +170,8 @@ class Evaluation:
             row: Row = {"dataset": dataset, "model": model, "selector": selector, "n_splits": len(group)}
             row |= {"test_score": float(np.mean(scores)), "test_score_std": spread}
             row |= {name: _mean(group, name) for name in ("n_features", "area")}
-            row["stability"] = stability([one["features"] for one in group], self.n_features[dataset])
-            rows.append({**row, "seconds": _mean(group, "seconds")})
+            agreement = stability([one["features"] for one in group], self.n_features[dataset])
+            rows.append({**row, "stability": agreement, "seconds": _mean(group, "seconds")})
         return _frame(rows)
 
     def differences(
@@ -302,18 +300,11 @@ def _check(selectors: Mapping[str, Any], models: Mapping[str, Any], tables: Sequ
 
 
 def _measure(
-    data: _Dataset,
-    split: int,
-    label: str,
-    selector: Any,
-    models: Mapping[str, Any],
-    scoring: Any,
-    test_size: float,
-    random_state: int,
+    data: _Dataset, split: int, label: str, selector: Any, models: Mapping[str, Any], scoring: Any, settings: Row
 ) -> tuple[list[Row], str]:
     """Scores of one selector in one split, and what there is to warn of: warnings of other processes are lost."""
-    seed = int(np.random.SeedSequence([random_state, split]).generate_state(1)[0])
-    train, validation, test = _split(data, test_size, seed)
+    seed = int(np.random.SeedSequence([settings["random_state"], split]).generate_state(1)[0])
+    train, validation, test = _split(data, settings["test_size"], seed)
     with warnings.catch_warnings(record=True) as caught, threadpool_limits(1), _seeded(seed):
         warnings.simplefilter("always")
         started = time.perf_counter()
@@ -329,10 +320,9 @@ def _measure(
                     columns = np.sort(np.concatenate([data.columns_of[feature] for feature in order[:used]]))
                     fitted = predictors.fit_model(model, data.discrete, inputs[np.ix_(train, columns)], data.y[train])
                     score = check_scoring(fitted, scoring)
-                    parts = {"validation_score": validation, "test_score": test}
                     scores[used] = {
                         key: float(score(fitted, inputs[np.ix_(part, columns)], data.y[part]))
-                        for key, part in parts.items()
+                        for key, part in (("validation_score", validation), ("test_score", test))
                     }
                 row: Row = {"dataset": data.name, "split": split, "selector": label, "model": name, "n_features": size}
                 rows.append({**row, **scores[used], "seconds": seconds, "features": order[:used].tolist()})
@@ -354,22 +344,19 @@ def _order(selector: Any, data: _Dataset, train: Positions) -> Positions:
     if isinstance(selector, str):
         selector = predictors.make_peer(selector, data.discrete, data.is_category, data.sizes[-1])
     if isinstance(selector, BURSelector | BURSelectorCV):
-        selector, X = _ours(clone(selector), data), take_rows(data.X, train)
+        # It knows the types of the columns, and selects as many features as are compared.
+        selector, X = clone(selector), take_rows(data.X, train)
+        searcher = selector
+        if isinstance(selector, BURSelectorCV):
+            searcher = selector.selector = selector.selector or BURSelector()
+        elif isinstance(selector.n_features_to_select, int):
+            selector.n_features_to_select = data.sizes[-1]
+        asked = {name: getattr(searcher, name) for name in data.types}
+        undecided = [name for name, value in asked.items() if isinstance(value, str) and value == "auto"]
+        searcher.set_params(**{name: data.types[name] for name in undecided})
     else:
         X = SimpleImputer(keep_empty_features=True).fit_transform(data.codes[train])
     return predictors.order_by(selector, X, data.y[train], data.sizes[-1], len(data.columns_of))[: data.sizes[-1]]
-
-
-def _ours(selector: Any, data: _Dataset) -> Any:
-    """A selector of ours that knows the types of the columns, and selects as many features as are compared."""
-    searcher = selector
-    if isinstance(selector, BURSelectorCV):
-        searcher = selector.selector = selector.selector or BURSelector()
-    elif isinstance(selector.n_features_to_select, int):
-        selector.n_features_to_select = data.sizes[-1]
-    undecided = [name for name in data.types if isinstance(value := getattr(searcher, name), str) and value == "auto"]
-    searcher.set_params(**{name: data.types[name] for name in undecided})
-    return selector
 
 
 @contextmanager

@@ -158,7 +158,12 @@ def design_matrix(table: Table) -> tuple[Values, list[Rows]]:
     """
     blocks = [np.empty((0, table.n_samples))] * table.n_features
     for feature in table.features.tolist():
-        blocks[feature] = _levels_of(table, feature) if table.discrete[feature] else _numbers_of(table, feature)
+        if table.discrete[feature]:
+            blocks[feature] = _levels_of(table, feature)
+        else:
+            values = table.continuous_block([feature])
+            missing = np.isnan(values)
+            blocks[feature] = np.concatenate([values, missing]) if missing.any() else values
     matrix = np.ascontiguousarray(np.concatenate(blocks).T)
     ends = np.cumsum([len(block) for block in blocks])
     return matrix, np.split(np.arange(matrix.shape[1]), ends[:-1])
@@ -180,12 +185,6 @@ def _levels_of(table: Table, feature: int) -> Values:
     if len(levels) > _MAX_LEVELS:
         levels = np.sort(np.argsort(-counts, kind="stable")[:_MAX_LEVELS])
     return np.asarray(codes == levels[:, None], np.float64)
-
-
-def _numbers_of(table: Table, feature: int) -> Values:
-    values: Values = table.continuous_block([feature])
-    missing = np.isnan(values)
-    return np.concatenate([values, missing]) if missing.any() else values
 
 
 def standardise(matrix: Values, train: Rows) -> Values:

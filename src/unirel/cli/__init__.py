@@ -278,6 +278,13 @@ class Output:
         if self.verbose:
             say(text)
 
+    def end(self, complete: bool, printed: str) -> Exit:
+        """The exit code; if the work was interrupted, it is said what was `printed`."""
+        if complete:
+            return Exit.OK
+        self.tell(f"interrupted; {printed}")
+        return Exit.INTERRUPTED
+
     @contextmanager
     def catching_warnings(self) -> Iterator[None]:
         """Turn warnings of the library into notes, said when the work is done; those of others are about code."""

@@ -2,51 +2,26 @@
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import replace
 from typing import Any
 
 from unirel.cli import BadInput, Exit, Output, bar
+from unirel.cli import options as flags
 from unirel.cli.files import Input, open_data
-from unirel.cli.options import (
-    METHOD,
-    Boosting,
-    Data,
-    Estimation,
-    Printing,
-    Searching,
-    Selecting,
-    argument,
-    find_names,
-    flag,
-    make_selector,
-    suggest,
-    with_flags,
-)
-from unirel.criteria import CRITERIA
 
 _REDUNDANCY = ("size", "name", "role", "joint_information", "unique_relevance")
 _EXPLAINED = ("step", "name", "shared", "together", "instead")
 _COMPARED = ("model", "selector", "test_score", "test_score_std", "n_features", "stability", "seconds")
 _DATASETS = ("name", "n_samples", "n_features", "n_classes", "title")
 
-# Neighbours of all rows are looked for more often in some commands than one wants to wait for.
-_max_rows = partial(flag, names="--max-rows", words="Of more rows a sample of this size is taken, by class.", min=2)
-_max_features = partial(flag, names="--max-features", words="Features to select at most.", min=1)
 
-
-@dataclass(frozen=True, kw_only=True)
-class _Feature:
-    feature: str = argument("FEATURE", "The column to look at.")
-
-
-@with_flags("unirel explain data.csv age --target outcome", 'unirel explain breast_cancer "mean radius"')
-def explain(data: Data, asked: _Feature, options: Selecting, printing: Printing) -> int:
+@flags.with_flags("unirel explain data.csv age --target outcome", 'unirel explain breast_cancer "mean radius"')
+def explain(data: flags.Data, asked: flags.Feature, options: flags.Selecting, printing: flags.Printing) -> int:
     """Tell what one feature adds to the selected ones, and which of them it could replace."""
     output, feature = Output(printing), asked.feature
     given = open_data(data, output)
     if feature not in given.names:
-        raise BadInput(f"FEATURE: there is no column {feature!r}; {suggest(feature, given.names)}")
+        raise BadInput(f"FEATURE: there is no column {feature!r}; {flags.suggest(feature, given.names)}")
     from unirel.inference import relations
     from unirel.report.explain import explanation_in_words
     from unirel.report.report import Report
@@ -57,7 +32,7 @@ def explain(data: Data, asked: _Feature, options: Selecting, printing: Printing)
         if position not in table.features:
             reason = table.columns[position].reason
             raise BadInput(f"{feature!r} is ignored: {reason}; use it all the same with --discrete or --continuous")
-        selector = make_selector(options, given.names, verbose=output.verbose, **given.kinds)
+        selector = flags.make_selector(options, given.names, verbose=output.verbose, **given.kinds)
         report = Report.from_table(table, selector, given.origin, page=False)
         found = relations.explain(table, report.selection, position)
     words = explanation_in_words(found, report)
@@ -69,21 +44,12 @@ def explain(data: Data, asked: _Feature, options: Selecting, printing: Printing)
     return Exit.INTERRUPTED if report.interrupted else Exit.OK
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Ranking:
-    top: int = flag(30, "--top -n", "How many rows, 0 for all; --json prints all.", min=0)
-    test: bool = flag(False, "--test", "Test which features could seem relevant by chance.")
-    alpha: float = flag(0.05, "--alpha", "With --test: the false discovery rate.", min=0.0, max=1.0)
-    permutations: int = flag(1000, "--permutations", "With --test: permutations at most.", min=1)
-    seed: int = flag(0, "--seed", "With --test: seed of the permutations.", min=0)
-
-
-@with_flags(
+@flags.with_flags(
     "unirel relevance data.csv --target outcome",
     "unirel relevance data.csv --target outcome --test",
     "unirel relevance data.csv --target outcome --top 0 --csv > relevance.csv",
 )
-def relevance(data: Data, options: Estimation, ranking: _Ranking, printing: Printing) -> int:
+def relevance(data: flags.Data, options: flags.Estimation, ranking: flags.Ranking, printing: flags.Printing) -> int:
     """Print the relevance of every feature, its mutual information with the target in nats, best first."""
     output = Output(printing)
     given = open_data(data, output, in_parts=True)
@@ -94,16 +60,9 @@ def relevance(data: Data, options: Estimation, ranking: _Ranking, printing: Prin
     with output.catching_warnings():
         rows, entropy = _measure(given, estimator, options.jobs)
         if ranking.test:
-            tested = relevance_test(
-                given.X,
-                given.y,
-                mi_estimator=estimator,
-                n_permutations=ranking.permutations,
-                random_state=ranking.seed,
-                n_jobs=options.jobs,
-                verbose=output.verbose,
-                **given.kinds,
-            )
+            asked: Any = {"n_permutations": ranking.permutations, "random_state": ranking.seed, **given.kinds}
+            asked |= {"mi_estimator": estimator, "n_jobs": options.jobs, "verbose": output.verbose}
+            tested = relevance_test(given.X, given.y, **asked)
     target = given.origin.target
     most = f" The entropy of '{target}' is {entropy:.4f} nats." if entropy is not None else ""
     words = [f"Relevance is mutual information with '{target}' in nats.{most}"]
@@ -112,11 +71,8 @@ def relevance(data: Data, options: Estimation, ranking: _Ranking, printing: Prin
         places = {name: place for place, name in enumerate(given.names)}
         for row in rows:
             p_value, adjusted = (float(values[places[row["name"]]]) for values in (tested.p_value, tested.adjusted))
-            row |= {
-                "p_value": p_value,
-                "adjusted": adjusted,
-                "significant": "yes" if adjusted <= ranking.alpha else "no",
-            }
+            significant = "yes" if adjusted <= ranking.alpha else "no"
+            row |= {"p_value": p_value, "adjusted": adjusted, "significant": significant}
         words.append(tested_in_words(tested, ranking.alpha, target))
         content["test"] = {"alpha": ranking.alpha, "complete": tested.complete, "settings": dict(tested.settings)}
     shown = rows[: ranking.top or None]
@@ -124,10 +80,7 @@ def relevance(data: Data, options: Estimation, ranking: _Ranking, printing: Prin
         words.append(f"{len(rows) - len(shown):,} more are not shown (--top 0).")
     columns = list(rows[0])
     output.show("relevance", content, columns, shown, words, [column.replace("_", "-") for column in columns])
-    if tested is not None and not tested.complete:
-        output.tell("interrupted; p-values are from the permutations that were made")
-        return Exit.INTERRUPTED
-    return Exit.OK
+    return output.end(tested is None or tested.complete, "p-values are from the permutations that were made")
 
 
 def _measure(given: Input, estimator: Any, n_jobs: int) -> tuple[list[dict[str, Any]], float | None]:
@@ -146,30 +99,19 @@ def _measure(given: Input, estimator: Any, n_jobs: int) -> tuple[list[dict[str, 
     return rows, information.entropy(table.target) if table.discrete[table.target] else None
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Searching(Searching):
-    criterion: str = flag("gsa", "--criterion -c", "What to score candidates by.", panel=METHOD, among=CRITERIA)
-    order: list[str] | None = flag(
-        None, "--order", "The features to analyse, instead of selecting some.", metavar="COL,..."
-    )
-    max_features: int = _max_features(30)
-    tolerance: float = flag(0.0, "--tolerance", "What counts as no loss, in nats.", min=0.0)
-    max_rows: int = _max_rows(2000)
-
-
-@with_flags(
+@flags.with_flags(
     "unirel redundancy data.csv --target outcome",
     "unirel redundancy data.csv --target outcome --order age,bmi,weight",
 )
-def redundancy(data: Data, options: _Searching, printing: Printing) -> int:
+def redundancy(data: flags.Data, options: flags.Splitting, printing: flags.Printing) -> int:
     """Tell which features are unique, which are needed given others, and which are redundant."""
     output = Output(printing)
     given = open_data(data, output)
-    ordered = find_names(options.order, given.names, "--order") or None
+    ordered = flags.find_names(options.order, given.names, "--order") or None
     from unirel import redundancy_analysis
     from unirel.report.explain import redundancy_in_words
 
-    selector = make_selector(options, given.names, verbose=output.verbose, **given.kinds)
+    selector = flags.make_selector(options, given.names, verbose=output.verbose, **given.kinds)
     with output.catching_warnings():
         given = _sample(given, options.max_rows, options.seed, output)
         limits: Any = {"tolerance": options.tolerance, "max_features": options.max_features}
@@ -178,10 +120,7 @@ def redundancy(data: Data, options: _Searching, printing: Printing) -> int:
     words = redundancy_in_words(result, given.origin.target)
     headers = ("size", "name", "role", "information so far", "unique")
     output.show("redundancy", content, _REDUNDANCY, content["features"], [words], headers)
-    if not result.complete:
-        output.tell("interrupted; this is the best that was found")
-        return Exit.INTERRUPTED
-    return Exit.OK
+    return output.end(result.complete, "this is the best that was found")
 
 
 def _sample(given: Input, max_rows: int, seed: int, output: Output) -> Input:
@@ -202,24 +141,11 @@ def _sample(given: Input, max_rows: int, seed: int, output: Output) -> Input:
     return replace(given, X=given.X.take(rows), y=given.y.take(rows))
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Comparing(Boosting):
-    jobs: int = flag(1, "--jobs -j", "Processes, -1 for one for each core; they take seconds to start.", panel=METHOD)
-    criteria: str = flag(
-        "jmi", "--criteria", "Criteria, plain and boosted; or kbest, lasso, forest, rfe, lightgbm.", metavar="NAME,..."
-    )
-    models: str = flag("knn,svm", "--models", "Of logistic, rf, knn and svm.", metavar="NAME,...")
-    splits: int = flag(5, "--splits", "Random splits into 60 / 20 / 20 % of the rows.", min=1)
-    max_features: int = _max_features(20)
-    seed: int = flag(0, "--seed", "Seed of the splits and of a sample.", min=0)
-    max_rows: int = _max_rows(1200)
-
-
-@with_flags(
+@flags.with_flags(
     "unirel compare data.csv --target outcome",
     "unirel compare breast_cancer --criteria mim,jmi,lasso --beta 0.1 --models knn --splits 10",
 )
-def compare(data: Data, options: _Comparing, printing: Printing) -> int:
+def compare(data: flags.Data, options: flags.Comparing, printing: flags.Printing) -> int:
     """Compare selectors by the scores of models that are trained on what they select."""
     output = Output(printing)
     given = _sample(open_data(data, output), options.max_rows, options.seed, output)
@@ -230,32 +156,22 @@ def compare(data: Data, options: _Comparing, printing: Printing) -> int:
     selectors: dict[str, Any] = {}
     baselines: dict[str, str] = {}
     for name in filter(None, options.criteria.split(",")):
-        boosted = make_selector(options, given.names, criterion=name, **{**given.kinds, "n_jobs": None})
+        boosted = flags.make_selector(options, given.names, criterion=name, **{**given.kinds, "n_jobs": None})
         selectors[name] = name if name in PEERS else boosted.__class__(**{**boosted.get_params(False), "beta": 0.0})
         if name not in PEERS and boosted.beta > 0:
             selectors[f"{name} boosted"] = boosted
             baselines[f"{name} boosted"] = name
+    models = list(filter(None, options.models.split(",")))
+    asked: Any = {"n_features": options.max_features, "n_splits": options.splits, "random_state": options.seed}
+    asked |= {"n_jobs": options.jobs, "verbose": output.verbose, **given.kinds}
     with output.catching_warnings():
-        found = evaluation.compare(
-            [(given.origin.source, given.X, given.y)],
-            selectors,
-            list(filter(None, options.models.split(","))),
-            n_features=options.max_features,
-            n_splits=options.splits,
-            random_state=options.seed,
-            n_jobs=options.jobs,
-            **given.kinds,
-            verbose=output.verbose,
-        )
+        found = evaluation.compare([(given.origin.source, given.X, given.y)], selectors, models, **asked)
     if not found.rows:
         raise KeyboardInterrupt  # before the first split was finished
     content = found.to_dict(baselines)
     headers = ("model", "selector", "test score", "+/-", "features", "stability", "seconds")
     output.show("comparison", content, _COMPARED, content["summary"], [_comparison_in_words(content)], headers)
-    if found.complete:
-        return Exit.OK
-    output.tell("interrupted; these are the splits that were finished")
-    return Exit.INTERRUPTED
+    return output.end(found.complete, "these are the splits that were finished")
 
 
 def _comparison_in_words(content: Mapping[str, Any]) -> str:
@@ -273,8 +189,8 @@ def _comparison_in_words(content: Mapping[str, Any]) -> str:
     return " ".join(sentences)
 
 
-@with_flags("unirel datasets", "unirel select breast_cancer")
-def datasets(printing: Printing) -> int:
+@flags.with_flags("unirel datasets", "unirel select breast_cancer")
+def datasets(printing: flags.Printing) -> int:
     """List the datasets that can be named instead of a file."""
     from unirel.data.datasets import describe
 

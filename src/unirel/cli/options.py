@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import partial, wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
@@ -120,10 +121,6 @@ class Estimation:
     metric: str | None = _method(None, "--metric", "Distance in several columns, for knn.", among=METRICS)
     jobs: int = _method(-1, "--jobs -j", "Threads, -1 for one for each core.")
 
-    def __post_init__(self) -> None:
-        if self.jobs == 0:
-            raise BadInput("--jobs 0 means no worker at all; pass 1 for one, or -1 for one for each core")
-
     def mi_estimator(self, automatic: str) -> Any:
         """The estimator of information, or its name; `automatic` is what "auto" stands for."""
         asked: dict[str, Any] = {"n_neighbors": self.neighbors, "metric": self.metric}
@@ -162,7 +159,6 @@ class Boosting(Estimation):
     )
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         if self.classifier is not None and self.unique_relevance != "classifier":
             raise BadInput("--classifier goes with --unique-relevance classifier")
         if self.unique_samples is not None and self.unique_relevance not in ("both", "reference", "selected"):
@@ -216,6 +212,91 @@ class Printing:
     def __post_init__(self) -> None:
         if self.as_json and self.as_csv:
             raise BadInput("--json and --csv are two ways to print; choose one")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Writing:
+    """What is looked at beside the selection, and what is written."""
+
+    save: Path | None = flag(None, "--save", "Write the selection to a file for `unirel apply`.", metavar="FILE.json")
+    accuracy: str | None = _output(
+        None,
+        "--accuracy",
+        "Show in the report how well this classifier predicts with 1, 2, ... features; knn is quick.",
+        among=CLASSIFIERS,
+    )
+    stability: int | None = _output(None, "--stability", "Select again in this many halves of the rows.", min=2)
+    force: bool = _output(False, "--force", "Write over the file that is read.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class WritingSelection(Writing):
+    report: Path | None = flag(None, "--report", "Write a page to look at and to send.", metavar="FILE.html")
+
+
+@dataclass(frozen=True, kw_only=True)
+class WritingReport(Writing):
+    output: Path | None = flag(None, "--output -o", "Where to; named after the data if not given.", metavar="FILE.html")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Saved:
+    selection: str = argument("SELECTION", "What `unirel select --save` wrote.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Applying:
+    output: Path = flag(
+        dataclasses.MISSING, "--output -o", "Where to: .csv, .tsv, .parquet, .arrow or .feather.", metavar="FILE"
+    )
+    keep: list[str] | None = flag(None, "--keep", "Columns to keep beside the selected ones.", metavar="COL,...")
+    force: bool = flag(False, "--force", "Write over the file that is read.")
+    quiet: bool = flag(False, "--quiet -q", "No messages.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Feature:
+    feature: str = argument("FEATURE", "The column to look at.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ranking:
+    top: int = flag(30, "--top -n", "How many rows, 0 for all; --json prints all.", min=0)
+    test: bool = flag(False, "--test", "Test which features could seem relevant by chance.")
+    alpha: float = flag(0.05, "--alpha", "With --test: the false discovery rate.", min=0.0, max=1.0)
+    permutations: int = flag(1000, "--permutations", "With --test: permutations at most.", min=1)
+    seed: int = flag(0, "--seed", "With --test: seed of the permutations.", min=0)
+
+
+# Neighbours of all rows are looked for more often in some commands than one wants to wait for.
+_max_rows = partial(flag, names="--max-rows", words="Of more rows a sample of this size is taken, by class.", min=2)
+_max_features = partial(flag, names="--max-features", words="Features to select at most.", min=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Splitting(Searching):
+    """How features are selected and then split into unique, conditional and redundant ones."""
+
+    criterion: str = _method("gsa", "--criterion -c", "What to score candidates by.", among=CRITERIA)
+    order: list[str] | None = flag(
+        None, "--order", "The features to analyse, instead of selecting some.", metavar="COL,..."
+    )
+    max_features: int = _max_features(30)
+    tolerance: float = flag(0.0, "--tolerance", "What counts as no loss, in nats.", min=0.0)
+    max_rows: int = _max_rows(2000)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparing(Boosting):
+    jobs: int = _method(1, "--jobs -j", "Processes, -1 for one for each core; they take seconds to start.")
+    criteria: str = flag(
+        "jmi", "--criteria", "Criteria, plain and boosted; or kbest, lasso, forest, rfe, lightgbm.", metavar="NAME,..."
+    )
+    models: str = flag("knn,svm", "--models", "Of logistic, rf, knn and svm.", metavar="NAME,...")
+    splits: int = flag(5, "--splits", "Random splits into 60 / 20 / 20 % of the rows.", min=1)
+    max_features: int = _max_features(20)
+    seed: int = flag(0, "--seed", "Seed of the splits and of a sample.", min=0)
+    max_rows: int = _max_rows(1200)
 
 
 def make_selector(options: Boosting, names: Sequence[str], **parameters: Any) -> "BURSelector":

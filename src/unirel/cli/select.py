@@ -5,33 +5,18 @@ import json
 import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import MISSING, dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
 from unirel._runtime import Deadline, atomic_path
 from unirel.cli import VERSION, BadInput, Exit, Failed, Output, bar, say, to_json, width_of_output
-from unirel.cli.files import SUFFIXES, Input, check_names, open_data, read_table
-from unirel.cli.options import (
-    CLASSIFIERS,
-    OUTPUT,
-    Data,
-    File,
-    Printing,
-    Selecting,
-    argument,
-    flag,
-    make_selector,
-    split_names,
-    with_flags,
-)
+from unirel.cli import options as flags
+from unirel.cli.files import SUFFIXES, check_names, open_data, read_table
+from unirel.cli.options import Data, Printing, Selecting, Writing, WritingReport, WritingSelection
 from unirel.errors import printable, shorten
-
-if TYPE_CHECKING:
-    from unirel import BURSelector
-    from unirel.report.report import Report
 
 # Columns of text that the answer takes beside the names.
 _OTHERS = 40
@@ -40,60 +25,24 @@ COLUMNS = ("step", "name", "kind", "score", "relevance", "unique_relevance", "pa
 _FORMATS = {".csv": "csv", ".tsv": "tsv", **SUFFIXES}
 
 
-@dataclass(frozen=True, kw_only=True)
-class Writing:
-    """What is looked at beside the selection, and what is written; checked before the work begins."""
-
-    save: Path | None = flag(None, "--save", "Write the selection to a file for `unirel apply`.", metavar="FILE.json")
-    accuracy: str | None = flag(
-        None,
-        "--accuracy",
-        "Show in the report how well this classifier predicts with 1, 2, ... features; knn is quick.",
-        panel=OUTPUT,
-        among=CLASSIFIERS,
-    )
-    stability: int | None = flag(
-        None, "--stability", "Select again in this many halves of the rows.", panel=OUTPUT, min=2
-    )
-    force: bool = flag(False, "--force", "Write over the file that is read.", panel=OUTPUT)
-
-    def check(self, data: str, report: Path | None) -> None:
-        if self.accuracy is not None and report is None:
-            raise BadInput(f"--accuracy {self.accuracy} is shown in the report; name a file with --report FILE.html")
-        for path in filter(None, (self.save, report)):
-            _check_path(path, [data], self.force)
-        if report is not None:
-            from unirel.report.report import check_installed
-
-            check_installed()
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Selected(Writing):
-    report: Path | None = flag(None, "--report", "Write a page to look at and to send.", metavar="FILE.html")
-
-
-@with_flags(
+@flags.with_flags(
     "unirel select data.csv --target outcome",
     "unirel select data.parquet -t outcome -k auto --report outcome.html --accuracy knn",
     "unirel select 'parts/*.parquet' -t outcome",
     "zcat big.csv.gz | unirel select - -t outcome --json > selection.json",
 )
-def select(context: typer.Context, data: Data, options: Selecting, writing: _Selected, printing: Printing) -> int:
+def select(
+    context: typer.Context, data: Data, options: Selecting, writing: WritingSelection, printing: Printing
+) -> int:
     """Select the features that are most informative about a target, each given those already selected."""
     return _select(context.obj, data, options, writing, printing, writing.report)
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Reported(Writing):
-    output: Path | None = flag(None, "--output -o", "Where to; named after the data if not given.", metavar="FILE.html")
-
-
-@with_flags(
+@flags.with_flags(
     "unirel report data.csv --target outcome",
     "unirel report data.csv --target outcome -o outcome.html --accuracy knn",
 )
-def report(context: typer.Context, data: Data, options: Selecting, writing: _Reported, printing: Printing) -> int:
+def report(context: typer.Context, data: Data, options: Selecting, writing: WritingReport, printing: Printing) -> int:
     """Select features and write a page about it, to look at and to send."""
     name = "report" if data.data == "-" else Path(data.data).name.split(".")[0] or "report"
     return _select(context.obj, data, options, writing, printing, writing.output or Path(f"{name}.html"))
@@ -102,11 +51,19 @@ def report(context: typer.Context, data: Data, options: Selecting, writing: _Rep
 def _select(
     arguments: list[str], data: Data, options: Selecting, writing: Writing, printing: Printing, report: Path | None
 ) -> int:
-    writing.check(data.data, report)
+    _check_files(writing, data.data, report)
     output = Output(printing)
     given = open_data(data, output, in_parts=True)
-    selector = make_selector(options, given.names, verbose=output.verbose, **given.kinds)
-    found = _make_report(given, selector, output, report is not None, writing)
+    from unirel.report.report import Report
+
+    selector = flags.make_selector(options, given.names, verbose=output.verbose, **given.kinds)
+    deadline = Deadline.after(selector.max_seconds)
+    asked: dict[str, Any] = {"accuracy": writing.accuracy, "stability": writing.stability, "page": report is not None}
+    with output.catching_warnings():
+        table = given.read()
+        with deadline.applied():
+            found = Report.from_table(table, selector, given.origin, rows=(given.X, given.y), **asked)
+    found = replace(found, origin=replace(found.origin, notes=tuple(output.notes)))
     columns = [*COLUMNS, *(["significant"] if found.test else []), *(["frequency"] if found.stability else [])]
     rows, words, document = found.rows(), found.paragraphs(), found.document()
     if any(row["significant"] == "no" for row in rows):
@@ -123,8 +80,7 @@ def _select(
     )
     n_selected, complete = len(found.selection), found.selection.complete
     if found.interrupted:
-        output.tell(f"interrupted; {n_selected} features{'' if complete else ' so far'}, no file was written")
-        return Exit.INTERRUPTED
+        return output.end(False, f"{n_selected} features{'' if complete else ' so far'}, no file was written")
     if writing.save is not None:
         _write_text(writing.save, to_json("selection", document))
     if report is not None:
@@ -135,17 +91,16 @@ def _select(
     return Exit.OK
 
 
-def _make_report(given: Input, selector: "BURSelector", output: Output, page: bool, writing: Writing) -> "Report":
-    """Select, and look at what was asked for beside that, as far as time allows."""
-    from unirel.report.report import Report
+def _check_files(writing: Writing, data: str, report: Path | None) -> None:
+    """Refuse what cannot be written before the work begins."""
+    if writing.accuracy is not None and report is None:
+        raise BadInput(f"--accuracy {writing.accuracy} is shown in the report; name a file with --report FILE.html")
+    for path in filter(None, (writing.save, report)):
+        _check_path(path, [data], writing.force)
+    if report is not None:
+        from unirel.report.report import check_installed
 
-    deadline = Deadline.after(selector.max_seconds)
-    asked: dict[str, Any] = {"page": page, "accuracy": writing.accuracy, "stability": writing.stability}
-    with output.catching_warnings():
-        table = given.read()
-        with deadline.applied():
-            found = Report.from_table(table, selector, given.origin, rows=(given.X, given.y), **asked)
-    return replace(found, origin=replace(found.origin, notes=tuple(output.notes)))
+        check_installed()
 
 
 def _shown(rows: list[dict[str, Any]], often: bool) -> list[list[Any]]:
@@ -187,31 +142,18 @@ def _next(arguments: list[str], data: Data, report: Path | None, save: Path | No
     return shlex.join(["unirel", "apply", str(save), data.data, *given, "-o", "small.csv"])
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Saved:
-    selection: str = argument("SELECTION", "What `unirel select --save` wrote.")
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Applying:
-    output: Path = flag(MISSING, "--output -o", "Where to: .csv, .tsv, .parquet, .arrow or .feather.", metavar="FILE")
-    keep: list[str] | None = flag(None, "--keep", "Columns to keep beside the selected ones.", metavar="COL,...")
-    force: bool = flag(False, "--force", "Write over the file that is read.")
-    quiet: bool = flag(False, "--quiet -q", "No messages.")
-
-
-@with_flags(
+@flags.with_flags(
     "unirel apply selection.json new.csv -o small.parquet",
     "unirel apply selection.json new.csv --keep id,outcome -o small.csv",
 )
-def apply(saved: _Saved, file: File, options: _Applying) -> int:
+def apply(saved: flags.Saved, file: flags.File, options: flags.Applying) -> int:
     """Write the selected columns of a file to another file, in order of selection."""
     selection, output = saved.selection, options.output
     kind = _FORMATS.get(output.suffix.lower())
     if kind is None:
         raise BadInput(f"'{output}' has no known ending; end it with {', '.join(_FORMATS)}")
     _check_path(output, [selection, file.data], options.force)
-    wanted = list(dict.fromkeys([*split_names(options.keep), *_read_selected_names(selection)]))
+    wanted = list(dict.fromkeys([*flags.split_names(options.keep), *_read_selected_names(selection)]))
     found = read_table(file, wanted, as_text=kind in ("csv", "tsv"))  # from text to text nothing is rewritten
     check_names(found.table.column_names)
     table = found.table.select(wanted)
@@ -247,6 +189,7 @@ def _read_selected_names(path: str) -> list[str]:
     try:
         content = json.loads(Path(path).read_bytes())
         schema, version = content["schema"], content["version"]
+        names = [row["name"] for row in content.get("features", [])]
     except OSError as error:
         raise BadInput(f"'{path}' cannot be read: {error.strerror}") from None
     except (ValueError, TypeError, LookupError, RecursionError):
@@ -255,10 +198,6 @@ def _read_selected_names(path: str) -> list[str]:
         raise BadInput(f"'{path}' is no selection; write one with `unirel select --save`")
     if version != VERSION:
         raise BadInput(f"'{path}' has version {version!r}, this program reads {VERSION}; update unirel")
-    try:
-        names = [row["name"] for row in content["features"]]
-    except (TypeError, LookupError):
-        names = []
     if not names or not all(isinstance(name, str) for name in names):
         raise BadInput(f"'{path}' holds no selected features")
     return names

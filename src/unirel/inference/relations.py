@@ -24,6 +24,7 @@ from unirel.results import RelevanceTest, Selection, plain
 
 Values = NDArray[np.float64]
 Columns = NDArray[np.intp]
+Partners = Mapping[int, tuple[int, float, str]]
 
 # What is said around an answer must not take longer than the answer: of more rows a seeded sample is taken, by class,
 # and the first of the selected and the most relevant of the other features are compared.
@@ -82,7 +83,7 @@ class Analysis:
     groups: tuple[RedundantGroup, ...] = ()  #: Features that are nearly the same, largest group first.
     #: For features that were not selected but compared: the position in the order of selection of the most similar
     #: selected one, how similar it is, and by which measure.
-    partners: Mapping[int, tuple[int, float, str]] = field(default_factory=dict)
+    partners: Partners = field(default_factory=dict)
     #: Share of the target's entropy that a feature determines; for numbers of the variance of its normal scores.
     explained: Mapping[int, float] = field(default_factory=dict)
     numbered: tuple[int, ...] = ()  #: Selected features whose values are whole numbers, all different.
@@ -152,13 +153,15 @@ def analyse(
     shared = np.array([shared_with(counts, columns, int(column)) for column in compared]).T
     _judge_by_batches(few, columns, shared)
     similar = _similarity(few, columns, shared)
-    rows = zip(judged.tolist(), similar[len(compared) :], strict=True)
-    places = [_most_similar(few, compared, column, row) for column, row in rows]
-    partners = dict(zip(others.tolist(), places, strict=True))
+    partners = {}
+    for other, column, row in zip(others.tolist(), judged.tolist(), similar[len(compared) :], strict=True):
+        place = int(np.argmax(row))
+        partners[other] = place, float(row[place]), _measure(few, [column, place])
+    accompanied = {place for place, value, _ in partners.values() if value >= REDUNDANT}
     joint = _Joint(few, selected)
     groups = [
         _describe(members, similar, few, selection, partners, joint if len(compared) == len(selected) else None)
-        for members in _groups(similar[: len(compared)], {place for place, value, _ in places if value >= REDUNDANT})
+        for members in _groups(similar[: len(compared)], accompanied)
     ]
     features = np.concatenate([selection.order, others]).tolist()
     explained = dict(zip(features, _explained(few, np.arange(len(features))).tolist(), strict=True))
@@ -312,11 +315,6 @@ def _measure(few: Table, columns: Sequence[int]) -> str:
     return "rank correlation" if few.continuous[list(columns)].all() else "normalised MI"
 
 
-def _most_similar(few: Table, compared: Columns, column: int, similar: Values) -> tuple[int, float, str]:
-    place = int(np.argmax(similar))
-    return place, float(similar[place]), _measure(few, [column, int(compared[place])])
-
-
 def _groups(similar: Values, accompanied: set[int]) -> list[list[int]]:
     """Positions of features every two of which are redundant, and of single ones that others are redundant with."""
     if len(similar) < 2:
@@ -328,12 +326,7 @@ def _groups(similar: Values, accompanied: set[int]) -> list[list[int]]:
 
 
 def _describe(
-    members: list[int],
-    similar: Values,
-    few: Table,
-    selection: Selection,
-    partners: Mapping[int, tuple[int, float, str]],
-    joint: _Joint | None,
+    members: list[int], similar: Values, few: Table, selection: Selection, partners: Partners, joint: _Joint | None
 ) -> RedundantGroup:
     """What is known about a group; `joint` only if all selected features were compared."""
     relevance = np.nan_to_num(selection.relevance[selection.order[members]], nan=-1.0)

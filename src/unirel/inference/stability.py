@@ -84,7 +84,12 @@ def selection_stability(
     check_fraction("confidence_level", confidence_level)
     if not hasattr(selector, "get_support"):
         raise TypeError(f"selector={selector!r} has no get_support; pass a selector of scikit-learn or unirel")
-    table, selector = _read(X, y, selector)
+    if isinstance(selector, SearchSettings):  # which decides nothing about the columns anew for every subsample
+        asked = selector.settings()
+        table = Table.from_data(X, y, discrete_features=asked.discrete_features, target_type=asked.target_type)
+        selector = clone(selector).set_params(**table.decided_types(X))
+    else:
+        table = Table.from_data(X, y)
     labels = None if table.classes is None else table.codes(table.target)
     drawn = {"sample_fraction": sample_fraction, "random_state": random_state}
     known = {} if journal is None else _resume(Path(journal), drawn | {"identity": _identity(selector, table)})
@@ -100,15 +105,6 @@ def selection_stability(
     map_tasks(fit, missing, n_jobs, progress_of(verbose, "fitting subsamples"))
     found = [known[number] for number in range(n_subsamples)]
     return _summarize(table, found, confidence_level, {"selector": repr(selector)} | drawn)
-
-
-def _read(X: Any, y: Any, selector: Any) -> tuple[Table, Any]:
-    """The whole table, and a selector that decides nothing about its columns anew for every subsample."""
-    if not isinstance(selector, SearchSettings):
-        return Table.from_data(X, y), selector
-    asked = selector.settings()
-    table = Table.from_data(X, y, discrete_features=asked.discrete_features, target_type=asked.target_type)
-    return table, clone(selector).set_params(**table.decided_types(X))
 
 
 def _identity(selector: Any, table: Table) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from html import escape
 from itertools import cycle
 from typing import Any, Self
 
@@ -12,7 +13,6 @@ from numpy.typing import NDArray
 
 from unirel.errors import shorten
 from unirel.inference.relations import Analysis, order_by_similarity
-from unirel.plotting.tables import make_html as make_html
 from unirel.results import Estimate, Redundancy, RelevanceTest, Selection, SelectionPath, Stability
 
 __all__ = [
@@ -47,6 +47,9 @@ _ROLES: dict[str, dict[str, Any]] = {
     "redundant": {"color": RED, "marker": "X"},
     "after saturation": {"edgecolors": QUIET, "facecolors": "white", "marker": "."},
 }
+# Rows of a table in a notebook; a frame has all.
+_MOST_ROWS = 30
+_LEFT = 'style="text-align: left; white-space: nowrap"'
 
 
 class Display:
@@ -71,9 +74,6 @@ class Display:
         ax.xaxis.label.set_size(NORMAL)
         ax.yaxis.label.set_size(NORMAL)
         return ax
-
-    def _title(self, text: str, **where: Any) -> None:
-        self.ax_.set_title(text, fontsize=TITLE, **where)
 
     def _legend(self, **where: Any) -> None:
         """A legend, where there is room unless it is said where."""
@@ -124,28 +124,25 @@ class SelectionDisplay(Display):
         ax.set_yticks(steps, thinned(names))
         ax.set(ylim=(n_rows - 0.4, -0.6), xlabel="nats")
         mark = "" if selection.complete else ", incomplete"
-        self._title(f"{selection.criterion}, beta {selection.beta:g}{mark}", loc="right")
+        ax.set_title(f"{selection.criterion}, beta {selection.beta:g}{mark}", fontsize=TITLE, loc="right")
         self._legend_above()
         return self
 
 
+@dataclass(eq=False)
 class BetaPathDisplay(Display):
-    """One line per feature: its rank in the selection for every weight of unique relevance.
+    """One line per feature: its rank in the selection for every weight of unique relevance."""
 
-    Parameters
-    ----------
-    path : SelectionPath
-        Selections for at least two weights.
-    criterion : str, optional
-        Which criterion to draw; the first one by default.
-    """
+    path: SelectionPath  #: Selections for at least two weights.
+    criterion: str | None = None  #: Which criterion to draw; the first one by default.
 
-    def __init__(self, path: SelectionPath, criterion: str | None = None) -> None:
-        name = path.criteria[0] if criterion is None else criterion
-        if name not in path.criteria:
-            raise ValueError(f"criterion={criterion!r} is not on the path; there are {', '.join(path.criteria)}")
-        self.criterion = name
-        self.selections = sorted((one for one in path if one.criterion == name), key=lambda one: one.beta)
+    def __post_init__(self) -> None:
+        known = self.path.criteria
+        self.criterion = known[0] if self.criterion is None else self.criterion
+        if self.criterion not in known:
+            raise ValueError(f"criterion={self.criterion!r} is not on the path; there are {', '.join(known)}")
+        drawn = [one for one in self.path if one.criterion == self.criterion]
+        self.selections = sorted(drawn, key=lambda one: one.beta)
         if len(self.selections) < 2:
             raise ValueError("the path has one beta only; pass several betas to selection_path")
 
@@ -168,7 +165,7 @@ class BetaPathDisplay(Display):
         ax.set_xticks(betas, [f"{beta:g}" for beta in betas])
         ax.margins(x=0.42)
         few = "" if longest <= size else f" ({size} of {longest})"
-        self._title(f"{self.criterion}: rank of every feature, first selected on top{few}")
+        ax.set_title(f"{self.criterion}: rank of every feature, first selected on top{few}", fontsize=TITLE)
         ax.spines["left"].set_visible(False)
         return self
 
@@ -253,22 +250,16 @@ class RelevanceDisplay(Display):
                 text.remove()
 
 
+@dataclass(eq=False)
 class HeatmapDisplay(Display):
-    """Normalised mutual information of every two selected features, similar ones side by side.
+    """Normalised mutual information of every two selected features, similar ones side by side."""
 
-    Parameters
-    ----------
-    shared : array of shape (n_features, n_features)
-        From 0 for independent features to 1 where each determines the other.
-    names : sequence of str
-        Names of the features.
-    """
+    shared: Any  #: Of every two features: from 0 if they are independent to 1 where each determines the other.
+    names: Sequence[str]  #: Names of the features.
+    order_: list[int] = field(init=False, repr=False)  #: Features in the order in which they are drawn.
 
-    order_: list[int]  #: Features in the order in which they are drawn.
-
-    def __init__(self, shared: Any, names: Sequence[str]) -> None:
-        self.shared = np.asarray(shared, dtype=np.float64)
-        self.names = list(names)
+    def __post_init__(self) -> None:
+        self.shared = np.asarray(self.shared, dtype=np.float64)
         if self.shared.shape != (len(self.names), len(self.names)):
             raise ValueError(f"shared has shape {self.shared.shape}, but there are {len(self.names)} names")
 
@@ -353,7 +344,7 @@ class StabilityDisplay(Display):
         ax.set_yticks(places, [label(result.names[feature]) for feature in shown])
         ax.invert_yaxis()
         ax.set(xlim=(0, 100), xlabel="selected in % of subsamples")
-        self._title(result.in_numbers)
+        ax.set_title(result.in_numbers, fontsize=TITLE)
         if exchanged.any():
             self._legend()
         return self
@@ -381,28 +372,24 @@ class RedundancyDisplay(Display):
         ax.xaxis.get_major_locator().set_params(integer=True)
         bound, mark = "" if result.exact else "at least ", "" if result.complete else ", incomplete"
         counts = f"{len(result.redundant)} of {len(result.saturated)}"
-        self._title(f"redundancy rate {bound}{100 * result.rate:.3g} % ({counts}){mark}")
+        ax.set_title(f"redundancy rate {bound}{100 * result.rate:.3g} % ({counts}){mark}", fontsize=TITLE)
         self._legend()
         return self
 
 
+@dataclass(eq=False)
 class AccuracyDisplay(Display):
-    """Mean accuracy of selectors for every number of features, with its standard error over the splits.
+    """Mean accuracy of selectors for every number of features, with its standard error over the splits."""
 
-    Parameters
-    ----------
-    curves : mapping from str to array of shape (n_splits, n_sizes) or (n_sizes,)
-        Accuracies of each selector.
-    sizes : sequence of int, optional
-        Numbers of features; 1, 2, ... by default.
-    """
+    curves: Mapping[str, Any]  #: Accuracies of each selector, of shape (n_splits, n_sizes) or (n_sizes,).
+    sizes: Sequence[int] | None = None  #: Numbers of features; 1, 2, ... by default.
 
-    def __init__(self, curves: Mapping[str, Any], sizes: Sequence[int] | None = None) -> None:
-        self.curves = {name: np.atleast_2d(np.asarray(values, np.float64)) for name, values in curves.items()}
+    def __post_init__(self) -> None:
+        self.curves = {name: np.atleast_2d(np.asarray(values, np.float64)) for name, values in self.curves.items()}
         if not self.curves:
             raise ValueError("there is no curve to draw")
         lengths = {values.shape[1] for values in self.curves.values()}
-        self.sizes = list(range(1, max(lengths) + 1)) if sizes is None else list(sizes)
+        self.sizes = list(range(1, max(lengths) + 1)) if self.sizes is None else list(self.sizes)
         if lengths != {len(self.sizes)}:
             raise ValueError(f"curves have {sorted(lengths)} values, but there are {len(self.sizes)} sizes")
 
@@ -434,3 +421,30 @@ class AccuracyDisplay(Display):
         ax.xaxis.get_major_locator().set_params(integer=True)
         self._legend()
         return self
+
+
+def make_html(caption: str, columns: Mapping[str, Sequence[Any]], bars: Collection[str] = ()) -> str:
+    """A table under a caption, with bars before the numbers of some columns; it needs no style sheet and no script."""
+    cells = []
+    for name, values in columns.items():
+        largest = max((value or 0.0 for value in values), default=0.0) if name in bars else 0.0
+        cells.append([_cell(value, largest) for value in values[:_MOST_ROWS]])
+    rows = ["".join(row) for row in zip(*cells, strict=True)]
+    n_more = max(map(len, columns.values()), default=0) - len(rows)
+    if n_more > 0:
+        rows.append(f"<td {_LEFT} colspan={len(columns)}>and {n_more:,} more</td>")
+    head = "".join(f"<th {_LEFT}>{escape(name.replace('_', ' '))}</th>" for name in columns)
+    return (
+        f"<table><caption {_LEFT}>{escape(caption)}</caption><thead><tr>{head}</tr></thead>"
+        f"<tbody>{''.join(f'<tr>{row}</tr>' for row in rows)}</tbody></table>"
+    )
+
+
+def _cell(value: Any, largest: float) -> str:
+    """A cell, with a bar before its number if there is a largest one."""
+    text = "" if value is None else f"{value:.3f}" if isinstance(value, float) else escape(str(value))
+    if value is None or largest <= 0:
+        return f"<td {_LEFT}>{text}</td>"
+    bar = f"display: inline-block; height: 10px; width: {round(110 * max(0.0, value) / largest)}px; background: #3b82c4"
+    room = "display: inline-block; width: 110px; margin-right: 8px"
+    return f'<td {_LEFT}><span style="{room}"><span style="{bar}"></span></span>{text}</td>'

@@ -85,17 +85,12 @@ def check_measures(
             f"{asked} selects features anew from some of the rows, which values of unique_relevance found on all rows "
             "do not allow; name a method, such as unique_relevance='reference'"
         )
-    if accuracy is not None:
-        _check_rows(asked, table)
     if stability is not None and sample_weight is not None:
         raise ValueError(f"stability={stability} cannot be measured with sample_weight; leave one of them out")
-
-
-def _check_rows(asked: str, table: Table) -> None:
-    if table.classes is None and table.n_samples < 4:
+    if accuracy is not None and table.classes is None and table.n_samples < 4:
         raise ValueError(f"{asked} needs at least 4 rows, but there are {table.n_samples}")
     repeated = 2 if table.classes is None else int((table.class_sizes > 1).sum())
-    if repeated < 2:
+    if accuracy is not None and repeated < 2:
         raise ValueError(
             f"{asked} needs two classes with at least two rows each, but the target has {repeated}; "
             "merge rare classes, or choose another target"

@@ -127,7 +127,9 @@ class Report:
         Report
             With `beta` above 0 it compares the selection with those for other weights.
         """
-        selector, X = BURSelector() if selector is None else selector, _rows_of(X)
+        selector = BURSelector() if selector is None else selector
+        # Rows can be taken apart: numpy would turn a list that mixes numbers and texts into texts.
+        X = np.array(X, dtype=object) if isinstance(X, list | tuple) else collected(X)
         settings, deadline = selector.settings(), Deadline.after(selector.max_seconds)
         types: dict[str, Any] = {"discrete_features": settings.discrete_features, "target_type": settings.target_type}
         with deadline.applied(READING_SECONDS):
@@ -214,9 +216,8 @@ class Report:
         from unirel.inference.stability import selection_stability
 
         pinned.set_params(verbose=False, max_seconds=None)
-        return selection_stability(
-            X, y, selector=pinned, n_subsamples=value, n_jobs=selector.n_jobs, verbose=selector.verbose
-        )
+        how: Any = {"n_subsamples": value, "n_jobs": selector.n_jobs, "verbose": selector.verbose}
+        return selection_stability(X, y, selector=pinned, **how)
 
     @property
     def selection(self) -> Selection:
@@ -390,11 +391,6 @@ def _left_out(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
             found.setdefault(row["heading"], []).append(row["name"])
     groups = sorted(found.items(), key=lambda item: -len(item[1]))
     return [{"heading": heading, "names": names[:_MOST_NAMED], "n": len(names)} for heading, names in groups]
-
-
-def _rows_of(X: Any) -> Any:
-    """Rows that can be taken apart: numpy would turn a list that mixes numbers and texts into texts."""
-    return np.array(X, dtype=object) if isinstance(X, list | tuple) else collected(X)
 
 
 def _snippet(selection: Selection, origin: Origin) -> str:
