@@ -1,6 +1,7 @@
-"""Public names say what they are for, with the sections of numpydoc; the linter does not ask, since helpers need none."""
+"""Public names say what they are for, with the sections of numpydoc; the linter asks nobody, as helpers need none."""
 
 import inspect
+from itertools import pairwise
 
 import pytest
 
@@ -32,7 +33,7 @@ WITH_MEMBERS = {
 def sections(thing):
     """The sections of a docstring, in their order."""
     lines = (inspect.getdoc(thing) or "").splitlines()
-    return [line for line, under in zip(lines, lines[1:], strict=False) if line and under == "-" * len(line)]
+    return [line for line, under in pairwise(lines) if line and under == "-" * len(line)]
 
 
 def has_own_docstring(thing):
