@@ -179,7 +179,8 @@ def caught_by(fault, folder):
     path = folder / fault.path
     path.write_text(fault.planted(path.read_text(encoding="utf-8")), encoding="utf-8")
     near = [f"tests/{one}" for one in fault.near]
-    return run_tests(folder, *near) or run_tests(folder, "-n", "auto", *(f"--ignore={one}" for one in near))
+    found = next(filter(None, (run_tests(folder, one) for one in near)), None)
+    return found or run_tests(folder, "-n", "auto", *(f"--ignore={one}" for one in near))
 
 
 def run_tests(folder, *arguments):
