@@ -28,7 +28,7 @@ class Fault(NamedTuple):
     file: str
     text: str
     instead: str
-    near: tuple[str, ...]  # tests that run first, in the folder of tests
+    near: str  # the tests that run first: a file in the folder of tests, or a test of it
 
     @property
     def path(self):
@@ -47,134 +47,140 @@ FAULTS = (
         "estimation/kernels/line.py",
         "upper - lower - 1",
         "upper - lower",
-        ("estimation/kernels/test_line.py", "estimation"),
+        "estimation/kernels/test_line.py::test_ross_on_line",
     ),
     Fault(
         "all classes count as the own one where distances tie",
         "estimation/kernels/ties.py",
         "ross_term(n_neighbors, count_both(own, limits)",
         "ross_term(n_neighbors, count_both(distances, limits)",
-        ("estimation/kernels/test_subsets.py", "estimation/kernels", "estimation"),
+        "estimation/kernels/test_subsets.py::test_nested",
     ),
     Fault(
         "margins of target and fixed columns are swapped",
         "estimation/codes.py",
         "self.xs + self.sy - self.s - self.xsy",
         "self.xy + self.sy - self.y - self.xsy",
-        ("search/test_greedy.py", "criteria", "estimation"),
+        "criteria/test_criteria.py::test_equal_to_the_formula_on_random_tables",
     ),
     Fault(
         "chance is not subtracted within levels",
         "estimation/codes.py",
         "self.xsy - self.x_by_chance_within_s",
         "self.xsy",
-        ("estimation/test_chance.py", "estimation"),
+        "estimation/test_chance.py::test_the_mean_of_noise_is_nothing",
     ),
     Fault(
         "the last row of the last word is lost",
         "estimation/kernels/bitsets.py",
         "range(64 * whole, n_rows)",
         "range(64 * whole, n_rows - 1)",
-        ("estimation/kernels/test_counts.py", "estimation"),
+        "estimation/kernels/test_counts.py::test_bits_equal_direct_counting",
     ),
     Fault(
         "a quantile that a rank just reaches is no edge",
         "data/kernels.py",
         "n_bins * ranks / weights >= shares",
         "n_bins * ranks / weights > shares",
-        ("estimation/test_binned.py", "estimation", "data"),
+        "estimation/test_binned.py::test_equal_frequency",
     ),
     Fault(
         "a missing value is in the lowest bin",
         "data/kernels.py",
         "reached[row] if numbers[row] == numbers[row] else n_bins[place]",
         "reached[row]",
-        ("estimation/test_binned.py", "estimation", "data"),
+        "estimation/test_binned.py::test_codes_are_bins_of_every_column",
     ),
     Fault(
         "columns named by whole numbers lose their names",
         "data/readers.py",
         "numbered=numbered_names(frame.columns)",
         "numbered={}",
-        ("data/test_table.py", "data/test_reading.py", "data"),
+        "data/test_table.py",
     ),
     Fault(
         "unique relevance is found without weights",
         "search/greedy.py",
         "columns, self._settings, self._sample_weight)",
         "columns, self._settings)",
-        ("data/test_weights.py", "test_selectors.py", "search"),
+        "test_selectors.py::test_whole_weights_are_repeated_rows",
     ),
     Fault(
         "ties are broken to the highest column",
         "search/greedy.py",
         "np.flatnonzero(tied)[0]",
         "np.flatnonzero(tied)[-1]",
-        ("search/test_greedy.py", "search"),
+        "search/test_greedy.py::test_of_two_copies_the_first_wins",
     ),
     Fault(
         "beta is ignored",
         "search/boost.py",
         "beta *= self.credit",
         "beta = 0.5 * self.credit",
-        ("search/test_boost.py", "search"),
+        "search/test_boost.py::test_blend_equals_formula",
     ),
     Fault(
         "weights stay behind when the target is permuted",
         "search/stopping.py",
         "else self._weights[order]",
         "else self._weights",
-        ("search/test_stopping.py", "search"),
+        "search/test_stopping.py::test_weights_that_depend_on_the_target_do_not_make_noise_a_feature",
     ),
     Fault(
         "a p-value may be 0",
         "estimation/permutation.py",
         "(self.reached + 1) / (self.used + 1)",
         "self.reached / self.used",
-        ("inference/test_tests.py", "inference"),
+        "inference/test_tests.py::test_p_values_are_those_of_plain_calls_of_relevance",
     ),
     Fault(
         "a mean is divided by one term too many",
         "criteria.py",
         "folded / n_selected",
         "folded / (n_selected + 1)",
-        ("criteria", "search"),
+        "criteria/test_criteria.py::test_term_fold_and_score_make_the_formula",
     ),
-    Fault("the loss has the wrong sign", "predictors.py", "float(-np.log(", "float(np.log(", ("test_predictors.py",)),
+    Fault(
+        "the loss has the wrong sign",
+        "predictors.py",
+        "float(-np.log(",
+        "float(np.log(",
+        "test_predictors.py::test_equals_a_plain_loop",
+    ),
     Fault(
         "tasks do not look at the clock",
         "_runtime.py",
         "        deadline.check()\n",
         "",
-        ("test_budget.py", "test_parallel.py"),
+        "test_budget.py::test_the_clock_is_looked_at_before_every_task",
     ),
     Fault(
         "a file is written in place",
         "_runtime.py",
         "        yield Path(name)\n        os.replace(name, path)\n",
         "        yield path\n",
-        ("data/test_atomic.py", "faults", "cli"),
+        "data/test_atomic.py",
     ),
     Fault(
         "NaN is a text in JSON",
         "results.py",
         "None if np.isnan(value) else str(value)",
         "str(value)",
-        ("test_results.py", "cli"),
+        "test_results.py::test_not_a_number_is_none",
     ),
     Fault(
         "names are not escaped in the page",
         "report/page.py",
         "autoescape=True",
         "autoescape=False",
-        ("report/test_report.py", "report"),
+        "report/test_report.py::test_names_are_escaped",
     ),
     Fault(
         "the exit code forgets an interrupt",
         "cli/__init__.py",
         "Exit.INTERRUPTED if heard or code is None",
         "Exit.INTERRUPTED if code is None",
-        ("cli/test_interrupts.py", "cli", "faults"),
+        "cli/test_interrupts.py",
     ),
 )
 
@@ -184,9 +190,8 @@ def caught_by(fault, folder):
     shutil.copytree(ROOT, folder, ignore=LEFT_OUT)  # times of files too, by which compiled kernels are found
     path = folder / fault.path
     path.write_text(fault.planted(path.read_text(encoding="utf-8")), encoding="utf-8")
-    near = [f"tests/{one}" for one in fault.near]
-    found = next(filter(None, (run_tests(folder, one) for one in near)), None)
-    return found or run_tests(folder, "-n", "auto", *(f"--ignore={one}" for one in near))
+    near = f"tests/{fault.near}"
+    return run_tests(folder, near) or run_tests(folder, near.partition("::")[0]) or run_tests(folder, "-n", "auto")
 
 
 def run_tests(folder, *arguments):
