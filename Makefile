@@ -11,7 +11,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 SOURCES := src paper tests benchmarks examples docs
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow check faults fuzz oldest versions one-version bench quality paper newcomer docs format clean distclean
+.PHONY: help demo test test-slow check faults planted fuzz oldest versions one-version bench quality paper newcomer docs format clean distclean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -71,6 +71,9 @@ fuzz: $(STAMPS)/test  ## random tables against an independent oracle, for SECOND
 
 faults: $(STAMPS)/test  ## signals at random moments: COUNT interrupts, half as many kills
 	@$(BIN)/python tests/faults/trials.py --count $(or $(COUNT),40)
+
+planted: $(STAMPS)/test $(STAMPS)/browser  ## plant faults in copies of the tree, and see which tests notice; long
+	@$(BIN)/python tests/planted_faults.py $(PLANTED_ARGS)
 
 bench: $(STAMPS)/package  ## time the library beside its peers and print a table
 	@$(BIN)/python -m benchmarks

@@ -41,6 +41,13 @@ def test_the_command_line_reads_files_of_a_pattern(data, capsys):
         assert message in capsys.readouterr().err
 
 
+def test_the_file_that_cannot_be_read_is_named(data, capsys):
+    write(data)
+    (data / "1.parquet").write_bytes(b"PAR1 and nothing else PAR1")
+    assert main(["select", str(data / "*.parquet"), "-t", "y"]) == 2
+    assert "1.parquet' cannot be read" in capsys.readouterr().err
+
+
 def test_words_say_that_unique_relevance_comes_from_a_sample(data, capsys):
     write(data, n_files=2)
     assert main(["select", str(data / "*.parquet"), "-t", "y", "-k", "2", "--unique-samples", "40"]) == 0

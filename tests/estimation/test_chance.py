@@ -144,6 +144,19 @@ def test_the_mean_of_noise_is_nothing(n_rows, target):
             assert np.abs(values).max() < 1e-12
 
 
+@pytest.mark.parametrize("correction", ["chance", "miller-madow", None])
+def test_many_columns_given_others_equal_twin(correction):
+    """All at once, as tests ask for them; the criteria ask for sums."""
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 4, size=(90, 6)), rng.integers(0, 3, 90)
+    columns, target = [read(column, "discrete") for column in X.T], [read(y, "discrete")]
+    information = Plugin(correction=correction).on(Table.from_data(X, y, discrete_features=True))
+    for given in ([4], [4, 5]):
+        known = [columns[position] for position in given]
+        expected = [reference.plugin([column], target, known, correction) for column in columns[:4]]
+        assert_allclose(information.conditional_relevance(range(4), given), expected, rtol=0, atol=1e-5)
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 def test_more_levels_are_no_advantage(weighted):
     """Weights with fractions: nearly. They stand for fewer rows, of which rare levels then seem to have too few."""

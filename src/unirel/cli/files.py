@@ -127,13 +127,14 @@ def _open_pattern(data: Data) -> tuple[Any, str, dict[str, Any]]:
     for file, kind in zip(files, kinds, strict=True):
         if kind not in ("parquet", "arrow") or kind != kinds[0]:
             raise BadInput(f"'{file}' is {kind}; files that are read in parts must all be Parquet or all be Arrow")
+    file = files[0]  # the schema is that of the first
     try:
         for file in files if kinds[0] == "parquet" else ():
             limit = _largest(os.path.getsize(file), data.any_size)
             _check_size(size_in_memory(file, limit), limit, f"'{file}'")
         dataset = ds.dataset(files, format="parquet" if kinds[0] == "parquet" else "ipc")
     except (pa.ArrowException, OSError) as error:
-        raise BadInput(f"'{files[0]}' cannot be read: {error}") from None
+        raise BadInput(f"'{file}' cannot be read: {error}") from None
     target, drop = _check_columns(data, dataset.schema.names)
     if data.drop_missing_target:
         raise BadInput("--drop-missing-target takes one file; leave out those rows when the files are written")

@@ -122,7 +122,9 @@ def test_the_command_line_uses_a_running_cluster(cluster, tmp_path, capsys):
     assert main([*arguments, "--scheduler", cluster.scheduler_address]) == 0
     distributed.get_client().close()
     assert json.loads(capsys.readouterr().out)["features"] == expected["features"]
-    (tmp_path / "1.parquet").write_bytes(b"PAR1 and nothing else PAR1")
+    broken = bytearray((tmp_path / "1.parquet").read_bytes())
+    broken[4:200] = bytes(196)  # its rows, not what is said about them at its end: a worker finds out
+    (tmp_path / "1.parquet").write_bytes(broken)
     assert main([*arguments, "--scheduler", cluster.scheduler_address]) != 0
     distributed.get_client().close()
     assert "1.parquet" in capsys.readouterr().err
