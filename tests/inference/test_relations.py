@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from unirel.data.table import open_table
-from unirel.estimation.binned import Binned
 from unirel.inference import relations
 
 
@@ -25,20 +24,3 @@ def test_what_tells_a_class_of_two_percent_is_found(n_rows, place, rng):
     # Of ten rows or fewer in the middle no shorter description of the classes is found.
     assert found[0] > 0.95 or (place == "middle" and n_rows <= 500)
     assert (found[1:] < 0.5).all()
-
-
-def test_edges_between_classes_are_sought_only_where_classes_keep_together(rng, monkeypatch):
-    strategies = []
-    real = Binned.on
-
-    def on(self, *arguments):
-        strategies.append(self.strategy)
-        return real(self, *arguments)
-
-    monkeypatch.setattr(Binned, "on", on)
-    y = np.repeat(["a", "b"], 100)
-    strong = (y == "a") + 0.6 * rng.standard_normal(200)
-    explained(np.column_stack([strong, rng.standard_normal(200)]), y)
-    assert strategies == ["quantile"]
-    explained(np.column_stack([strong, y == "a", (y == "a") + 0.1 * rng.standard_normal(200)]), y)
-    assert strategies == ["quantile", "quantile", "mdl"]
