@@ -63,7 +63,8 @@ def description_edges(
     n_edges = np.zeros(len(ordered), np.int64)
     for place, values in enumerate(ordered):
         # Stretches that may be cut again, the lowest on top.
-        stretches, cuts = [(0, int(sizes[place]))], []
+        stretches: list[tuple[int, int]] = [(0, int(sizes[place]))]
+        cuts: list[int] = []
         while stretches and len(cuts) < edges.shape[1]:
             start, stop = stretches.pop()
             classes = np.zeros((3, n_classes))
