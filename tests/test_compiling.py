@@ -1,4 +1,4 @@
-"""What happens while kernels are compiled: it is said once, no garbage is collected, and Ctrl-C waits."""
+"""How many kernels are compiled, and what happens meanwhile: it is said once, no garbage is collected, Ctrl-C waits."""
 
 import gc
 import os
@@ -35,6 +35,37 @@ def test_it_is_said_where_the_cache_is_cold(tmp_path):
     assert run(tmp_path / "quiet", False) == ""
     assert run(tmp_path / "cache", True) == "unirel: compiling, once per installation; this takes some seconds\n"
     assert run(tmp_path / "cache", True) == ""
+
+
+# Runs a fit or a command, and prints every kernel as often as there are types that it was compiled for.
+KERNELS = """
+import sys
+from numba.core.dispatcher import Dispatcher
+
+if sys.argv[1:]:
+    from unirel.cli import main
+    main(sys.argv[1:])
+else:
+    from sklearn.datasets import load_breast_cancer
+    from unirel import BURSelector
+    BURSelector().fit(*load_breast_cancer(return_X_y=True, as_frame=True))
+modules = [module for name, module in sys.modules.items() if name.startswith("unirel.")]
+kernels = {one for module in modules for one in vars(module).values() if isinstance(one, Dispatcher)}
+print("kernels:", *(one.py_func.__name__ for one in kernels for _ in one.signatures))
+"""
+
+
+@pytest.mark.parametrize(
+    ("command", "most"),
+    [("", 6), ("select breast_cancer -k 6", 7), ("report breast_cancer -k 6", 8)],
+    ids=["fit", "select", "report"],
+)
+def test_few_kernels_are_compiled_for_the_first_answer(command, most, tmp_path):
+    call = [sys.executable, "-c", KERNELS, *command.split()]
+    printed = subprocess.run(call, check=True, capture_output=True, text=True, cwd=tmp_path).stdout
+    kernels = printed.splitlines()[-1].split()[1:]
+    assert "count_tables" in kernels
+    assert len(kernels) <= most, kernels
 
 
 SUBSETS = """

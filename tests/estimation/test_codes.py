@@ -46,6 +46,14 @@ def tables_one_by_one(matrix, candidates, rest):
     return np.concatenate([np.bincount(own, minlength=size) for own, size in zip(cells, sizes, strict=True)])
 
 
+@pytest.fixture(scope="module")
+def any_work_is_enough():
+    """Small tables are counted by bits too."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_WORK_FOR_BITS", 0)
+        yield
+
+
 @given(
     st.integers(0, 2**32 - 1),
     st.integers(10, 200),
@@ -53,7 +61,7 @@ def tables_one_by_one(matrix, candidates, rest):
     st.integers(1, 5),
     st.integers(1, 3),
 )
-def test_tables_whichever_way_they_are_counted(seed, n_rows, n_levels, n_fixed, n_other):
+def test_tables_whichever_way_they_are_counted(any_work_is_enough, seed, n_rows, n_levels, n_fixed, n_other):
     rng = np.random.default_rng(seed)
     table, _ = make_table(rng, n_rows, n_levels)
     matrix, rest = matrix_of(table), make_rest(rng, n_rows, n_fixed, n_other)
@@ -70,6 +78,7 @@ def test_tables_whichever_way_they_are_counted(seed, n_rows, n_levels, n_fixed, 
 
 
 def test_few_levels_are_counted_by_bits_and_many_directly(rng, monkeypatch):
+    monkeypatch.setattr(module, "_WORK_FOR_BITS", 10 * 300)
     table, _ = make_table(rng, 300, [2, 3, 9, 6, 7, 2, 2, 2, 2, 2])
     matrix, rest = matrix_of(table), make_rest(rng, 300, 3, 2)
     counted = []
@@ -87,10 +96,14 @@ def test_few_levels_are_counted_by_bits_and_many_directly(rng, monkeypatch):
     matrix.prepare(np.arange(10), wide)
     matrix.tables(np.arange(10), wide)
     assert counted == [0, 1, 5, 6, 7, 8, 9]
+    counted.clear()
+    matrix.tables(np.arange(9), rest)  # a column less is too little work for a second kernel
+    assert counted == []
 
 
 @pytest.mark.parametrize("n_jobs", [2, -1])
 def test_threads_make_the_same_codes(n_jobs, rng, monkeypatch):
+    monkeypatch.setattr(module, "_WORK_FOR_BITS", 0)
     monkeypatch.setattr(module, "_BLOCK", 1000)
     table, codes = make_table(rng, 500, [3] * 20 + [300] * 3)
     matrix, rest = matrix_of(table, n_jobs=n_jobs), make_rest(rng, 500, 2, 2)

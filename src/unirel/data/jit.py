@@ -97,8 +97,8 @@ def kernel(function: Function) -> Function:
 
 def inner(function: Function) -> Function:
     """Let kernels call `function`: each keeps its machine code in its own. Called from Python it is plain Python."""
-    # Nobody calls it from C either, so that entrance need not be compiled.
-    return register_jitable(error_model="numpy", no_cfunc_wrapper=True)(function)
+    # Nobody calls it from Python or C, so these entrances need not be compiled.
+    return register_jitable(error_model="numpy", no_cfunc_wrapper=True, no_cpython_wrapper=True)(function)
 
 
 @inner

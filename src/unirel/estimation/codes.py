@@ -28,8 +28,9 @@ Strategy = Literal["quantile", "uniform", "mdl"]
 # 0.16 and 1.1, 0.53 and 1.1, 1.5 and 0.9. They cross at 60 to 90 pairs.
 MOST_LEVELS = 6
 MOST_PAIRS = 64
-# Packing the fixed side costs as much as counting a few candidates directly.
-_FEWEST_CANDIDATES = 8
+# Packing the fixed side costs as much as counting a few candidates directly. And with fewer rows times candidates than
+# the second number a direct table takes a tenth of a millisecond: another kernel is not worth compiling.
+_FEWEST_CANDIDATES, _WORK_FOR_BITS = 8, 2**17
 # Rows times candidates that are worth a task of their own.
 _WORK = 2**20
 # Numbers of a block of columns that are coded, or sorted, at a time.
@@ -200,7 +201,8 @@ class CodeMatrix:
 
     def _by_bits(self, candidates: Columns, rest: Joint) -> NDArray[np.bool_]:
         """Which candidates are counted by bit sets."""
-        if self._weights is not None or len(candidates) < _FEWEST_CANDIDATES:
+        is_little = len(candidates) < max(_FEWEST_CANDIDATES, _WORK_FOR_BITS // self.n_samples)
+        if self._weights is not None or is_little:
             return np.zeros(len(candidates), bool)
         n_levels = self.n_levels[candidates]
         few: NDArray[np.bool_] = n_levels <= MOST_LEVELS

@@ -22,22 +22,23 @@ def _describe(counts: Floats, without: Floats, known: Floats) -> tuple[float, fl
     return weight, n_log_n(weight, known) - total, n_classes
 
 
-@inner
-def _best_cut(
-    ordered: Floats, labels: Integers, weights: Floats, stretch: tuple[int, int], n_classes: int, known: Floats
+@kernel
+def _find_cut(
+    ordered: Floats, labels: Integers, weights: Floats, start: int, stop: int, classes: Floats, known: Floats
 ) -> int:
     """Before which place to cut a stretch in two; 0 if one part makes the shorter description of the classes.
 
     Fayyad and Irani (1993): the cut with the least entropy of classes within the parts is accepted if what it gains
     exceeds the price of saying where it is and which classes are on each side. Of equal cuts the lowest is taken.
+    `classes` has three rows of 0, a place for each class.
     """
-    none, left, whole = np.zeros(n_classes), np.zeros(n_classes), np.zeros(n_classes)
-    for place in range(stretch[0], stretch[1]):
+    none, left, whole = classes[0], classes[1], classes[2]
+    for place in range(start, stop):
         whole[labels[place]] += weights[place]
     weight, content, n_present = _describe(whole, none, known)
     # One pass from the left: the classes on the right are all without those on the left.
     cut, least, price = 0, np.inf, 0.0
-    for place in range(stretch[0], stretch[1] - 1):
+    for place in range(start, stop - 1):
         left[labels[place]] += weights[place]
         if ordered[place] == ordered[place + 1]:
             continue
@@ -52,22 +53,24 @@ def _best_cut(
     return cut if content - least > price + _ROUNDING * weight else 0
 
 
-@kernel
 def description_edges(
     ordered: Floats, sizes: Integers, labels: Integers, weights: Floats, n_classes: int, known: Floats, edges: Floats
 ) -> Integers:
-    """Bins of minimum description length, as many as there is room for; returns how many edges each row has."""
-    n_edges = np.zeros(ordered.shape[0], np.int64)
-    for place in range(ordered.shape[0]):
+    """Bins of minimum description length, as many as there is room for; returns how many edges each row has.
+
+    Only the search for one cut is compiled: there are few, and lists and sorting take seconds to compile.
+    """
+    n_edges = np.zeros(len(ordered), np.int64)
+    for place, values in enumerate(ordered):
         # Stretches that may be cut again, the lowest on top.
-        stretches = [(0, sizes[place])]
-        while stretches and n_edges[place] < edges.shape[1]:
+        stretches: list[tuple[int, int]] = [(0, int(sizes[place]))]
+        cuts: list[int] = []
+        while stretches and len(cuts) < edges.shape[1]:
             start, stop = stretches.pop()
-            cut = _best_cut(ordered[place], labels[place], weights[place], (start, stop), n_classes, known)
-            if cut:
-                edges[place, n_edges[place]] = ordered[place, cut]
-                n_edges[place] += 1
-                stretches.append((cut, stop))
-                stretches.append((start, cut))
-        edges[place].sort()
+            classes = np.zeros((3, n_classes))
+            if cut := _find_cut(values, labels[place], weights[place], start, stop, classes, known):
+                cuts.append(cut)
+                stretches += [(cut, stop), (start, cut)]
+        n_edges[place] = len(cuts)
+        edges[place, : len(cuts)] = values[sorted(cuts)]
     return n_edges

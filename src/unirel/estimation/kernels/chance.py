@@ -83,12 +83,22 @@ class Chance(NamedTuple):
     @property
     def lookup(self) -> Lookup:
         """The same to be looked up by kernels."""
-        n_groups = len(self.begins) - 1
-        begins, n_near, per_root = np.zeros(n_groups + 1, np.int64), np.empty(n_groups, np.int64), np.empty(n_groups)
-        _lay_out(*self, begins, n_near, per_root)
+        begins, n_near, per_root = self._lay_out()
         entries = np.empty(begins[-1])
         _find_excess(np.empty(0), begins, n_near, per_root, *self[:3], _KNOWN, self.precision, entries)
         return entries, begins, n_near, per_root
+
+    def _lay_out(self) -> tuple[Integers, Integers, Floats]:
+        """Where the entries of each group begin in a lookup table, how many are near and how close the others are."""
+        groups = np.repeat(np.arange(len(self.begins) - 1), np.diff(self.begins))
+        # Added up one after the other, as in the kernel: other bits could put the last entry before all rows.
+        totals = np.bincount(groups, self.sizes * self.often, len(self.begins) - 1)
+        last_near = np.minimum(self.precision.n_near - 1.0, np.ceil(totals))
+        roots = np.sqrt(np.maximum(totals, last_near)) - np.sqrt(last_near)
+        n_far = np.ceil(roots * self.precision.per_root)
+        n_near = last_near.astype(np.int64) + 1
+        begins = np.concatenate([[0], np.cumsum(n_near + n_far.astype(np.int64))])
+        return begins, n_near, n_far / np.maximum(roots, 1e-300)
 
 
 def joined(*lookups: Lookup) -> Lookup:
@@ -200,23 +210,6 @@ def _excess(a: float, total: float, sizes: Floats, often: Floats, levels: tuple[
         else:
             found += often[level] * _expanded(a, b, mean, total, precision.negligible, moments)
     return found
-
-
-@kernel
-def _lay_out(
-    sizes: Floats, often: Floats, size_begins: Integers, precision: Precision, begins: Integers, n_near: Integers,
-    per_root: Floats,
-) -> None:  # fmt: skip
-    """Find where the entries of each group begin in a lookup table, how many are near and how close the others are."""
-    for group in range(n_near.shape[0]):
-        total = 0.0
-        for level in range(size_begins[group], size_begins[group + 1]):
-            total += sizes[level] * often[level]
-        last_near = min(precision.n_near - 1.0, np.ceil(total))
-        roots = np.sqrt(max(total, last_near)) - np.sqrt(last_near)
-        n_far = np.ceil(roots * precision.per_root)
-        n_near[group], per_root[group] = np.int64(last_near) + 1, n_far / max(roots, 1e-300)
-        begins[group + 1] = begins[group] + n_near[group] + np.int64(n_far)
 
 
 @kernel
