@@ -36,7 +36,7 @@ class Cause(StrEnum):
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON has it: lists, numbers and strings; NaN is None, an infinite number 'inf' or '-inf'."""
+    """A value as JSON has it: NaN is None, an infinite number 'inf' or '-inf', what JSON does not have its `repr`."""
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if isinstance(value, Mapping):
@@ -45,7 +45,9 @@ def plain(value: Any) -> Any:
         return [plain(one) for one in value]
     if isinstance(value, float) and not np.isfinite(value):
         return None if np.isnan(value) else str(value)
-    return str(value) if isinstance(value, str) else value  # an Ending is a string
+    if isinstance(value, str):  # as an Ending is
+        return str(value)
+    return value if value is None or isinstance(value, int | float) else repr(value)
 
 
 def make_frame(columns: Mapping[str, Any]) -> Any:

@@ -1,7 +1,7 @@
 """The one greedy loop: every criterion, plain or boosted by unique relevance, and all searches on one table."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
 from inspect import signature
 from itertools import product
 from numbers import Integral, Real
@@ -17,7 +17,7 @@ from unirel.data.readers import DiscreteFeatures, TargetType
 from unirel.data.table import Table
 from unirel.errors import check_beta, check_fraction, check_whole_number, warn
 from unirel.estimation.base import Columns, Information, Memo, Values
-from unirel.results import Cause, Ending, Selection, SelectionPath
+from unirel.results import Cause, Ending, Selection, SelectionPath, plain
 from unirel.search.boost import REFERENCE_SIZE, Blend, Mask, estimator_of, find_blend, find_kind, needs_reference
 from unirel.search.stopping import Evidence
 
@@ -32,43 +32,26 @@ _BATCH = 32
 _MANY, _FEW, _MOST = 10, 300, 5000
 
 
+@dataclass(eq=False, repr=False)
 class SearchSettings(BaseEstimator):  # type: ignore[misc]
     """What a search is asked for: the parameters of `BURSelector`, which is one of these and describes them."""
 
-    def __init__(
-        self,
-        criterion: str | Criterion = "cmim",
-        n_features_to_select: int | float | Literal["auto", "all"] = _N_FEATURES,
-        *,
-        beta: float = 0.5,
-        unique_relevance: Any = "both",
-        mi_estimator: str | Information = "auto",
-        discrete_features: DiscreteFeatures = "auto",
-        target_type: TargetType = "auto",
-        include: Sequence[int | str] = (),
-        exclude: Sequence[int | str] = (),
-        max_candidates: int | Literal["auto"] | None = "auto",
-        alpha: float = 0.05,
-        max_seconds: float | None = None,
-        random_state: int | None = 0,
-        n_jobs: int | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.criterion = criterion
-        self.n_features_to_select = n_features_to_select
-        self.beta = beta
-        self.unique_relevance = unique_relevance
-        self.mi_estimator = mi_estimator
-        self.discrete_features = discrete_features
-        self.target_type = target_type
-        self.include = include
-        self.exclude = exclude
-        self.max_candidates = max_candidates
-        self.alpha = alpha
-        self.max_seconds = max_seconds
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    criterion: str | Criterion = "cmim"
+    n_features_to_select: int | float | Literal["auto", "all"] = _N_FEATURES
+    _: KW_ONLY
+    beta: float = 0.5
+    unique_relevance: Any = "both"
+    mi_estimator: str | Information = "auto"
+    discrete_features: DiscreteFeatures = "auto"
+    target_type: TargetType = "auto"
+    include: Sequence[int | str] = ()
+    exclude: Sequence[int | str] = ()
+    max_candidates: int | Literal["auto"] | None = "auto"
+    alpha: float = 0.05
+    max_seconds: float | None = None
+    random_state: int | None = 0
+    n_jobs: int | None = None
+    verbose: bool = False
 
     def settings(self) -> Self:
         """Itself, if no parameter is wrong; the number of features and names are checked with the table."""
@@ -99,19 +82,10 @@ def settings_of(selector: Any) -> SearchSettings:
 def described(settings: SearchSettings) -> dict[str, Any]:
     """What decides the result, as plain values that JSON can hold."""
     names = [name for name in signature(SearchSettings).parameters if name not in ("n_jobs", "verbose")]
-    known = {name: _plain(getattr(settings, name)) for name in names}
+    known = {name: plain(getattr(settings, name)) for name in names}
     if isinstance(known["unique_relevance"], list):
         known["unique_relevance"] = "given values"
     return known
-
-
-def _plain(value: Any) -> Any:
-    value = value.tolist() if hasattr(value, "tolist") else value
-    if isinstance(value, Mapping):
-        return {str(key): _plain(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
-    return value if value is None or isinstance(value, str | int | float) else repr(value)
 
 
 def select(
