@@ -17,7 +17,7 @@ from numpy.typing import DTypeLike, NDArray
 from unirel._runtime import pieces
 from unirel.data import DISCRETE, Positions, Values
 from unirel.data.encoding import empty_matrices, find_places, one_class, refuse_missing
-from unirel.data.parts import ArrowRows, DaskRows, Kept, Part, Rows
+from unirel.data.parts import ArrowRows, DaskRows, Part, Rows
 from unirel.data.readers import DiscreteFeatures, Source, TargetType, is_dataset, kinds_asked, take_rows, target_kind
 from unirel.data.scan import CodingPlan, Scan, Seen, Wanted, describe_columns, merge, scan_part, sketched_edges
 from unirel.data.table import Table, check_inputs, warn_of_indexes
@@ -85,7 +85,7 @@ class PartedTable(Table):
         self.weights = weights
         self.edges: dict[str, Values] = {}  # of the bins that were made
         self._rows, self._scan, self._wanted = rows, scan, wanted
-        self._kept: dict[Any, tuple[CodingPlan, Kept]] = {}
+        self._kept: dict[Any, tuple[CodingPlan, Rows]] = {}
         self._samples: dict[bytes, Table] = {}
 
     def level_sizes(self, column: int) -> NDArray[np.int64]:
@@ -94,7 +94,7 @@ class PartedTable(Table):
         sizes = [*map(levels.__getitem__, sorted_levels(levels)), seen.n_missing]
         return np.array(sizes if seen.n_missing else sizes[:-1], np.int64)
 
-    def encode(self, n_bins: int, binning: str, given: dict[int, Values]) -> tuple[CodingPlan, Kept]:
+    def encode(self, n_bins: int, binning: str, given: dict[int, Values]) -> tuple[CodingPlan, Rows]:
         """Code all parts, continuous columns in bins, unless that has been done."""
         key = (n_bins, binning, tuple((column, tuple(edges)) for column, edges in sorted(given.items())))
         if key not in self._kept:
@@ -109,7 +109,7 @@ class PartedTable(Table):
             self._kept = {key: (plan, self._rows.keep(partial(Coded.of, plan=plan, sums=self.weights)))}
         return self._kept[key]
 
-    def encode_rows(self, encode: Callable[..., list[Values]], heights: Positions) -> Kept:
+    def encode_rows(self, encode: Callable[..., list[Values]], heights: Positions) -> Rows:
         """Rows of numbers in the place of columns, found from all values of each column.
 
         `encode` gets values and weights of every part and the columns they are of, and returns the rows of these
@@ -160,17 +160,12 @@ class PartedTable(Table):
     def _sizes_of_parts(self, plan: CodingPlan, states: list[Any] | None) -> NDArray[np.int64]:
         """How many rows each class has in every part, each as often as its weight says if there are weights."""
         if states is not None:
-            n_classes = 1 if self.classes is None else len(self.classes)
-            count = partial(class_sizes_of_part, plan=plan, n_classes=n_classes)
-            return np.array(self._rows.map(count, states), np.int64)
+            find = partial(_rows_by_class, plan=plan, n_classes=1 if self.classes is None else len(self.classes))
+            return np.array(self._rows.map(lambda *part: [len(rows) for rows in find(*part)], states), np.int64)
         if self.classes is None:
             return np.array(self._scan.n_rows, np.int64)[:, None]
         levels = sorted_levels(self._scan.columns[-1].levels or {})
         return np.array([[(own or {}).get(level, 0) for level in levels] for own in self._scan.targets], np.int64)
-
-
-def class_sizes_of_part(part: Part, state: Any, *, plan: CodingPlan, n_classes: int) -> list[int]:
-    return [len(rows) for rows in _rows_by_class(part, state, plan, n_classes)]
 
 
 def take_some(part: Part, each: tuple[Any, list[Positions]], *, plan: CodingPlan, columns: Positions) -> Values:

@@ -132,9 +132,6 @@ class Columns(Sequence[Column]):
     def __eq__(self, other: object) -> bool:
         return tuple(self) == tuple(other) if isinstance(other, Columns | tuple) else NotImplemented
 
-    def __hash__(self) -> int:
-        return hash(tuple(self))
-
     def __repr__(self) -> str:
         return repr(tuple(self))
 

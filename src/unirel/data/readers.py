@@ -374,11 +374,11 @@ def kinds_asked(discrete_features: DiscreteFeatures, sources: Sequence[Source]) 
     columns = list(given)
     if not columns or not all(isinstance(one, bool | np.bool_) for one in columns):
         _ask(asked, sources, [(column, DISCRETE) for column in columns])
-        return asked
-    if len(columns) != len(asked[0]):
+    elif len(columns) != len(asked[0]):
         about = f"discrete_features is a mask of {len(columns)}, but X has {len(asked[0])} columns"
         raise ValueError(f"{about}; give one entry for each")
-    asked[0][np.array(columns)] = DISCRETE
+    else:
+        asked[0][np.array(columns)] = DISCRETE
     return asked
 
 
