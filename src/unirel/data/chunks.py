@@ -7,7 +7,6 @@ import mmap
 import os
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, NoReturn, Self
 
@@ -257,21 +256,18 @@ def _take_room(file: int, size: int) -> None:
                 raise
 
 
-@dataclass(frozen=True)
 class Stored:
-    """What is kept of a part of the rows, in files; a copy for another process goes to files there."""
+    """What is kept of a part of the rows, in files; a copy for another process goes to files there.
 
-    layout: NDArray[Any]  # how many levels, or rows of numbers, each column has
-    matrices: list[NDArray[Any]]
-    weights: Values | None
-    files: Scratch
+    `layout` says how many levels, or rows of numbers, each column has. Matrices are in files already.
+    """
 
-    @classmethod
-    def made(cls, layout: NDArray[Any], matrices: list[NDArray[Any]], weights: Values | None, files: Scratch) -> Self:
-        """Matrices that are in files already, and weights that are not."""
-        stored = cls(layout, matrices, None if weights is None else files.copy(weights), files)
+    def __init__(
+        self, layout: NDArray[Any], matrices: list[NDArray[Any]], weights: Values | None, files: Scratch
+    ) -> None:
+        self.layout, self.matrices, self.files = layout, matrices, files
+        self.weights = None if weights is None else files.copy(weights)
         files.release()
-        return stored
 
     def __reduce__(self) -> Any:
         return self._copied, (self.layout, self.matrices, self.weights)
@@ -279,7 +275,7 @@ class Stored:
     @classmethod
     def _copied(cls, layout: NDArray[Any], matrices: list[NDArray[Any]], weights: Values | None) -> Self:
         files = Scratch()
-        return cls.made(layout, [files.copy(matrix) for matrix in matrices], weights, files)
+        return cls(layout, [files.copy(matrix) for matrix in matrices], weights, files)
 
 
 def weights_in_rows(part: Part, sums: Sums | None) -> Values | None:
@@ -298,7 +294,7 @@ class Coded(Stored):
             for width, matrix in enumerate(matrices):
                 mine = widths[positions] == width
                 matrix[places[positions[mine]]] = codes[mine]
-        return cls.made(plan.n_levels, matrices, weights_in_rows(part, sums), files)
+        return cls(plan.n_levels, matrices, weights_in_rows(part, sums), files)
 
 
 class RowsOfPart(Stored):
@@ -310,7 +306,7 @@ class RowsOfPart(Stored):
         columns, files = np.flatnonzero(heights), Scratch()
         rows = files.empty((int(heights.sum()), len(part.y)), np.float64)
         rows[(np.cumsum(heights) - heights)[columns]] = plan.values_of(part, columns)
-        return cls.made(heights, [rows], weights_in_rows(part, sums), files)
+        return cls(heights, [rows], weights_in_rows(part, sums), files)
 
     def take(self, columns: Positions) -> tuple[Values, Values | None]:
         return self.matrices[0][(np.cumsum(self.layout) - self.layout)[columns]], self.weights

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from unirel._runtime import check_time, pieces
 from unirel.data import CONTINUOUS, DISCRETE, IGNORED, KINDS, UNKNOWN, Codes, Kind, Kinds, Mask, Positions, Values
 from unirel.data.kernels import FLOAT, HIGHEST, LOWEST, MOST_SLOTS, SIGNED, UNSIGNED, code_levels
-from unirel.data.readers import Numbers, Raw, Source, as_slice
-from unirel.data.values import LARGEST_EXACT, as_numbers, encode_objects, refuse_rounding
+from unirel.data.readers import Numbers, Source, as_slice
+from unirel.data.values import LARGEST_EXACT, Raw, as_numbers, encode_objects, refuse_rounding
 
 # Below this many different texts a column is no identifier, however few rows there are.
 _IDENTIFIER_LEVELS = 20

@@ -10,14 +10,14 @@ import numbers
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any, Literal, get_args
 
 import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel.data import CONTINUOUS, DISCRETE, IGNORED, KINDS, UNKNOWN, Kinds, Mask, Positions
+from unirel.data import CONTINUOUS, DISCRETE, IGNORED, KINDS, UNKNOWN, Kinds, Positions
+from unirel.data.values import Raw, read_column
 from unirel.errors import check_choice
 
 TargetType = Literal["auto", "discrete", "continuous"]
@@ -28,24 +28,6 @@ _PLAIN: dict[type, np.dtype[Any]] = {nw.Boolean: np.dtype(bool)} | {
     getattr(nw, name): np.dtype(name.lower())
     for name in ("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64", "Float32", "Float64")
 }
-
-
-@dataclass(frozen=True)
-class Raw:
-    """Values of one column as they were read, with a mask of the missing ones."""
-
-    family: Literal["number", "boolean", "text", "category"]
-    values: NDArray[Any]
-    missing: Mask
-    since: str = ""  # of dates, times and durations: what their numbers are
-
-    @cached_property
-    def n_missing(self) -> int:
-        return int(np.count_nonzero(self.missing))
-
-    @cached_property
-    def present(self) -> NDArray[Any]:
-        return self.values[~self.missing] if self.n_missing else self.values
 
 
 @dataclass(frozen=True)
@@ -99,26 +81,7 @@ class Source:
         column = self.others.get(position)
         if column is None:
             column = next(block for block in self.blocks if position in block.positions).column(position)
-        plain = column.dtype if isinstance(column, np.ndarray) else _PLAIN.get(type(column.dtype))
-        if plain is not None and plain.kind in "biuf":
-            values = column if isinstance(column, np.ndarray) else column.to_numpy()
-            if values.dtype == plain:  # Missing values change the type of whole numbers.
-                return read_numbers(self.label(position), values)
-        from unirel.data.values import read_column  # It reads what is no plain number, and needs this module.
-
         return read_column(self.label(position), column)
-
-
-def read_numbers(label: str, values: NDArray[Any]) -> Raw:
-    """Plain numbers or booleans, of which NaN are missing."""
-    missing = ~np.isfinite(values)
-    if missing.any() and np.isinf(values).any():
-        raise no_infinity(label)
-    return Raw("boolean" if values.dtype.kind == "b" else "number", values, missing)
-
-
-def no_infinity(label: str) -> ValueError:
-    return ValueError(f"{label} contains infinity (inf); replace it by a number or a missing value")
 
 
 def open_all(X: Any, conditional_on: Any, y: Any, feature_names: Sequence[str] | None = None) -> list[Source]:

@@ -16,9 +16,9 @@ from unirel.data import CONTINUOUS, DISCRETE, IGNORED, UNKNOWN, Kinds, Mask, Pos
 from unirel.data.encoding import FEATURE, NARROW_LEVELS, TARGET, Columns, decide, find_levels
 from unirel.data.kernels import find_bins, frequency_edges, width_edges
 from unirel.data.parts import Part
-from unirel.data.readers import Raw, Source, no_infinity, open_source
+from unirel.data.readers import Source, open_source
 from unirel.data.table import have_other_indexes
-from unirel.data.values import as_numbers, refuse_rounding, sorted_levels
+from unirel.data.values import Raw, as_numbers, no_infinity, refuse_rounding, sorted_levels
 
 # What a sketch keeps: with 2048 a rank is wrong by at most 0.14 % of the rows in 99 of 100 sketches, and up to about as
 # many values as that nothing is lost and edges are exact.
