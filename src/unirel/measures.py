@@ -356,9 +356,8 @@ def _split_target(y: Any, conditional_on: Any) -> tuple[Any, Any, int]:
     if n_missing := int(np.isnan(columns).sum()):
         raise ValueError(f"y has {n_missing} missing value{'s' * (n_missing > 1)} (NaN); drop those rows from X and y")
     if given is not None and len(given) != len(columns):
-        raise ValueError(
-            f"y has {len(columns)} rows, conditional_on has {len(given)}; they must describe the same samples"
-        )
+        about = f"y has {len(columns)} rows, conditional_on has {len(given)}"
+        raise ValueError(f"{about}; they must describe the same samples")
     others = columns[:, :-1] if given is None else np.column_stack([given, columns[:, :-1]])
     return columns[:, -1], others, shape[1] - 1
 

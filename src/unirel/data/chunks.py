@@ -192,8 +192,6 @@ def _rows_by_class(part: Part, state: Any, plan: CodingPlan, n_classes: int) -> 
 
 
 class _Elsewhere:
-    """Columns of a table that are not here."""
-
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("__"):
             raise AttributeError(name)

@@ -53,7 +53,6 @@ def are_discrete(n_values: Any, n_present: Any, rule: Rule) -> Any:
 
 
 def decide(family: str, n_present: int, n_values: int, rule: Rule) -> tuple[int, str]:
-    """Kind of a column of any type and the reason."""
     if n_present and family == "category":
         return DISCRETE, "categorical"
     if n_present and family == "boolean":
@@ -119,7 +118,6 @@ class Columns(Sequence[Column]):
         return len(self.names)
 
     def __getitem__(self, index: Any) -> Any:
-        """A `Column`, or a tuple of them for a slice."""
         if isinstance(index, slice):
             return tuple(self[position] for position in range(*index.indices(len(self))))
         index = range(len(self))[index]

@@ -113,9 +113,8 @@ class ArrowRows(Rows):
         left_out = {*taken, *without}
         features = [name for name in names if name not in left_out]
         if not features:
-            raise ValueError(
-                f"X has 0 feature(s) beside {', '.join(map(repr, taken))} while a minimum of 1 is required."
-            )
+            others = ", ".join(map(repr, taken))
+            raise ValueError(f"X has 0 feature(s) beside {others} while a minimum of 1 is required.")
         self._dataset, self._y, self._weights = dataset, y, sample_weight
         self._features, self._used = features, [*features, *taken]
         target = y if isinstance(y, str) else str(getattr(y, "name", None) or "y")
@@ -184,7 +183,6 @@ class ArrowRows(Rows):
 
 
 def _label(fragment: Any) -> str:
-    """What errors call the place that rows come from."""
     return f"'{getattr(fragment, 'path', 'a table in memory')}'"
 
 
@@ -247,7 +245,6 @@ class DaskRows(Rows):
 
     @staticmethod
     def _persist(tasks: list[Any]) -> DaskRows:
-        """Compute tasks, and leave the results on the workers."""
         from dask import persist
 
         with _waiting():
@@ -302,9 +299,8 @@ def _partitions_of(data: Any, parameter: str, X: Any, n_partitions: int) -> list
     """The partitions of a target or of weights; a name stands for a column of every partition of X."""
     if data is None or isinstance(data, str):
         if isinstance(data, str) and data not in map(str, getattr(X, "columns", ())):
-            raise ValueError(
-                f"{parameter}={data!r} is no column of X; the columns are {', '.join(map(repr, X.columns[:10]))}"
-            )
+            listed = ", ".join(map(repr, X.columns[:10]))
+            raise ValueError(f"{parameter}={data!r} is no column of X; the columns are {listed}")
         return [data] * n_partitions
     if not hasattr(data, "to_delayed"):
         raise TypeError(f"X is a Dask collection, but {parameter} is a {type(data).__name__}; make it one too")

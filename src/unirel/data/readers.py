@@ -77,7 +77,6 @@ class Source:
         return name if self.parameter == "X" else f"{name} of {self.parameter}"
 
     def read(self, position: int) -> Raw:
-        """Read one column; what it holds decides its family."""
         column = self.others.get(position)
         if column is None:
             column = next(block for block in self.blocks if position in block.positions).column(position)
@@ -134,8 +133,7 @@ def is_dataset(data: Any) -> bool:  # of Arrow
     return any(one.__module__.startswith("pyarrow") and one.__name__ == "Dataset" for one in type(data).__mro__)
 
 
-def is_lazy(data: Any) -> bool:
-    """Whether `data` is a frame of polars whose columns are still to be found."""
+def is_lazy(data: Any) -> bool:  # a frame of polars whose columns are still to be found
     return hasattr(data, "collect_schema") and hasattr(data, "collect")
 
 
@@ -150,7 +148,6 @@ def is_frame(data: Any) -> bool:
 
 
 def open_source(data: Any, parameter: str, pattern: str) -> Source:
-    """Find names, columns and shape of anything that holds columns."""
     if is_sparse(data):
         return _open_sparse(data, parameter, pattern)
     frame = as_narwhals(data, parameter)
@@ -159,7 +156,13 @@ def open_source(data: Any, parameter: str, pattern: str) -> Source:
         return Source(parameter, (name,), (len(frame), 1), others={0: frame})
     if isinstance(frame, nw.DataFrame):
         return _open_frame(frame, parameter)
-    array = _as_table(data, parameter)
+    if isinstance(data, str) and parameter == "y":
+        raise ValueError(f"{parameter}={data!r} is a text; pass the values, such as X[{data!r}], and X without them")
+    array = as_array(data, parameter)
+    if array.ndim not in (1, 2):
+        about = f"{parameter} has {array.ndim} dimensions (shape={array.shape}, type {type(data).__name__})"
+        raise ValueError(f"{about}; pass a table of rows and columns")
+    array = array.reshape(-1, 1) if array.ndim == 1 else array
     shape = (array.shape[0], array.shape[1])
     names = tuple(map(pattern.format, range(shape[1])))
     if array.dtype.kind in "biuf" and array.dtype.itemsize <= 8:
@@ -246,16 +249,6 @@ def as_array(data: Any, parameter: str) -> NDArray[Any]:
         return np.array(data, dtype=object) if array.dtype.kind in "US" and data is not array else array
     except ValueError:
         raise ValueError(f"{parameter} has rows of different lengths; give every row as many values") from None
-
-
-def _as_table(data: Any, parameter: str) -> NDArray[Any]:
-    if isinstance(data, str) and parameter == "y":
-        raise ValueError(f"{parameter}={data!r} is a text; pass the values, such as X[{data!r}], and X without them")
-    array = as_array(data, parameter)
-    if array.ndim not in (1, 2):
-        about = f"{parameter} has {array.ndim} dimensions (shape={array.shape}, type {type(data).__name__})"
-        raise ValueError(f"{about}; pass a table of rows and columns")
-    return array.reshape(-1, 1) if array.ndim == 1 else array
 
 
 def _distinct(parameter: str, given: Sequence[Any]) -> tuple[str, ...]:

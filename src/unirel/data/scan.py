@@ -212,11 +212,10 @@ def _merge_two(a: Seen, b: Seen, column: int, wanted: Wanted) -> Seen:
         words = " and ".join(f"{family}s" if family != "category" else "categories" for family in sorted(families))
         name = wanted.names[column]
         raise TypeError(f"the schema changes: column {name!r} holds {words} in different parts; give it one type")
-    levels, numeric = None, families <= {"number", "boolean"}
-    if a.levels is not None and b.levels is not None:
-        levels = dict(Counter(a.levels) + Counter(b.levels))
-        if len(levels) > (wanted.limit(column) if numeric else MOST_LEVELS):
-            levels = None
+    numeric = families <= {"number", "boolean"}
+    levels = None if a.levels is None or b.levels is None else dict(Counter(a.levels) + Counter(b.levels))
+    if levels is not None and len(levels) > (wanted.limit(column) if numeric else MOST_LEVELS):
+        levels = None
     sketch = None
     if numeric and (a.sketch is not None or b.sketch is not None or levels is None):
         sketch = new_sketch(np.empty(0))  # Neither may change: a cluster may need them again.

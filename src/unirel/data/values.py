@@ -65,7 +65,6 @@ def read_column(label: str, column: nw.Series[Any] | NDArray[Any]) -> Raw:
 
 
 def _parse(label: str, values: NDArray[Any]) -> Raw:
-    """Find the family of an array by its dtype."""
     code = values.dtype.kind
     if code in "biuf":
         return read_numbers(label, values)

@@ -387,7 +387,6 @@ def _steps(
 def _best(
     scores: Scores, pool: Columns, selected: Columns, beta: float, boost: Blend | None, allowed: Mask | None
 ) -> _Step:
-    """The candidate with the best score, among those that are allowed."""
     boost = boost if beta > 0 else None
     # A spread over all candidates takes the scores of all candidates, so nothing can be left out then.
     lazy = scores.can_only_fall and (boost is None or not boost.rescale)
