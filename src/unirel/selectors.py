@@ -408,10 +408,8 @@ class BURSelectorCV(_Selector):
             return process_routing(self, "fit", **params)
         unknown = [name for name in params if name != "groups"]
         if unknown:
-            raise ValueError(
-                f"fit got {', '.join(unknown)}, which is only passed on if metadata routing is enabled: "
-                "sklearn.set_config(enable_metadata_routing=True)"
-            )
+            about = f"fit got {', '.join(unknown)}, which is only passed on if metadata routing is enabled"
+            raise ValueError(f"{about}: sklearn.set_config(enable_metadata_routing=True)")
         split = Bunch(split={"groups": params.get("groups")})
         return Bunch(estimator=Bunch(fit={}), splitter=split, scorer=Bunch(score={}))
 

@@ -97,12 +97,9 @@ class PartedTable(Table):
         """Code all parts, continuous columns in bins, unless that has been done."""
         key = (n_bins, binning, tuple((column, tuple(edges)) for column, edges in sorted(given.items())))
         if key not in self._kept:
-            cuts = {
-                column: given[column]
-                if column in given
-                else sketched_edges(self._scan.columns[column], n_bins, binning)
-                for column in np.flatnonzero(self.continuous).tolist()
-            }
+            continuous, seen = np.flatnonzero(self.continuous).tolist(), self._scan.columns
+            sketched = {column: sketched_edges(seen[column], n_bins, binning) for column in continuous}
+            cuts = {column: given.get(column, edges) for column, edges in sketched.items()}
             self.edges = {self.columns.names[column]: edges for column, edges in cuts.items()}
             plan = self._plan(cuts)
             self._kept = {key: (plan, self._rows.keep(partial(Coded.of, plan=plan, sums=self.weights)))}

@@ -194,9 +194,8 @@ def as_narwhals(data: Any, parameter: str) -> Any:
     if hasattr(data, "collect"):
         raise TypeError(f"{parameter} is lazy ({type(data).__name__}); pass {parameter}.collect()")
     if is_parted(data):
-        raise TypeError(
-            f"{parameter} is read in parts ({type(data).__name__}), but this takes rows in memory; pass a sample"
-        )
+        about = f"{parameter} is read in parts ({type(data).__name__})"
+        raise TypeError(f"{about}, but this takes rows in memory; pass a sample")
     if isinstance(data, np.ndarray):  # narwhals would search plugins, longer than it takes to read.
         return data
     try:
@@ -320,9 +319,8 @@ def kinds_asked(discrete_features: DiscreteFeatures, sources: Sequence[Source]) 
     if isinstance(given, bool | np.bool_):
         return [np.full_like(kinds, DISCRETE if given else CONTINUOUS) for kinds in asked]
     if isinstance(given, str) or not isinstance(given, Iterable):
-        raise TypeError(
-            f"discrete_features={given!r} is none of 'auto', True, False, a mask, a list of columns and a mapping"
-        )
+        known = "'auto', True, False, a mask, a list of columns and a mapping"
+        raise TypeError(f"discrete_features={given!r} is none of {known}")
     if isinstance(given, Mapping):
         _ask(asked, sources, [(column, _kind_of(column, discrete)) for column, discrete in given.items()])
         return asked

@@ -199,10 +199,8 @@ def _no_objects(label: str, types: set[type]) -> Exception:
         return ValueError(f"Complex data not supported: {label} holds {listed}; pass their parts as two columns")
     if all(issubclass(kind, str | numbers.Real | Decimal | np.bool_) for kind in types):
         return TypeError(f"{label} mixes values of types {listed}; make all of them numbers or all of them texts")
-    remedy = "convert or drop the column"
-    return TypeError(
-        f"{label} holds values of types {listed}, but every argument must be a string or a number; {remedy}"
-    )
+    remedy = "every argument must be a string or a number; convert or drop the column"
+    return TypeError(f"{label} holds values of types {listed}, but {remedy}")
 
 
 def _no_nesting(label: str, dtype: str) -> TypeError:

@@ -184,11 +184,9 @@ def check_selection(selection: Selection, wanted: Any) -> None:
     if selection.ending is Ending.OUT_OF_TIME:
         of_wanted = f" of {wanted}" if isinstance(wanted, Integral) else ""
         boost = ", and unique relevance is not boosted" if selection.lacks_boost else ""
-        warn(
-            f"the selection is incomplete: {selection.reason}; {len(selection)}{of_wanted} features were selected"
-            f"{boost}. Fit again, with a larger max_seconds= or fewer features.",
-            stacklevel=3,
-        )
+        found = f"{len(selection)}{of_wanted} features were selected{boost}"
+        remedy = "Fit again, with a larger max_seconds= or fewer features."
+        warn(f"the selection is incomplete: {selection.reason}; {found}. {remedy}", stacklevel=3)
 
 
 @dataclass(frozen=True)
