@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from unirel.measures import unique_relevance as unique_relevance
     from unirel.predictors import ClassifierLoss as ClassifierLoss
     from unirel.search.boost import Boost as Boost
-    from unirel.search.path import selection_path as selection_path
+    from unirel.search.greedy import selection_path as selection_path
     from unirel.selectors import BURSelector as BURSelector
     from unirel.selectors import BURSelectorCV as BURSelectorCV
 
@@ -46,7 +46,7 @@ _HOME = {
     "unique_relevance": "unirel.measures",
     "relevance_test": "unirel.inference.tests",
     "conditional_test": "unirel.inference.tests",
-    "selection_path": "unirel.search.path",
+    "selection_path": "unirel.search.greedy",
     "redundancy_analysis": "unirel.inference.redundancy",
     "selection_stability": "unirel.inference.stability",
     "BURSelector": "unirel.selectors",

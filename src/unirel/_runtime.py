@@ -7,7 +7,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
@@ -72,22 +72,18 @@ def check_time() -> None:
 def call_apart(function: Callable[..., Result], *arguments: Any) -> Result:
     """Call a function in a thread of its own, so that Ctrl-C and the end of the time are noticed whatever it does."""
     check_time()
-    results: list[Result | BaseException] = []
+    future: Future[Result] = Future()
 
     def run() -> None:
         try:
-            results.append(function(*arguments))
+            future.set_result(function(*arguments))
         except BaseException as error:
-            results.append(error)
+            future.set_exception(error)
 
-    thread = Thread(target=copy_context().run, args=(run,), daemon=True)
-    thread.start()
-    while thread.is_alive():
-        thread.join(0.1)
+    Thread(target=copy_context().run, args=(run,), daemon=True).start()
+    while not wait([future], 0.1).done:
         check_time()
-    if isinstance(results[0], BaseException):
-        raise results[0]
-    return results[0]
+    return future.result()
 
 
 @contextmanager
@@ -120,23 +116,19 @@ def map_tasks(
     from joblib import effective_n_jobs  # slow to import, and not needed to name a parameter
 
     check_jobs(n_jobs)
-    deadline = _deadline.get()  # that of the caller, which other threads do not know
 
     def in_time(task: Task) -> Result:
-        deadline.check()
+        check_time()
         return function(task)
 
     n_threads = 1 if _is_worker.get() else min(effective_n_jobs(n_jobs), len(tasks))
     if n_threads < 2:
         return _collect(map(in_time, tasks), len(tasks), progress)
-
-    def as_worker(task: Task) -> Result:
-        _is_worker.set(True)
-        return in_time(task)
-
+    context = copy_context()  # with the deadline of the caller
+    context.run(_is_worker.set, True)
     pool = ThreadPoolExecutor(n_threads)
     try:
-        futures = [pool.submit(copy_context().run, as_worker, task) for task in tasks]
+        futures = [pool.submit(context.copy().run, in_time, task) for task in tasks]
         return _collect((future.result() for future in futures), len(tasks), progress)
     finally:
         pool.shutdown(wait=False, cancel_futures=True)  # after Ctrl-C nobody waits for what has begun

@@ -328,7 +328,6 @@ class Scores:
         return self._criterion.fold == "min" and type(self._criterion).score is Criterion.score
 
     def update(self, candidates: Columns, selected: Columns) -> None:
-        """Fold in the terms that are missing."""
         if self._criterion.fold is None:
             return
         first = self._n_folded[candidates].min(initial=len(selected))
@@ -343,7 +342,6 @@ class Scores:
                 self._folded[behind], self._n_folded[behind] = term, step + 1
 
     def up_to_date(self, candidates: Columns, n_selected: int) -> NDArray[np.bool_]:
-        """Whether the score of each candidate knows all selected features."""
         return np.asarray((self._n_folded[candidates] == n_selected) | (self._criterion.fold is None))
 
     def of(self, candidates: Columns, n_selected: int) -> Values:

@@ -54,9 +54,8 @@ def check_fraction(parameter: str, value: Any, remedy: str = "such as 0.95") -> 
 
 def check_beta(value: Any, parameter: str = "beta") -> float:
     if not isinstance(value, Real) or not 0 <= float(value) <= 1:
-        raise ValueError(
-            f"{parameter}={value!r} is out of range; it must be from 0 (no boost) to 1 (unique relevance alone)"
-        )
+        remedy = "it must be from 0 (no boost) to 1 (unique relevance alone)"
+        raise ValueError(f"{parameter}={value!r} is out of range; {remedy}")
     return float(value)
 
 

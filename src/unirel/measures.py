@@ -72,8 +72,8 @@ def mutual_information(
     """
     check_level(confidence_level)
     y, conditional_on, n_others = _split_target(y, conditional_on)
-    information = _open(X, y, mi_estimator, discrete_features, target_type, n_jobs, conditional_on)
-    table = information.table
+    table = open_table(X, y, discrete_features, target_type, conditional_on=conditional_on)[0]
+    information = make_information(table, mi_estimator, n_jobs=n_jobs)
     given, others = np.split(table.given, [len(table.given) - n_others])
     features, target = table.features, [*others.tolist(), table.target]
     value = information.conditional(features, target, given)
@@ -152,8 +152,8 @@ def relevance(
     array([0.5 , 0.25, 0.99, 0.99])
     """
     check_level(confidence_level)
-    information = _open(X, y, mi_estimator, discrete_features, target_type, n_jobs)
-    table = information.table
+    table = open_table(X, y, discrete_features, target_type)[0]
+    information = make_information(table, mi_estimator, n_jobs=n_jobs)
     values = information.relevance(table.features)
 
     def finish(ends: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -198,8 +198,8 @@ def conditional_relevance(
     array([0.01, 0.  , 0.  , 0.04])
     """
     named = names_columns(given)
-    information = _open(X, y, mi_estimator, discrete_features, target_type, n_jobs, None if named else given)
-    table = information.table
+    table = open_table(X, y, discrete_features, target_type, conditional_on=None if named else given)[0]
+    information = make_information(table, mi_estimator, n_jobs=n_jobs)
     known = known_columns(table, given) if named else table.given.tolist()
     values = np.zeros(len(table.features))
     for position, feature in enumerate(table.features):
@@ -241,8 +241,8 @@ def irrelevance(
     >>> irrelevance([list(pair) for pair in zip(coin, other)], coin).round(2)
     array([0.  , 0.69])
     """
-    information = _open(X, y, mi_estimator, discrete_features, target_type, n_jobs)
-    table = information.table
+    table = open_table(X, y, discrete_features, target_type)[0]
+    information = make_information(table, mi_estimator, n_jobs=n_jobs)
     values = information.bounded_pairs(information.relevance(table.features), table.features, table.target)
     entropies = [information.entropy(feature) for feature in table.features]
     return table.one_per_feature(np.array(entropies) - values)
@@ -343,24 +343,6 @@ def unique_relevance(
     return (values, error) if return_std else values
 
 
-def _open(
-    X: Any,
-    y: Any,
-    mi_estimator: str | Information,
-    discrete_features: DiscreteFeatures,
-    target_type: TargetType,
-    n_jobs: int | None,
-    given: Any = None,
-) -> Information:
-    """The estimator that a measure asks for, on the table it was given."""
-    if given is None:
-        table, _ = open_table(X, y, discrete_features, target_type)
-    else:
-        types: dict[str, Any] = {"discrete_features": discrete_features, "target_type": target_type}
-        table = Table.from_data(X, y, conditional_on=given, **types)
-    return make_information(table, mi_estimator, n_jobs=n_jobs)
-
-
 def _split_target(y: Any, conditional_on: Any) -> tuple[Any, Any, int]:
     """A target, what is given, and how many columns of the target were put behind it: of several all but the last."""
     shape: tuple[int, ...] = np.shape(y[:1]) if isinstance(y, list | tuple) else getattr(y, "shape", ())
@@ -374,9 +356,8 @@ def _split_target(y: Any, conditional_on: Any) -> tuple[Any, Any, int]:
     if n_missing := int(np.isnan(columns).sum()):
         raise ValueError(f"y has {n_missing} missing value{'s' * (n_missing > 1)} (NaN); drop those rows from X and y")
     if given is not None and len(given) != len(columns):
-        raise ValueError(
-            f"y has {len(columns)} rows, conditional_on has {len(given)}; they must describe the same samples"
-        )
+        about = f"y has {len(columns)} rows, conditional_on has {len(given)}"
+        raise ValueError(f"{about}; they must describe the same samples")
     others = columns[:, :-1] if given is None else np.column_stack([given, columns[:, :-1]])
     return columns[:, -1], others, shape[1] - 1
 

@@ -36,7 +36,7 @@ class Cause(StrEnum):
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON has it: lists, numbers and strings; NaN is None, an infinite number 'inf' or '-inf'."""
+    """A value as JSON has it: NaN is None, an infinite number 'inf' or '-inf', what JSON does not have its `repr`."""
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if isinstance(value, Mapping):
@@ -45,7 +45,9 @@ def plain(value: Any) -> Any:
         return [plain(one) for one in value]
     if isinstance(value, float) and not np.isfinite(value):
         return None if np.isnan(value) else str(value)
-    return str(value) if isinstance(value, str) else value  # an Ending is a string
+    if isinstance(value, str):  # as an Ending is
+        return str(value)
+    return value if value is None or isinstance(value, int | float) else repr(value)
 
 
 def make_frame(columns: Mapping[str, Any]) -> Any:
@@ -73,6 +75,7 @@ class Result:
     settings: Mapping[str, Any]
     _drawn_by: ClassVar[str]
     _bars: ClassVar[tuple[str, ...]]
+    _listed: ClassVar[tuple[str, ...]] = ()  # what `to_dict` has beside the rows and the settings
 
     def __init_subclass__(cls, drawn_by: str, bars: tuple[str, ...] = ()) -> None:
         cls._drawn_by, cls._bars = drawn_by, bars
@@ -101,8 +104,7 @@ class Result:
         raise NotImplementedError
 
     def _summary(self) -> dict[str, Any]:
-        """What `to_dict` says beside the rows and the settings."""
-        return {}
+        return {name: getattr(self, name) for name in self._listed}
 
     def _notebook(self) -> dict[str, list[Any]]:
         return {name: values for name, values in self._columns().items() if name != "feature"}
@@ -115,6 +117,7 @@ class Result:
 class Selection(Result, drawn_by="SelectionDisplay", bars=("relevance", "unique_relevance")):
     """Features in the order in which a criterion selected them."""
 
+    _listed = ("criterion", "beta", "complete", "ending", "reason")
     criterion: str  #: Name of the criterion.
     beta: float  #: Weight of unique relevance.
     order: NDArray[np.intp]  #: Positions of the selected features, first selected first.
@@ -183,9 +186,6 @@ class Selection(Result, drawn_by="SelectionDisplay", bars=("relevance", "unique_
     def _caption(self) -> str:
         mark = "" if self.complete else f" (incomplete: {self.reason})"
         return f"{len(self)} of {len(self.names):,} features by {self.criterion}, beta {self.beta:g}{mark}"
-
-    def _summary(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in ("criterion", "beta", "complete", "ending", "reason")}
 
     def _columns(self) -> dict[str, list[Any]]:
         unique = np.full(len(self.names), np.nan) if self.unique_relevance is None else self.unique_relevance
@@ -271,6 +271,8 @@ class SelectionPath(Result, drawn_by="BetaPathDisplay"):
 class Redundancy(Result, drawn_by="RedundancyDisplay", bars=("joint_information",)):
     """Which of the features that are selected until I(S; y) saturates are needed."""
 
+    _listed: ClassVar[tuple[str, ...]] = ("rate", "joint_information", "reduced_information", "saturated", "unique")
+    _listed += ("conditional", "redundant", "tolerance", "exact", "complete")
     order: NDArray[np.intp]  #: Positions of the features, first selected first.
     curve: NDArray[np.float64]  #: I(S; y) of the first feature, the first two, ..., neither clipped nor smoothed.
     #: S_sat: the first features, up to where the curve first comes within `tolerance` of its largest value. It consists
@@ -318,10 +320,6 @@ class Redundancy(Result, drawn_by="RedundancyDisplay", bars=("joint_information"
         counts = f"{len(self.redundant)} of the first {len(self.saturated)} features are redundant"
         return f"{bound}{counts}: redundancy rate {bound}{self.rate:.0%}"
 
-    def _summary(self) -> dict[str, Any]:
-        listed = ("rate", "joint_information", "reduced_information", "saturated", "unique", "conditional", "redundant")
-        return {name: getattr(self, name) for name in (*listed, "tolerance", "exact", "complete")}
-
     def _columns(self) -> dict[str, list[Any]]:
         return {
             "size": list(range(1, len(self.order) + 1)),
@@ -337,6 +335,7 @@ class Redundancy(Result, drawn_by="RedundancyDisplay", bars=("joint_information"
 class RelevanceTest(Result, drawn_by="SignificanceDisplay", bars=("information",)):
     """Which features have information about a target that can be told from chance."""
 
+    _listed = ("adjust", "complete", "given")
     information: NDArray[np.float64]  #: I(Xk; y), or I(Xk; y | given), in nats; NaN for ignored features.
     #: Probability of at least that much if a feature has no relation to the target; NaN where nothing is tested.
     p_value: NDArray[np.float64]
@@ -361,9 +360,6 @@ class RelevanceTest(Result, drawn_by="SignificanceDisplay", bars=("information",
         mark = "" if self.complete else ", complete=False"
         n_tested = np.count_nonzero(~np.isnan(self.adjusted))
         return f"{np.count_nonzero(self.significant())} of {n_tested} significant at 0.05{given}{mark}"
-
-    def _summary(self) -> dict[str, Any]:
-        return {"adjust": self.adjust, "complete": self.complete, "given": list(self.given)}
 
     def _columns(self) -> dict[str, list[Any]]:
         return {

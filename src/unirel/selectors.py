@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -276,6 +277,7 @@ class BURSelector(_Selector, SearchSettings):
         return tags
 
 
+@dataclass(eq=False, repr=False)
 class BURSelectorCV(_Selector):
     """Select features as `BURSelector` does, with beta and the number of features chosen by cross-validation.
 
@@ -334,30 +336,17 @@ class BURSelectorCV(_Selector):
     (150, 2)
     """
 
-    def __init__(
-        self,
-        estimator: Any,
-        selector: BURSelector | None = None,
-        *,
-        betas: Sequence[float] = (0.0, 0.1, 0.3, 0.5),
-        max_features: int = 30,
-        step: int = 1,
-        cv: Any = 5,
-        scoring: Any = None,
-        one_standard_error: bool = False,
-        n_jobs: int | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.estimator = estimator
-        self.selector = selector
-        self.betas = betas
-        self.max_features = max_features
-        self.step = step
-        self.cv = cv
-        self.scoring = scoring
-        self.one_standard_error = one_standard_error
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    estimator: Any
+    selector: BURSelector | None = None
+    _: KW_ONLY
+    betas: Sequence[float] = (0.0, 0.1, 0.3, 0.5)
+    max_features: int = 30
+    step: int = 1
+    cv: Any = 5
+    scoring: Any = None
+    one_standard_error: bool = False
+    n_jobs: int | None = None
+    verbose: bool = False
 
     def fit(self, X: Any, y: Any, **params: Any) -> Self:
         """Choose beta and the number of features, then select features from all rows.
@@ -419,10 +408,8 @@ class BURSelectorCV(_Selector):
             return process_routing(self, "fit", **params)
         unknown = [name for name in params if name != "groups"]
         if unknown:
-            raise ValueError(
-                f"fit got {', '.join(unknown)}, which is only passed on if metadata routing is enabled: "
-                "sklearn.set_config(enable_metadata_routing=True)"
-            )
+            about = f"fit got {', '.join(unknown)}, which is only passed on if metadata routing is enabled"
+            raise ValueError(f"{about}: sklearn.set_config(enable_metadata_routing=True)")
         split = Bunch(split={"groups": params.get("groups")})
         return Bunch(estimator=Bunch(fit={}), splitter=split, scorer=Bunch(score={}))
 

@@ -12,12 +12,11 @@ from sklearn.datasets import load_iris
 
 import unirel
 import unirel.search.greedy
-import unirel.search.path
 from unirel import BURSelector, UnirelWarning, selection_path
 from unirel.criteria import JMI
 from unirel.estimation.knn import KNN
 from unirel.results import Ending
-from unirel.search.path import DEFAULT_BETAS
+from unirel.search.greedy import DEFAULT_BETAS
 
 pytestmark = pytest.mark.filterwarnings("ignore::unirel.errors.UnirelWarning")
 
@@ -444,7 +443,6 @@ def test_warnings_point_at_the_call(data):
         selection_path(X, np.arange(40) % 2, criteria="mim", betas=0.1, selector=BURSelector(unique_relevance="ksg"))
     assert {record.filename for record in caught} <= {
         __file__,
-        unirel.search.path.__file__,
         unirel.search.greedy.__file__,
     }
 

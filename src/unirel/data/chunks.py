@@ -7,7 +7,6 @@ import mmap
 import os
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, NoReturn, Self
 
@@ -17,7 +16,7 @@ from numpy.typing import DTypeLike, NDArray
 from unirel._runtime import pieces
 from unirel.data import DISCRETE, Positions, Values
 from unirel.data.encoding import empty_matrices, find_places, one_class, refuse_missing
-from unirel.data.parts import ArrowRows, DaskRows, Kept, Part, Rows
+from unirel.data.parts import ArrowRows, DaskRows, Part, Rows
 from unirel.data.readers import DiscreteFeatures, Source, TargetType, is_dataset, kinds_asked, take_rows, target_kind
 from unirel.data.scan import CodingPlan, Scan, Seen, Wanted, describe_columns, merge, scan_part, sketched_edges
 from unirel.data.table import Table, check_inputs, warn_of_indexes
@@ -85,7 +84,7 @@ class PartedTable(Table):
         self.weights = weights
         self.edges: dict[str, Values] = {}  # of the bins that were made
         self._rows, self._scan, self._wanted = rows, scan, wanted
-        self._kept: dict[Any, tuple[CodingPlan, Kept]] = {}
+        self._kept: dict[Any, tuple[CodingPlan, Rows]] = {}
         self._samples: dict[bytes, Table] = {}
 
     def level_sizes(self, column: int) -> NDArray[np.int64]:
@@ -94,22 +93,19 @@ class PartedTable(Table):
         sizes = [*map(levels.__getitem__, sorted_levels(levels)), seen.n_missing]
         return np.array(sizes if seen.n_missing else sizes[:-1], np.int64)
 
-    def encode(self, n_bins: int, binning: str, given: dict[int, Values]) -> tuple[CodingPlan, Kept]:
+    def encode(self, n_bins: int, binning: str, given: dict[int, Values]) -> tuple[CodingPlan, Rows]:
         """Code all parts, continuous columns in bins, unless that has been done."""
         key = (n_bins, binning, tuple((column, tuple(edges)) for column, edges in sorted(given.items())))
         if key not in self._kept:
-            cuts = {
-                column: given[column]
-                if column in given
-                else sketched_edges(self._scan.columns[column], n_bins, binning)
-                for column in np.flatnonzero(self.continuous).tolist()
-            }
+            continuous, seen = np.flatnonzero(self.continuous).tolist(), self._scan.columns
+            sketched = {column: sketched_edges(seen[column], n_bins, binning) for column in continuous}
+            cuts = {column: given.get(column, edges) for column, edges in sketched.items()}
             self.edges = {self.columns.names[column]: edges for column, edges in cuts.items()}
             plan = self._plan(cuts)
             self._kept = {key: (plan, self._rows.keep(partial(Coded.of, plan=plan, sums=self.weights)))}
         return self._kept[key]
 
-    def encode_rows(self, encode: Callable[..., list[Values]], heights: Positions) -> Kept:
+    def encode_rows(self, encode: Callable[..., list[Values]], heights: Positions) -> Rows:
         """Rows of numbers in the place of columns, found from all values of each column.
 
         `encode` gets values and weights of every part and the columns they are of, and returns the rows of these
@@ -160,17 +156,12 @@ class PartedTable(Table):
     def _sizes_of_parts(self, plan: CodingPlan, states: list[Any] | None) -> NDArray[np.int64]:
         """How many rows each class has in every part, each as often as its weight says if there are weights."""
         if states is not None:
-            n_classes = 1 if self.classes is None else len(self.classes)
-            count = partial(class_sizes_of_part, plan=plan, n_classes=n_classes)
-            return np.array(self._rows.map(count, states), np.int64)
+            find = partial(_rows_by_class, plan=plan, n_classes=1 if self.classes is None else len(self.classes))
+            return np.array(self._rows.map(lambda *part: [len(rows) for rows in find(*part)], states), np.int64)
         if self.classes is None:
             return np.array(self._scan.n_rows, np.int64)[:, None]
         levels = sorted_levels(self._scan.columns[-1].levels or {})
         return np.array([[(own or {}).get(level, 0) for level in levels] for own in self._scan.targets], np.int64)
-
-
-def class_sizes_of_part(part: Part, state: Any, *, plan: CodingPlan, n_classes: int) -> list[int]:
-    return [len(rows) for rows in _rows_by_class(part, state, plan, n_classes)]
 
 
 def take_some(part: Part, each: tuple[Any, list[Positions]], *, plan: CodingPlan, columns: Positions) -> Values:
@@ -198,8 +189,6 @@ def _rows_by_class(part: Part, state: Any, plan: CodingPlan, n_classes: int) -> 
 
 
 class _Elsewhere:
-    """Columns of a table that are not here."""
-
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("__"):
             raise AttributeError(name)
@@ -262,21 +251,18 @@ def _take_room(file: int, size: int) -> None:
                 raise
 
 
-@dataclass(frozen=True)
 class Stored:
-    """What is kept of a part of the rows, in files; a copy for another process goes to files there."""
+    """What is kept of a part of the rows, in files; a copy for another process goes to files there.
 
-    layout: NDArray[Any]  # how many levels, or rows of numbers, each column has
-    matrices: list[NDArray[Any]]
-    weights: Values | None
-    files: Scratch
+    `layout` says how many levels, or rows of numbers, each column has. Matrices are in files already.
+    """
 
-    @classmethod
-    def made(cls, layout: NDArray[Any], matrices: list[NDArray[Any]], weights: Values | None, files: Scratch) -> Self:
-        """Matrices that are in files already, and weights that are not."""
-        stored = cls(layout, matrices, None if weights is None else files.copy(weights), files)
+    def __init__(
+        self, layout: NDArray[Any], matrices: list[NDArray[Any]], weights: Values | None, files: Scratch
+    ) -> None:
+        self.layout, self.matrices, self.files = layout, matrices, files
+        self.weights = None if weights is None else files.copy(weights)
         files.release()
-        return stored
 
     def __reduce__(self) -> Any:
         return self._copied, (self.layout, self.matrices, self.weights)
@@ -284,7 +270,7 @@ class Stored:
     @classmethod
     def _copied(cls, layout: NDArray[Any], matrices: list[NDArray[Any]], weights: Values | None) -> Self:
         files = Scratch()
-        return cls.made(layout, [files.copy(matrix) for matrix in matrices], weights, files)
+        return cls(layout, [files.copy(matrix) for matrix in matrices], weights, files)
 
 
 def weights_in_rows(part: Part, sums: Sums | None) -> Values | None:
@@ -303,7 +289,7 @@ class Coded(Stored):
             for width, matrix in enumerate(matrices):
                 mine = widths[positions] == width
                 matrix[places[positions[mine]]] = codes[mine]
-        return cls.made(plan.n_levels, matrices, weights_in_rows(part, sums), files)
+        return cls(plan.n_levels, matrices, weights_in_rows(part, sums), files)
 
 
 class RowsOfPart(Stored):
@@ -315,7 +301,7 @@ class RowsOfPart(Stored):
         columns, files = np.flatnonzero(heights), Scratch()
         rows = files.empty((int(heights.sum()), len(part.y)), np.float64)
         rows[(np.cumsum(heights) - heights)[columns]] = plan.values_of(part, columns)
-        return cls.made(heights, [rows], weights_in_rows(part, sums), files)
+        return cls(heights, [rows], weights_in_rows(part, sums), files)
 
     def take(self, columns: Positions) -> tuple[Values, Values | None]:
         return self.matrices[0][(np.cumsum(self.layout) - self.layout)[columns]], self.weights

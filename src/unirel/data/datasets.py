@@ -4,15 +4,14 @@ import difflib
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn import datasets as builtin
 from sklearn.utils import Bunch
 
+from unirel.data import Values
 from unirel.errors import check_whole_number
 
 __all__ = ["describe", "load", "make_planted"]
 
-Values = NDArray[np.float64]
 # Each is `load_...` of sklearn.datasets.
 TITLES = {
     "breast_cancer": "Breast cancer Wisconsin (diagnostic)",

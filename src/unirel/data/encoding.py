@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from unirel._runtime import check_time, pieces
 from unirel.data import CONTINUOUS, DISCRETE, IGNORED, KINDS, UNKNOWN, Codes, Kind, Kinds, Mask, Positions, Values
 from unirel.data.kernels import FLOAT, HIGHEST, LOWEST, MOST_SLOTS, SIGNED, UNSIGNED, code_levels
-from unirel.data.readers import Numbers, Raw, Source, as_slice
-from unirel.data.values import LARGEST_EXACT, as_numbers, encode_objects, refuse_rounding
+from unirel.data.readers import Numbers, Source, as_slice
+from unirel.data.values import LARGEST_EXACT, Raw, as_numbers, encode_objects, refuse_rounding
 
 # Below this many different texts a column is no identifier, however few rows there are.
 _IDENTIFIER_LEVELS = 20
@@ -53,7 +53,6 @@ def are_discrete(n_values: Any, n_present: Any, rule: Rule) -> Any:
 
 
 def decide(family: str, n_present: int, n_values: int, rule: Rule) -> tuple[int, str]:
-    """Kind of a column of any type and the reason."""
     if n_present and family == "category":
         return DISCRETE, "categorical"
     if n_present and family == "boolean":
@@ -119,7 +118,6 @@ class Columns(Sequence[Column]):
         return len(self.names)
 
     def __getitem__(self, index: Any) -> Any:
-        """A `Column`, or a tuple of them for a slice."""
         if isinstance(index, slice):
             return tuple(self[position] for position in range(*index.indices(len(self))))
         index = range(len(self))[index]
@@ -131,9 +129,6 @@ class Columns(Sequence[Column]):
 
     def __eq__(self, other: object) -> bool:
         return tuple(self) == tuple(other) if isinstance(other, Columns | tuple) else NotImplemented
-
-    def __hash__(self) -> int:
-        return hash(tuple(self))
 
     def __repr__(self) -> str:
         return repr(tuple(self))

@@ -1,12 +1,12 @@
 """Rows in several places: what maps a function over the parts and adds up what it finds, whichever engine has them.
 
 Datasets of Arrow are read in this process, one batch after the other; partitions of a Dask collection are looked at on
-the workers that have them. A table in parts knows no more of an engine than `Rows` and `Kept`.
+the workers that have them. A table in parts knows no more of an engine than `Rows`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from copy import deepcopy
 from functools import partial, reduce
@@ -37,11 +37,23 @@ class Part(NamedTuple):
     label: str = ""  # what an error calls it
 
 
-class Parts:
-    """Parts in a fixed order: in this process, where they are looked at one after the other, or somewhere else."""
+class Rows:
+    """Parts in a fixed order, as they are read or as something was made of them, here or somewhere else.
+
+    In this process those that are read are looked at one after the other, and what was made of them is a list.
+    """
+
+    is_parted = True
+
+    def __init__(
+        self, parts: list[Any] | None, names: tuple[str, ...] = (), weighted: bool = False, numbered: Sequence[Any] = ()
+    ) -> None:
+        self._parts = parts  # None if they are read whenever they are looked at
+        self.names = names  # features and, last, the target
+        self.weighted, self.numbered = weighted, numbered_names(numbered)
 
     def __iter__(self) -> Iterator[Any]:
-        raise NotImplementedError
+        return iter(self._parts or ())
 
     def map(self, function: Function, each: Sequence[Any] | None = None) -> list[Any]:
         """What a function finds in every part, in their order.
@@ -54,39 +66,27 @@ class Parts:
 
     def add(self, function: Function, add: Add, n_jobs: int | None = None) -> Any:
         """What a function finds in every part, added up in any order."""
-        return add([reduce(lambda total, one: add([total, one]), (ask(part, function=function) for part in self))])
 
+        def total(parts: Iterable[Any]) -> Any:
+            return reduce(lambda before, one: add([before, one]), (ask(part, function=function) for part in parts))
 
-def ask(part: Any, *each: Any, function: Function) -> Any:
-    """What a function finds in a part, which leaves memory then if it is in files."""
-    found = function(part, *each)
-    if not isinstance(part, Part):
-        part.files.release()
-    return found
+        known = self._parts
+        groups: list[Any] = [self] if known is None else [known[n::_TASKS] for n in range(min(_TASKS, len(known)))]
+        return add(map_tasks(total, groups, n_jobs))
 
+    def keep(self, function: Function) -> Rows:
+        """What a function makes of every part, kept where that is, in files that can be taken out of memory."""
+        return Rows(self.map(function))
 
-class Kept(Parts):
-    """What was made of parts and stays where they are, in files that can be taken out of memory."""
-
-    def __init__(self, parts: list[Any]) -> None:
-        self._parts = parts
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._parts)
-
-    def add(self, function: Function, add: Add, n_jobs: int | None = None) -> Any:
-        groups = [Kept(self._parts[start::_TASKS]) for start in range(min(_TASKS, len(self._parts)))]
-        return add(map_tasks(lambda group: Parts.add(group, function, add), groups, n_jobs))
-
-    def exchange(self, take: Function, encode: Function, put: Function, blocks: Sequence[Any]) -> Kept:
-        """Change parts by what is found in all of them together, a block at a time.
+    def exchange(self, take: Function, encode: Function, put: Function, blocks: Sequence[Any]) -> Rows:
+        """Change what was made of parts by what is found in all of them together, a block at a time.
 
         ``take(part, block)`` gives what is needed of a part, ``encode(taken, block)`` what is to be put into each part,
         and ``put(part, block, piece)`` does so.
         """
         for block in blocks:
-            found = encode([take(part, block) for part in self._parts], block)
-            for part, piece in zip(self._parts, found, strict=True):
+            found = encode([take(part, block) for part in self], block)
+            for part, piece in zip(self, found, strict=True):
                 put(part, block, piece)
                 part.files.release()
         return self
@@ -96,17 +96,12 @@ class Kept(Parts):
         self._parts = []
 
 
-class Rows(Parts):
-    """Parts of a table as they are read, each a `Part`."""
-
-    is_parted = True
-    names: tuple[str, ...]  # features and, last, the target
-    numbered: Mapping[int, int] = {}  # positions of features whose name is a whole number
-    weighted: bool
-
-    def keep(self, function: Function) -> Kept:
-        """What a function makes of every part, kept where that is."""
-        return Kept(self.map(function))
+def ask(part: Any, *each: Any, function: Function) -> Any:
+    """What a function finds in a part, which leaves memory then if it is in files."""
+    found = function(part, *each)
+    if not isinstance(part, Part):
+        part.files.release()
+    return found
 
 
 class ArrowRows(Rows):
@@ -118,13 +113,12 @@ class ArrowRows(Rows):
         left_out = {*taken, *without}
         features = [name for name in names if name not in left_out]
         if not features:
-            raise ValueError(
-                f"X has 0 feature(s) beside {', '.join(map(repr, taken))} while a minimum of 1 is required."
-            )
+            others = ", ".join(map(repr, taken))
+            raise ValueError(f"X has 0 feature(s) beside {others} while a minimum of 1 is required.")
         self._dataset, self._y, self._weights = dataset, y, sample_weight
         self._features, self._used = features, [*features, *taken]
-        self.names = (*features, y if isinstance(y, str) else str(getattr(y, "name", None) or "y"))
-        self.weighted = sample_weight is not None
+        target = y if isinstance(y, str) else str(getattr(y, "name", None) or "y")
+        super().__init__(None, (*features, target), sample_weight is not None)
 
     def __iter__(self) -> Iterator[Part]:
         """All rows; batches of small row groups and files are joined."""
@@ -189,7 +183,6 @@ class ArrowRows(Rows):
 
 
 def _label(fragment: Any) -> str:
-    """What errors call the place that rows come from."""
     return f"'{getattr(fragment, 'path', 'a table in memory')}'"
 
 
@@ -217,58 +210,45 @@ def _delayed(function: Function) -> Any:
     return delayed(function, pure=False, traverse=False)
 
 
-class DaskParts(Parts):
+class DaskRows(Rows):
     """Parts that Dask has or can compute, added up by a tree of tasks; one that is lost is made again."""
-
-    _parts: list[Any]
 
     def map(self, function: Function, each: Sequence[Any] | None = None) -> list[Any]:
         import dask
 
         look = _delayed(partial(ask, function=function))
         if each is None:
-            tasks = [look(part) for part in self._parts]
+            tasks = [look(part) for part in self]
         else:
-            pairs = zip(self._parts, each, strict=True)
+            pairs = zip(self, each, strict=True)
             tasks = [look(part, dask.delayed(own, traverse=False)) for part, own in pairs if own is not None]
         with _waiting():
             return list(dask.compute(*tasks))
 
     def add(self, function: Function, add: Add, n_jobs: int | None = None) -> Any:
         look, join = _delayed(partial(ask, function=function)), _delayed(add)
-        found = [look(part) for part in self._parts]
+        found = [look(part) for part in self]
         while len(found) > 1:
             found = [join(some) for some in pieces(found, _WIDTH)]
         with _waiting():
             return join(found).compute()
 
+    def keep(self, function: Function) -> DaskRows:
+        return self._persist([_delayed(function)(part) for part in self])
 
-def _persist(tasks: list[Any]) -> DaskKept:
-    """Compute tasks, and leave the results on the workers."""
-    from dask import persist
-
-    with _waiting():
-        return DaskKept(list(persist(*tasks)))
-
-
-class DaskKept(DaskParts, Kept):
-    """Parts that stay on the workers that made them; a block of all of them comes together on one worker."""
-
-    def exchange(self, take: Function, encode: Function, put: Function, blocks: Sequence[Any]) -> DaskKept:
+    def exchange(self, take: Function, encode: Function, put: Function, blocks: Sequence[Any]) -> DaskRows:
+        """The same on the workers: a block of all parts comes together on one of them."""
         take_one, encode_all = _delayed(take), _delayed(encode)
         change = _delayed(partial(_changed, put=put, blocks=list(blocks)))
-        encoded = [encode_all([take_one(part, block) for part in self._parts], block) for block in blocks]
-        return _persist([change(part, [own[n] for own in encoded]) for n, part in enumerate(self._parts)])
+        encoded = [encode_all([take_one(part, block) for part in self], block) for block in blocks]
+        return self._persist([change(part, [own[n] for own in encoded]) for n, part in enumerate(self)])
 
+    @staticmethod
+    def _persist(tasks: list[Any]) -> DaskRows:
+        from dask import persist
 
-class DaskRows(DaskParts, Rows):
-    """Partitions of a collection, or row groups of files, not computed yet."""
-
-    def __init__(self, parts: list[Any], names: tuple[str, ...], weighted: bool) -> None:
-        self._parts, self.names, self.weighted = parts, names, weighted
-
-    def keep(self, function: Function) -> DaskKept:
-        return _persist([_delayed(function)(part) for part in self._parts])
+        with _waiting():
+            return DaskRows(list(persist(*tasks)))
 
     @classmethod
     def of_collection(cls, X: Any, y: Any, sample_weight: Any) -> DaskRows:
@@ -284,19 +264,14 @@ class DaskRows(DaskParts, Rows):
         else:
             X = X.rechunk({1: -1})
         partitions = np.ravel(X.to_delayed()).tolist()
-        sides = [
-            _partitions_of(one, name, X, len(partitions)) for one, name in ((y, "y"), (sample_weight, "sample_weight"))
-        ]
-        make = _delayed(_make_part)
-        parts = [
-            make(*three, features, f"partition {number}")
-            for number, three in enumerate(zip(partitions, *sides, strict=True))
-        ]
+        targets = _partitions_of(y, "y", X, len(partitions))
+        weights = _partitions_of(sample_weight, "sample_weight", X, len(partitions))
+        threes, make = zip(partitions, targets, weights, strict=True), _delayed(_make_part)
+        parts = [make(*three, features, f"partition {number}") for number, three in enumerate(threes)]
         names = map(str, features) if features is not None else (f"x{place}" for place in range(X.shape[1]))
         target = y if isinstance(y, str) else getattr(y, "name", None)
-        rows = cls(parts, (*names, target if frame and isinstance(target, str) else "y"), sample_weight is not None)
-        rows.numbered = numbered_names(features or ())
-        return rows
+        target = target if frame and isinstance(target, str) else "y"
+        return cls(parts, (*names, target), sample_weight is not None, features or ())
 
     @classmethod
     def of_files(cls, dataset: Any, y: str, without: Collection[str] = ()) -> DaskRows:
@@ -308,7 +283,7 @@ class DaskRows(DaskParts, Rows):
             for fragment in dataset.get_fragments()
             for group in (fragment.split_by_row_group() if hasattr(fragment, "row_groups") else [fragment])
         ]
-        return cls([read(fragment) for fragment in fragments], rows.names, weighted=False)
+        return cls([read(fragment) for fragment in fragments], rows.names)
 
 
 def _changed(part: Any, pieces: list[Any], *, put: Function, blocks: list[Any]) -> Any:
@@ -324,9 +299,8 @@ def _partitions_of(data: Any, parameter: str, X: Any, n_partitions: int) -> list
     """The partitions of a target or of weights; a name stands for a column of every partition of X."""
     if data is None or isinstance(data, str):
         if isinstance(data, str) and data not in map(str, getattr(X, "columns", ())):
-            raise ValueError(
-                f"{parameter}={data!r} is no column of X; the columns are {', '.join(map(repr, X.columns[:10]))}"
-            )
+            listed = ", ".join(map(repr, X.columns[:10]))
+            raise ValueError(f"{parameter}={data!r} is no column of X; the columns are {listed}")
         return [data] * n_partitions
     if not hasattr(data, "to_delayed"):
         raise TypeError(f"X is a Dask collection, but {parameter} is a {type(data).__name__}; make it one too")

@@ -10,14 +10,14 @@ import numbers
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any, Literal, get_args
 
 import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel.data import CONTINUOUS, DISCRETE, IGNORED, KINDS, UNKNOWN, Kinds, Mask, Positions
+from unirel.data import CONTINUOUS, DISCRETE, IGNORED, KINDS, UNKNOWN, Kinds, Positions
+from unirel.data.values import Raw, read_column
 from unirel.errors import check_choice
 
 TargetType = Literal["auto", "discrete", "continuous"]
@@ -28,24 +28,6 @@ _PLAIN: dict[type, np.dtype[Any]] = {nw.Boolean: np.dtype(bool)} | {
     getattr(nw, name): np.dtype(name.lower())
     for name in ("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64", "Float32", "Float64")
 }
-
-
-@dataclass(frozen=True)
-class Raw:
-    """Values of one column as they were read, with a mask of the missing ones."""
-
-    family: Literal["number", "boolean", "text", "category"]
-    values: NDArray[Any]
-    missing: Mask
-    since: str = ""  # of dates, times and durations: what their numbers are
-
-    @cached_property
-    def n_missing(self) -> int:
-        return int(np.count_nonzero(self.missing))
-
-    @cached_property
-    def present(self) -> NDArray[Any]:
-        return self.values[~self.missing] if self.n_missing else self.values
 
 
 @dataclass(frozen=True)
@@ -95,30 +77,10 @@ class Source:
         return name if self.parameter == "X" else f"{name} of {self.parameter}"
 
     def read(self, position: int) -> Raw:
-        """Read one column; what it holds decides its family."""
         column = self.others.get(position)
         if column is None:
             column = next(block for block in self.blocks if position in block.positions).column(position)
-        plain = column.dtype if isinstance(column, np.ndarray) else _PLAIN.get(type(column.dtype))
-        if plain is not None and plain.kind in "biuf":
-            values = column if isinstance(column, np.ndarray) else column.to_numpy()
-            if values.dtype == plain:  # Missing values change the type of whole numbers.
-                return read_numbers(self.label(position), values)
-        from unirel.data.values import read_column  # It reads what is no plain number, and needs this module.
-
         return read_column(self.label(position), column)
-
-
-def read_numbers(label: str, values: NDArray[Any]) -> Raw:
-    """Plain numbers or booleans, of which NaN are missing."""
-    missing = ~np.isfinite(values)
-    if missing.any() and np.isinf(values).any():
-        raise no_infinity(label)
-    return Raw("boolean" if values.dtype.kind == "b" else "number", values, missing)
-
-
-def no_infinity(label: str) -> ValueError:
-    return ValueError(f"{label} contains infinity (inf); replace it by a number or a missing value")
 
 
 def open_all(X: Any, conditional_on: Any, y: Any, feature_names: Sequence[str] | None = None) -> list[Source]:
@@ -171,8 +133,7 @@ def is_dataset(data: Any) -> bool:  # of Arrow
     return any(one.__module__.startswith("pyarrow") and one.__name__ == "Dataset" for one in type(data).__mro__)
 
 
-def is_lazy(data: Any) -> bool:
-    """Whether `data` is a frame of polars whose columns are still to be found."""
+def is_lazy(data: Any) -> bool:  # a frame of polars whose columns are still to be found
     return hasattr(data, "collect_schema") and hasattr(data, "collect")
 
 
@@ -187,7 +148,6 @@ def is_frame(data: Any) -> bool:
 
 
 def open_source(data: Any, parameter: str, pattern: str) -> Source:
-    """Find names, columns and shape of anything that holds columns."""
     if is_sparse(data):
         return _open_sparse(data, parameter, pattern)
     frame = as_narwhals(data, parameter)
@@ -196,7 +156,13 @@ def open_source(data: Any, parameter: str, pattern: str) -> Source:
         return Source(parameter, (name,), (len(frame), 1), others={0: frame})
     if isinstance(frame, nw.DataFrame):
         return _open_frame(frame, parameter)
-    array = _as_table(data, parameter)
+    if isinstance(data, str) and parameter == "y":
+        raise ValueError(f"{parameter}={data!r} is a text; pass the values, such as X[{data!r}], and X without them")
+    array = as_array(data, parameter)
+    if array.ndim not in (1, 2):
+        about = f"{parameter} has {array.ndim} dimensions (shape={array.shape}, type {type(data).__name__})"
+        raise ValueError(f"{about}; pass a table of rows and columns")
+    array = array.reshape(-1, 1) if array.ndim == 1 else array
     shape = (array.shape[0], array.shape[1])
     names = tuple(map(pattern.format, range(shape[1])))
     if array.dtype.kind in "biuf" and array.dtype.itemsize <= 8:
@@ -228,9 +194,8 @@ def as_narwhals(data: Any, parameter: str) -> Any:
     if hasattr(data, "collect"):
         raise TypeError(f"{parameter} is lazy ({type(data).__name__}); pass {parameter}.collect()")
     if is_parted(data):
-        raise TypeError(
-            f"{parameter} is read in parts ({type(data).__name__}), but this takes rows in memory; pass a sample"
-        )
+        about = f"{parameter} is read in parts ({type(data).__name__})"
+        raise TypeError(f"{about}, but this takes rows in memory; pass a sample")
     if isinstance(data, np.ndarray):  # narwhals would search plugins, longer than it takes to read.
         return data
     try:
@@ -283,16 +248,6 @@ def as_array(data: Any, parameter: str) -> NDArray[Any]:
         return np.array(data, dtype=object) if array.dtype.kind in "US" and data is not array else array
     except ValueError:
         raise ValueError(f"{parameter} has rows of different lengths; give every row as many values") from None
-
-
-def _as_table(data: Any, parameter: str) -> NDArray[Any]:
-    if isinstance(data, str) and parameter == "y":
-        raise ValueError(f"{parameter}={data!r} is a text; pass the values, such as X[{data!r}], and X without them")
-    array = as_array(data, parameter)
-    if array.ndim not in (1, 2):
-        about = f"{parameter} has {array.ndim} dimensions (shape={array.shape}, type {type(data).__name__})"
-        raise ValueError(f"{about}; pass a table of rows and columns")
-    return array.reshape(-1, 1) if array.ndim == 1 else array
 
 
 def _distinct(parameter: str, given: Sequence[Any]) -> tuple[str, ...]:
@@ -364,9 +319,8 @@ def kinds_asked(discrete_features: DiscreteFeatures, sources: Sequence[Source]) 
     if isinstance(given, bool | np.bool_):
         return [np.full_like(kinds, DISCRETE if given else CONTINUOUS) for kinds in asked]
     if isinstance(given, str) or not isinstance(given, Iterable):
-        raise TypeError(
-            f"discrete_features={given!r} is none of 'auto', True, False, a mask, a list of columns and a mapping"
-        )
+        known = "'auto', True, False, a mask, a list of columns and a mapping"
+        raise TypeError(f"discrete_features={given!r} is none of {known}")
     if isinstance(given, Mapping):
         _ask(asked, sources, [(column, _kind_of(column, discrete)) for column, discrete in given.items()])
         return asked
@@ -374,11 +328,11 @@ def kinds_asked(discrete_features: DiscreteFeatures, sources: Sequence[Source]) 
     columns = list(given)
     if not columns or not all(isinstance(one, bool | np.bool_) for one in columns):
         _ask(asked, sources, [(column, DISCRETE) for column in columns])
-        return asked
-    if len(columns) != len(asked[0]):
+    elif len(columns) != len(asked[0]):
         about = f"discrete_features is a mask of {len(columns)}, but X has {len(asked[0])} columns"
         raise ValueError(f"{about}; give one entry for each")
-    asked[0][np.array(columns)] = DISCRETE
+    else:
+        asked[0][np.array(columns)] = DISCRETE
     return asked
 
 

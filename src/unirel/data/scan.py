@@ -16,9 +16,9 @@ from unirel.data import CONTINUOUS, DISCRETE, IGNORED, UNKNOWN, Kinds, Mask, Pos
 from unirel.data.encoding import FEATURE, NARROW_LEVELS, TARGET, Columns, decide, find_levels
 from unirel.data.kernels import find_bins, frequency_edges, width_edges
 from unirel.data.parts import Part
-from unirel.data.readers import Raw, Source, no_infinity, open_source
+from unirel.data.readers import Source, open_source
 from unirel.data.table import have_other_indexes
-from unirel.data.values import as_numbers, refuse_rounding, sorted_levels
+from unirel.data.values import Raw, as_numbers, no_infinity, refuse_rounding, sorted_levels
 
 # What a sketch keeps: with 2048 a rank is wrong by at most 0.14 % of the rows in 99 of 100 sketches, and up to about as
 # many values as that nothing is lost and edges are exact.
@@ -212,11 +212,10 @@ def _merge_two(a: Seen, b: Seen, column: int, wanted: Wanted) -> Seen:
         words = " and ".join(f"{family}s" if family != "category" else "categories" for family in sorted(families))
         name = wanted.names[column]
         raise TypeError(f"the schema changes: column {name!r} holds {words} in different parts; give it one type")
-    levels, numeric = None, families <= {"number", "boolean"}
-    if a.levels is not None and b.levels is not None:
-        levels = dict(Counter(a.levels) + Counter(b.levels))
-        if len(levels) > (wanted.limit(column) if numeric else MOST_LEVELS):
-            levels = None
+    numeric = families <= {"number", "boolean"}
+    levels = None if a.levels is None or b.levels is None else dict(Counter(a.levels) + Counter(b.levels))
+    if levels is not None and len(levels) > (wanted.limit(column) if numeric else MOST_LEVELS):
+        levels = None
     sketch = None
     if numeric and (a.sketch is not None or b.sketch is not None or levels is None):
         sketch = new_sketch(np.empty(0))  # Neither may change: a cluster may need them again.

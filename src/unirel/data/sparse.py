@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from unirel._runtime import pieces
 from unirel.data import CONTINUOUS, DISCRETE, IGNORED, UNKNOWN, Codes, Kinds, Positions, Values
 from unirel.data.encoding import Columns, DenseColumns, narrowest, wide_type
-from unirel.data.readers import Source, as_slice, no_infinity
-from unirel.data.values import LARGEST_EXACT, refuse_rounding
+from unirel.data.readers import Source, as_slice
+from unirel.data.values import LARGEST_EXACT, no_infinity, refuse_rounding
 
 # Columns whose levels are looked for together.
 _STEP = 2**16

@@ -42,10 +42,12 @@ def open_table(
     discrete_features: DiscreteFeatures = "auto",
     target_type: TargetType = "auto",
     sample_weight: Any = None,
+    conditional_on: Any = None,
 ) -> tuple[Table, Any]:
     """A table of anything that holds columns, and the weights; those of a table in parts stay with the parts."""
-    if not is_parted(X):
-        return Table.from_data(X, y, discrete_features=discrete_features, target_type=target_type), sample_weight
+    if not is_parted(X) or conditional_on is not None:
+        types: dict[str, Any] = {"discrete_features": discrete_features, "target_type": target_type}
+        return Table.from_data(X, y, conditional_on=conditional_on, **types), sample_weight
     from unirel.data.chunks import PartedTable, open_rows
 
     return PartedTable(open_rows(X, y, sample_weight), discrete_features, target_type), None
@@ -159,7 +161,6 @@ class Table:
 
     @property
     def target(self) -> int:
-        """Position of the target, the last column."""
         return len(self.columns) - 1
 
     @property
@@ -237,11 +238,9 @@ class Table:
         return values
 
     def sparse_block(self, columns: Sequence[int] | Positions) -> SparseBlock:
-        """Stored entries of discrete features of a sparse table, and their codes."""
         return cast(SparseColumns, self._all).block(self._of_kind(columns, DISCRETE))
 
     def sparse_numbers(self, columns: Sequence[int] | Positions) -> SparseNumbers:
-        """Stored entries of continuous features of a sparse table."""
         return cast(SparseColumns, self._all).numbers(self._of_kind(columns, CONTINUOUS))
 
     def one_per_feature(self, values: Any, columns: Positions | None = None) -> Values:
@@ -400,8 +399,8 @@ def refuse_overflow(dense: DenseColumns, scale: Scale) -> None:
             largest = largest.astype(dtype).astype(np.float64)
         for column in np.flatnonzero(largest >= limit).tolist():
             raise _unusable(dense, column, "overflows", largest, "divide it by a constant")
+        remedy = "multiply it by a constant, or leave scale='standard'"
         for column in np.flatnonzero((largest > 0) & (largest < _TINY)).tolist():
-            remedy = "multiply it by a constant, or leave scale='standard'"
             raise _unusable(dense, column, "vanishes when it is squared", largest, remedy)
 
 

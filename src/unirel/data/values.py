@@ -1,20 +1,39 @@
-"""Values of single columns that are no plain numbers: texts, categories, dates, objects, and what cannot be read."""
+"""Values of single columns: numbers, texts, categories, dates, objects, and what cannot be read."""
 
 import numbers
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from datetime import UTC, date, time, timedelta
 from decimal import Decimal
-from typing import Any
+from functools import cached_property
+from typing import Any, Literal
 
 import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
 from unirel.data import Mask, Positions, Values
-from unirel.data.readers import Raw, read_numbers
 
 # Whole numbers beyond this are not all told apart by floats.
 LARGEST_EXACT = 2**53
+
+
+@dataclass(frozen=True)
+class Raw:
+    """Values of one column as they were read, with a mask of the missing ones."""
+
+    family: Literal["number", "boolean", "text", "category"]
+    values: NDArray[Any]
+    missing: Mask
+    since: str = ""  # of dates, times and durations: what their numbers are
+
+    @cached_property
+    def n_missing(self) -> int:
+        return int(np.count_nonzero(self.missing))
+
+    @cached_property
+    def present(self) -> NDArray[Any]:
+        return self.values[~self.missing] if self.n_missing else self.values
 
 
 def read_column(label: str, column: nw.Series[Any] | NDArray[Any]) -> Raw:
@@ -46,7 +65,6 @@ def read_column(label: str, column: nw.Series[Any] | NDArray[Any]) -> Raw:
 
 
 def _parse(label: str, values: NDArray[Any]) -> Raw:
-    """Find the family of an array by its dtype."""
     code = values.dtype.kind
     if code in "biuf":
         return read_numbers(label, values)
@@ -59,6 +77,18 @@ def _parse(label: str, values: NDArray[Any]) -> Raw:
     if code in "Mm":
         return _read_times(values)
     raise _no_nesting(label, str(values.dtype))
+
+
+def read_numbers(label: str, values: NDArray[Any]) -> Raw:
+    """Plain numbers or booleans, of which NaN are missing."""
+    missing = ~np.isfinite(values)
+    if missing.any() and np.isinf(values).any():
+        raise no_infinity(label)
+    return Raw("boolean" if values.dtype.kind == "b" else "number", values, missing)
+
+
+def no_infinity(label: str) -> ValueError:
+    return ValueError(f"{label} contains infinity (inf); replace it by a number or a missing value")
 
 
 def as_numbers(raw: Raw, label: str) -> Raw:
@@ -169,10 +199,8 @@ def _no_objects(label: str, types: set[type]) -> Exception:
         return ValueError(f"Complex data not supported: {label} holds {listed}; pass their parts as two columns")
     if all(issubclass(kind, str | numbers.Real | Decimal | np.bool_) for kind in types):
         return TypeError(f"{label} mixes values of types {listed}; make all of them numbers or all of them texts")
-    remedy = "convert or drop the column"
-    return TypeError(
-        f"{label} holds values of types {listed}, but every argument must be a string or a number; {remedy}"
-    )
+    remedy = "every argument must be a string or a number; convert or drop the column"
+    return TypeError(f"{label} holds values of types {listed}, but {remedy}")
 
 
 def _no_nesting(label: str, dtype: str) -> TypeError:

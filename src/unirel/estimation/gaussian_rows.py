@@ -13,7 +13,7 @@ from scipy.special import ndtri
 
 from unirel._runtime import map_tasks, pieces
 from unirel.data.chunks import PartedTable, RowsOfPart
-from unirel.data.parts import Kept
+from unirel.data.parts import Rows
 from unirel.data.table import Table
 from unirel.data.weights import Weights
 from unirel.estimation.base import Columns, Values
@@ -253,7 +253,7 @@ class EncodedParts(Encoded):
 
     def __init__(self, layout: Layout, table: PartedTable) -> None:
         self.starts, self.n_rows, self.n_samples = layout.starts, layout.n_rows, table.n_samples
-        self._kept: Kept = table.encode_rows(partial(encode_columns, layout=layout), layout.heights)
+        self._kept: Rows = table.encode_rows(partial(encode_columns, layout=layout), layout.heights)
         owners, is_there = (
             np.repeat(np.arange(len(layout.heights)), layout.heights),
             self._add(RowsOfPart.lengths) > 0.5,

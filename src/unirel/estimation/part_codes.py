@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unirel.data.chunks import Coded, PartedTable
-from unirel.data.parts import Kept
+from unirel.data.parts import Rows
 from unirel.estimation.base import Columns, Values
 from unirel.estimation.codes import CodeMatrix, Codes, Counts, Cuts, Joint, joint_of
 
@@ -29,7 +29,7 @@ class PartCodes(CodeMatrix):
 
     cells_at_once = 2**22  # of tables that travel together, and that every thread has
 
-    def __init__(self, n_levels: NDArray[np.int64], kept: Kept, n_samples: int, n_jobs: int | None) -> None:
+    def __init__(self, n_levels: NDArray[np.int64], kept: Rows, n_samples: int, n_jobs: int | None) -> None:
         self.n_levels, self.n_samples, self._kept, self._n_jobs = n_levels, n_samples, kept, n_jobs
         self._known: dict[tuple[int, ...], Counts] = {}
 

@@ -1,26 +1,36 @@
 """The one greedy loop: every criterion, plain or boosted by unique relevance, and all searches on one table."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
 from inspect import signature
 from itertools import product
 from numbers import Integral, Real
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
-from unirel._runtime import NO_DEADLINE, Deadline, OutOfTime, Progress, check_jobs, check_time, progress_of
+from unirel._runtime import (
+    NO_DEADLINE,
+    READING_SECONDS,
+    Deadline,
+    OutOfTime,
+    Progress,
+    check_jobs,
+    check_time,
+    progress_of,
+)
 from unirel.criteria import Criterion, Scores, make_criterion
 from unirel.data.readers import DiscreteFeatures, TargetType
-from unirel.data.table import Table
+from unirel.data.table import Table, open_table
 from unirel.errors import check_beta, check_fraction, check_whole_number, warn
 from unirel.estimation.base import Columns, Information, Memo, Values
-from unirel.results import Cause, Ending, Selection, SelectionPath
+from unirel.results import Cause, Ending, Selection, SelectionPath, plain
 from unirel.search.boost import REFERENCE_SIZE, Blend, Mask, estimator_of, find_blend, find_kind, needs_reference
 from unirel.search.stopping import Evidence
 
+DEFAULT_BETAS = tuple(step / 10 for step in range(11))
 _N_FEATURES = 10  # that many are selected if nobody says how many, and fewer of fewer without a word
 # Scores that differ by less than this, or less than this share, are a tie that rounding has broken: differences of
 # estimates of about a nat come out as 1e-17 instead of 0.
@@ -32,43 +42,26 @@ _BATCH = 32
 _MANY, _FEW, _MOST = 10, 300, 5000
 
 
+@dataclass(eq=False, repr=False)
 class SearchSettings(BaseEstimator):  # type: ignore[misc]
     """What a search is asked for: the parameters of `BURSelector`, which is one of these and describes them."""
 
-    def __init__(
-        self,
-        criterion: str | Criterion = "cmim",
-        n_features_to_select: int | float | Literal["auto", "all"] = _N_FEATURES,
-        *,
-        beta: float = 0.5,
-        unique_relevance: Any = "both",
-        mi_estimator: str | Information = "auto",
-        discrete_features: DiscreteFeatures = "auto",
-        target_type: TargetType = "auto",
-        include: Sequence[int | str] = (),
-        exclude: Sequence[int | str] = (),
-        max_candidates: int | Literal["auto"] | None = "auto",
-        alpha: float = 0.05,
-        max_seconds: float | None = None,
-        random_state: int | None = 0,
-        n_jobs: int | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.criterion = criterion
-        self.n_features_to_select = n_features_to_select
-        self.beta = beta
-        self.unique_relevance = unique_relevance
-        self.mi_estimator = mi_estimator
-        self.discrete_features = discrete_features
-        self.target_type = target_type
-        self.include = include
-        self.exclude = exclude
-        self.max_candidates = max_candidates
-        self.alpha = alpha
-        self.max_seconds = max_seconds
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    criterion: str | Criterion = "cmim"
+    n_features_to_select: int | float | Literal["auto", "all"] = _N_FEATURES
+    _: KW_ONLY
+    beta: float = 0.5
+    unique_relevance: Any = "both"
+    mi_estimator: str | Information = "auto"
+    discrete_features: DiscreteFeatures = "auto"
+    target_type: TargetType = "auto"
+    include: Sequence[int | str] = ()
+    exclude: Sequence[int | str] = ()
+    max_candidates: int | Literal["auto"] | None = "auto"
+    alpha: float = 0.05
+    max_seconds: float | None = None
+    random_state: int | None = 0
+    n_jobs: int | None = None
+    verbose: bool = False
 
     def settings(self) -> Self:
         """Itself, if no parameter is wrong; the number of features and names are checked with the table."""
@@ -99,19 +92,57 @@ def settings_of(selector: Any) -> SearchSettings:
 def described(settings: SearchSettings) -> dict[str, Any]:
     """What decides the result, as plain values that JSON can hold."""
     names = [name for name in signature(SearchSettings).parameters if name not in ("n_jobs", "verbose")]
-    known = {name: _plain(getattr(settings, name)) for name in names}
+    known = {name: plain(getattr(settings, name)) for name in names}
     if isinstance(known["unique_relevance"], list):
         known["unique_relevance"] = "given values"
     return known
 
 
-def _plain(value: Any) -> Any:
-    value = value.tolist() if hasattr(value, "tolist") else value
-    if isinstance(value, Mapping):
-        return {str(key): _plain(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
-    return value if value is None or isinstance(value, str | int | float) else repr(value)
+def selection_path(
+    X: Any,
+    y: Any,
+    *,
+    selector: Any = None,
+    criteria: str | Criterion | Sequence[str | Criterion] = ("mim", "mrmr", "jmi", "jmim", "cmim"),
+    betas: float | Sequence[float] = DEFAULT_BETAS,
+    sample_weight: ArrayLike | None = None,
+) -> SelectionPath:
+    """Select features by several criteria and weights of unique relevance.
+
+    Parameters
+    ----------
+    X, y, sample_weight
+        As in `BURSelector.fit`.
+    selector : BURSelector, optional
+        How features are selected, but for the criterion and beta; ``BURSelector()`` if it is not given.
+    criteria : name, Criterion or list of them
+        What to score candidates by.
+    betas : float or list of float
+        Weights of unique relevance in ``(1 - beta) * J + beta * UR``; 0 is the plain criterion.
+
+    Returns
+    -------
+    SelectionPath
+        One selection for each criterion and beta. The first features of a longer selection are those of a shorter one.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from unirel import BURSelector, selection_path
+    >>> X, y = load_iris(return_X_y=True)
+    >>> selector = BURSelector(n_features_to_select=2)
+    >>> path = selection_path(X, y, selector=selector, criteria=["mim", "jmi"], betas=[0, 0.1])
+    >>> path.order("jmi", 0.1)
+    array([2, 3])
+    """
+    settings = settings_of(selector)
+    deadline = Deadline.after(settings.max_seconds)
+    with deadline.applied(READING_SECONDS):
+        table, sample_weight = open_table(X, y, settings.discrete_features, settings.target_type, sample_weight)
+    named = [criteria] if isinstance(criteria, str | Criterion) else list(criteria)
+    weights = [float(betas)] if isinstance(betas, Real) else list(cast(Sequence[float], betas))
+    with deadline.applied():
+        return select(table, named, weights, settings, sample_weight)
 
 
 def select(
@@ -153,11 +184,9 @@ def check_selection(selection: Selection, wanted: Any) -> None:
     if selection.ending is Ending.OUT_OF_TIME:
         of_wanted = f" of {wanted}" if isinstance(wanted, Integral) else ""
         boost = ", and unique relevance is not boosted" if selection.lacks_boost else ""
-        warn(
-            f"the selection is incomplete: {selection.reason}; {len(selection)}{of_wanted} features were selected"
-            f"{boost}. Fit again, with a larger max_seconds= or fewer features.",
-            stacklevel=3,
-        )
+        found = f"{len(selection)}{of_wanted} features were selected{boost}"
+        remedy = "Fit again, with a larger max_seconds= or fewer features."
+        warn(f"the selection is incomplete: {selection.reason}; {found}. {remedy}", stacklevel=3)
 
 
 @dataclass(frozen=True)
@@ -178,15 +207,13 @@ class Limits:
         include, exclude = (list(dict.fromkeys(table.positions(one))) for one in (settings.include, settings.exclude))
         for position in include:
             if position not in table.features:
-                raise ValueError(
-                    f"include names {table.names[position]!r}, which is ignored; say what it is with discrete_features="
-                )
+                about = f"include names {table.names[position]!r}, which is ignored"
+                raise ValueError(f"{about}; say what it is with discrete_features=")
             if position in exclude:
                 raise ValueError(f"{table.names[position]!r} is in include and in exclude; choose one of them")
         if len(include) > n_features:
-            raise ValueError(
-                f"include names {len(include)} features, but n_features_to_select={n_features}; select more"
-            )
+            about = f"include names {len(include)} features, but n_features_to_select={n_features}"
+            raise ValueError(f"{about}; select more")
         if len(np.setdiff1d(table.features, exclude)) == 0:
             raise ValueError(f"no feature is left: exclude names all {len(exclude)} of them")
         most: Any = settings.max_candidates
@@ -197,16 +224,13 @@ class Limits:
         return cls(n_features, include, exclude, most, deadline=Deadline.after(settings.max_seconds))
 
     def free_columns(self, table: Table) -> Columns:
-        """Columns that are neither forced nor excluded."""
         return np.setdiff1d(table.features, [*self.include, *self.exclude])
 
 
 class Searches:
     """Runs searches on one table with one set of estimates, one time budget and one progress bar for all of them."""
 
-    def __init__(
-        self, table: Table, settings: SearchSettings, n_searches: int, sample_weight: ArrayLike | None
-    ) -> None:
+    def __init__(self, table: Table, settings: SearchSettings, n_runs: int, sample_weight: ArrayLike | None) -> None:
         self._table, self._settings = table, settings
         self._limits = Limits.of(table, settings)
         self._memo = Memo(estimator_of(settings).on(table, sample_weight, settings.n_jobs))
@@ -219,7 +243,7 @@ class Searches:
         self._boosts: dict[Criterion | None, Blend] = {}
         self._plain: dict[Criterion, Selection] = {}  # what was found before there was a boost
         self._progress = progress_of(settings.verbose, "selecting")
-        self._n_wanted, self._n_done = self._limits.n_features * n_searches, 0  # steps of all searches
+        self._n_wanted, self._n_done = self._limits.n_features * n_runs, 0  # steps of all searches
         self.interrupted = False
 
     def run(self, criterion: Criterion, beta: float) -> Selection:
@@ -361,7 +385,6 @@ def _steps(
 def _best(
     scores: Scores, pool: Columns, selected: Columns, beta: float, boost: Blend | None, allowed: Mask | None
 ) -> _Step:
-    """The candidate with the best score, among those that are allowed."""
     boost = boost if beta > 0 else None
     # A spread over all candidates takes the scores of all candidates, so nothing can be left out then.
     lazy = scores.can_only_fall and (boost is None or not boost.rescale)
@@ -401,7 +424,6 @@ def _reach(values: Values, best: float) -> Mask:
 
 
 def _is_best(values: Values, place: int) -> bool:
-    """Whether nothing is better than the value at a position, but for rounding."""
     return bool(_reach(values, values.max())[place])
 
 
@@ -413,8 +435,7 @@ def _n_features(table: Table, wanted: Any) -> int:
     if isinstance(wanted, Integral) and not isinstance(wanted, bool) and int(wanted) >= 1:
         if int(wanted) > n_features and wanted != _N_FEATURES:
             # Only to name a number is no reason to end with an error, nor to say nothing.
-            message = f"n_features_to_select={wanted}, but there are {n_features} features: all are selected"
-            warn(message, stacklevel=5)
+            warn(f"n_features_to_select={wanted}, but there are {n_features} features: all are selected", stacklevel=5)
         return min(int(wanted), n_features)
     if isinstance(wanted, Real) and not isinstance(wanted, Integral) and 0 < float(wanted) <= 1:
         return max(1, int(round(float(wanted) * n_features, 9)))  # 0.29 of 100 is 29, not 28.999...
