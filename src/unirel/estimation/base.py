@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
-from unirel._runtime import Progress, check_jobs
+from unirel._runtime import check_jobs
 from unirel.data.table import Table
 from unirel.errors import check_choice, quietly
 from unirel.estimation import ESTIMATORS
@@ -58,6 +58,12 @@ class Changes(NamedTuple):
     before: float  # I(block; target)
     change: Values  # what it becomes with or without each column, less what it was
     error: Values  # standard error of each change, NaN where the estimator has none
+
+    def among(self, chosen: NDArray[np.bool_]) -> "Changes":
+        """Changes of the chosen columns among all; the others, which are constant, change nothing."""
+        change, error = np.zeros(len(chosen)), np.zeros(len(chosen))
+        change[chosen], error[chosen] = self.change, self.error
+        return Changes(self.before, change, error)
 
 
 class Information(BaseEstimator, ABC):  # type: ignore[misc]
@@ -159,9 +165,7 @@ class Information(BaseEstimator, ABC):  # type: ignore[misc]
             "pass mi_estimator='binned'"
         )
 
-    def without_each(
-        self, block: Block, rows: NDArray[np.intp] | None = None, progress: Progress | None = None
-    ) -> Changes:
+    def without_each(self, block: Block, rows: Columns | None = None) -> Changes:
         """How I(block; target) changes without each column of the block, seen from some of the rows if possible."""
         target = [self.table.target]
         before = self.mutual_information(block, target)
@@ -169,9 +173,7 @@ class Information(BaseEstimator, ABC):  # type: ignore[misc]
         change = np.array([self.mutual_information(rest, target) - before for rest in rests])
         return Changes(before, change, np.full(len(change), np.nan))
 
-    def with_each(
-        self, block: Block, candidates: Block, rows: NDArray[np.intp] | None = None, progress: Progress | None = None
-    ) -> Changes:
+    def with_each(self, block: Block, candidates: Block, rows: Columns | None = None) -> Changes:
         """How I(block; target) changes with each candidate, seen from some of the rows if possible."""
         before = self.mutual_information(block, [self.table.target])
         change = self.joint(candidates, block) - before

@@ -3,14 +3,12 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel._runtime import Progress, map_tasks
-from unirel.data.table import Table
 from unirel.estimation.base import Block, Changes, Values
 from unirel.estimation.kernels.change_one import change_one_in_line, make_room, side_by_side
 from unirel.estimation.kernels.line import Line
 from unirel.estimation.kernels.plane import ksg_in_plane, make_strips
 from unirel.estimation.kernels.space import Sorted, count_by_side, count_in_balls, ksg_sum
-from unirel.estimation.ross import Columns, Geometry, Ross, Rows, sorted_by
+from unirel.estimation.ross import Columns, Geometry, Rows, sorted_by
 
 Counts = NDArray[np.int64]
 
@@ -53,21 +51,31 @@ class KSG:
             counts[2][rows] = self._count_by_side((given, (), b), radius, rows)[:, [0, 1, 4]]
         return float(ksg_sum(*counts, z, self._ball) / n_samples)
 
-    def changes(
-        self, block: Columns, candidates: Columns | None, target: int, rows: Rows | None, progress: Progress | None
-    ) -> Changes:
+    def changes(self, block: Block, candidates: Block | None, target: int, rows: Rows | None) -> Changes:
         """Changes of I(block; target) without each of its columns or, if there are candidates, with each of them."""
         geometry = self._geometry
-        line = line_of(geometry.values[target])
-        columns = block if candidates is None else candidates
-        changed = side_by_side(columns)
+        line, columns = line_of(geometry.values[target]), geometry.values[list(block)]
+        changing = block if candidates is None else candidates
+        changed = side_by_side(geometry.values[list(changing)])
 
         def work(part: Rows, sums: Values) -> float:
             room = make_room(geometry.n_samples, self._ball.n_neighbors, leaving=candidates is None)
-            return change_one_in_line(block, changed, line, part, self._ball, room, sums)
+            return change_one_in_line(columns, changed, line, part, self._ball, room, sums)
 
         centers = np.arange(geometry.n_samples) if rows is None else rows
-        return geometry.changes(work, len(columns), centers, float(geometry.psi[geometry.n_samples]), progress)
+        return geometry.changes(work, len(changing), centers, float(geometry.psi[geometry.n_samples]))
+
+    def entropy(self, column: int) -> float:
+        """That of Kozachenko and Leonenko of what is present, mixed with that of what is missing."""
+        geometry = self._geometry
+        values = geometry.values[column]
+        present = np.sort(values[values < geometry.far].astype(np.float64))
+        if len(present) < 2 or present[0] == present[-1]:
+            return -np.inf
+        share = len(present) / len(values)
+        n_neighbors = min(geometry.n_neighbors, len(present) - 1)
+        density = differential_entropy(present, n_neighbors, geometry.tolerance, geometry.psi)
+        return float(share * density - sum(part * np.log(part) for part in (share, 1 - share) if part > 0))
 
     def _count(self, block: Block, radius: Values, search: bool = False) -> Counts:
         """How many rows are inside the ball of every row and how many within it; finds the balls first if asked to."""
@@ -100,8 +108,7 @@ class KSG:
 
     def _sorted(self, block: Block) -> tuple[Sorted, Rows]:
         """The columns of a block in the order of an anchor, and that order."""
-        values, column = self._geometry.values, self._geometry.anchor_of(block)
-        anchor = None if column is None else values[column]
+        values, anchor = self._geometry.values, self._geometry.anchor_of(block)
         order = np.arange(self._geometry.n_samples) if anchor is None else np.argsort(anchor)
         return sorted_by(values[list(block)], anchor, order), order
 
@@ -136,36 +143,23 @@ def line_of(values: Columns) -> Line:
     return Line(values, values[order], order, np.argsort(order))
 
 
-class WithinClasses:
-    """I(a; b | target) as what it is by definition: the mean of I(a; b) within the classes, by their share of the rows.
+def differential_entropy(line: Values, n_neighbors: int, tolerance: float, psi: Values) -> float:
+    """Kozachenko-Leonenko entropy of sorted values that are not all equal.
 
-    A difference of estimates by the chain rule would have the errors of four estimates in different spaces, which do
-    not cancel. A class of a single row tells nothing.
+    The ball of a point reaches to the nearest distance, other than 0, that has n_neighbors points within; all points
+    that tie at that distance are counted.
     """
-
-    def __init__(self, table: Table, geometry: Geometry) -> None:
-        self._table, self._n_jobs = table, geometry.n_jobs
-        labels = table.codes(table.target)
-        classes = [np.flatnonzero(labels == label) for label in range(int(labels.max()) + 1)]
-        self._classes = [(rows, geometry.of_rows(rows)) for rows in classes if len(rows) > 1]
-
-    def pairwise(self, candidates: Rows, column: int) -> Values:
-        """I(candidate; column | target) of candidates of one kind; they and the column are not all discrete."""
-        information = np.zeros(len(candidates))
-        for rows, geometry in self._classes:
-            varying = geometry.varies[candidates] & geometry.varies[column]
-            if varying.any():
-                values = self._within(rows, geometry, candidates[varying], column)
-                information[varying] += len(rows) / self._table.n_samples * values
-        return information
-
-    def _within(self, rows: Rows, geometry: Geometry, candidates: Rows, column: int) -> Values:
-        def labels_of(one: int) -> Ross:
-            return Ross(geometry, self._table.codes(one)[rows])
-
-        if self._table.discrete[column]:
-            return labels_of(column).on_line(candidates)
-        if self._table.discrete[candidates[0]]:
-            parts = map_tasks(lambda one: labels_of(one).on_line([column]), candidates.tolist(), self._n_jobs)
-            return np.concatenate(parts)
-        return KSG(geometry).in_plane(candidates, column)
+    padded = np.pad(line, n_neighbors, constant_values=((-np.inf, np.inf),))
+    windows = np.lib.stride_tricks.sliding_window_view(padded, n_neighbors + 1)
+    # A point stands in n_neighbors + 1 windows of as many points: the one that reaches least far is its ball.
+    reaches = [
+        np.maximum(line - windows[place : place + len(line), 0], windows[place : place + len(line), -1] - line)
+        for place in range(n_neighbors + 1)
+    ]
+    values, inverse = np.unique(line, return_inverse=True)
+    gaps = np.diff(values, prepend=-np.inf, append=np.inf)
+    radius = np.maximum(np.min(reaches, axis=0), np.minimum(gaps[:-1], gaps[1:])[inverse])
+    # What ties with the last one by rounding belongs to the ball too.
+    limit = radius * (1.0 + tolerance)
+    n_within = np.searchsorted(line, line + limit, "right") - np.searchsorted(line, line - limit)
+    return float(psi[len(line)] + np.mean(np.log(2.0 * radius) - psi[n_within - 1]))

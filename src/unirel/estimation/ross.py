@@ -1,7 +1,6 @@
 """Ross's estimator, class labels against columns, and the coordinates in which all neighbours are measured."""
 
-from collections.abc import Callable, Sequence
-from copy import copy
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -9,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import digamma
 
-from unirel._runtime import Progress, map_tasks, pieces
+from unirel._runtime import map_tasks, pieces
 from unirel.data.table import Table
 from unirel.estimation.base import Block, Changes, Values
 from unirel.estimation.kernels.change_one import change_one_in_classes, side_by_side
@@ -21,6 +20,7 @@ from unirel.estimation.kernels.subsets import add_nested_terms, add_subset_terms
 
 Columns = NDArray[np.floating[Any]]
 Rows = NDArray[np.intp]
+Mask = NDArray[np.bool_]
 
 METRICS = {"chebyshev": CHEBYSHEV, "manhattan": MANHATTAN, "euclidean": EUCLIDEAN}
 # What a mismatch costs in the summed metrics: the mean difference of two draws from a standard normal
@@ -30,57 +30,51 @@ _TYPICAL_DIFFERENCE = {"manhattan": 2 / np.sqrt(np.pi), "euclidean": np.sqrt(2.0
 _TOLERANCE = {np.dtype(np.float64): 1e-9, np.dtype(np.float32): 1e-5}
 # Rows a thread works on at a time. Fixed, so that the number of threads cannot show in a result.
 _ROWS_PER_TASK = 128
-# Numbers a thread sorts at a time when it works on several columns.
-_NUMBERS_PER_TASK = 2**16
-# Subsets a thread works on at a time, and pairs of rows in all of them together.
-_SUBSETS_PER_TASK = 2**12
-_PAIRS_PER_TASK = 2**28
+# Numbers a thread sorts at a time when it works on several columns; subsets it works on, and pairs of rows in them.
+_NUMBERS_PER_TASK, _SUBSETS_PER_TASK, _PAIRS_PER_TASK = 2**16, 2**12, 2**28
 
 
 class Geometry:
-    """The coordinates of a table, and the threads that work on them."""
+    """The coordinates of all rows of a table, or of some of them, and the threads that work on them."""
 
-    def __init__(self, table: Table, n_neighbors: int, n_jobs: int | None) -> None:
-        self._table, self.values, self.n_samples = table, table.values, table.n_samples
-        self.n_neighbors, self.n_jobs = n_neighbors, n_jobs
+    def __init__(self, table: Table, n_neighbors: int, n_jobs: int | None, rows: Rows | None = None) -> None:
+        self._table, self._rows, self.n_neighbors, self.n_jobs = table, rows, n_neighbors, n_jobs
+        self.values = table.values if rows is None else table.values[:, rows]
+        self.n_samples = self.values.shape[1]
         # In the precision of the columns, so that kernels do not compute in a wider one.
         self.far: Any = table.values.dtype.type(table.far)
         self.tolerance = _TOLERANCE[table.values.dtype]
         self.psi = digamma_table(table.n_samples)
-        self._rows: Rows | None = None
-        self.plain: NDArray[np.bool_] = ~(table.discrete | table.has_missing)  # continuous, without missing values
-        self._unit = table.unit
-
-    def of_rows(self, rows: Rows) -> "Geometry":
-        """The same coordinates of some of the rows."""
-        part = copy(self)
-        part.__dict__.pop("varies", None)
-        part.values, part.n_samples, part._rows = self.values[:, rows], len(rows), rows
-        return part
+        self.plain: Mask = ~(table.discrete | table.has_missing)  # continuous, without missing values
 
     def line_block(self, columns: Rows) -> Columns:
         """Columns to be looked at one by one, with the ties of the input."""
         block = self._table.line_block(columns)
         return block if self._rows is None else block[:, self._rows]
 
+    def codes(self, column: int) -> NDArray[np.int32]:
+        codes = self._table.codes(column)
+        return codes if self._rows is None else codes[self._rows]
+
     @cached_property
-    def varies(self) -> NDArray[np.bool_]:
+    def varies(self) -> Mask:
         """Whether each column has two different values."""
         return np.array(self.values.min(axis=1) < self.values.max(axis=1))
 
     def ball(self, metric: str = "chebyshev", n_neighbors: int | None = None) -> Ball:
         """What kernels need to know of a metric; different levels, missing ones among them, cost a mismatch."""
-        mismatch = self.far if metric == "chebyshev" else self.far.dtype.type(_TYPICAL_DIFFERENCE[metric] * self._unit)
+        unit = self._table.unit
+        mismatch = self.far if metric == "chebyshev" else self.far.dtype.type(_TYPICAL_DIFFERENCE[metric] * unit)
         size = self.n_neighbors if n_neighbors is None else n_neighbors
         # Squares differ by twice the share by which distances do.
         tolerance = self.tolerance * (2 if metric == "euclidean" else 1)
         return Ball(size, METRICS[metric], self.far, mismatch, tolerance, self.psi)
 
-    def anchor_of(self, block: Block) -> int | None:
+    def anchor_of(self, block: Block) -> Columns | None:
         """The column of a block that orders the rows best, if there is any that does."""
-        suitable = [column for column in block if self.plain[column] and self.varies[column]]
+        suitable = [self.values[column] for column in block if self.plain[column] and self.varies[column]]
         # A column with many equal values orders little. Of many columns any will do: no anchor helps much there.
-        return max(suitable[:8], key=lambda column: len(np.unique(self.values[column])), default=None)
+        return max(suitable[:8], key=lambda column: len(np.unique(column)), default=None)
 
     def each_part(self, work: Callable[[Rows], Values], candidates: Block) -> Values:
         """Do `work` on parts of the candidates so small that a thread needs the memory of a few columns."""
@@ -90,49 +84,25 @@ class Geometry:
 
     def each_range(self, work: Callable[[int, int], Any], n_rows: int) -> list[Any]:
         """Do `work` on ranges of rows, from a first to a last one."""
-        return map_tasks(lambda bounds: work(*bounds), _ranges(n_rows), self.n_jobs)
+        firsts = range(0, n_rows, _ROWS_PER_TASK)
+        return map_tasks(lambda first: work(first, min(first + _ROWS_PER_TASK, n_rows)), firsts, self.n_jobs)
 
-    def changes(
-        self, work: Callable[[Rows, Values], float], n_columns: int, centers: Rows, constant: float,
-        progress: Progress | None,
-    ) -> Changes:  # fmt: skip
+    def changes(self, work: Callable[[Rows, Values], float], n_columns: int, centers: Rows, constant: float) -> Changes:
         """Means and standard errors of what `work` adds up for ranges of rows, in a fixed order."""
 
-        def sums_of(bounds: tuple[int, int]) -> tuple[float, Values]:
+        def sums_of(part: Rows) -> tuple[float, Values]:
             sums = np.zeros((2, n_columns))
-            return work(centers[slice(*bounds)], sums), sums
+            return work(part, sums), sums
 
-        parts = map_tasks(sums_of, _ranges(len(centers)), self.n_jobs, progress)
+        parts = map_tasks(sums_of, pieces(centers, _ROWS_PER_TASK), self.n_jobs)
         total, (change, square) = (np.sum(part, axis=0) for part in zip(*parts, strict=True))
         before = constant + float(total) / len(centers)
         return Changes(before, change / len(centers), _standard_error(change, square, len(centers)))
 
 
-def digamma_table(largest: int) -> NDArray[np.float64]:
+def digamma_table(largest: int) -> Values:
     """psi(0), psi(1), ..., psi(largest), with 0 at the pole at 0."""
     return np.concatenate([[0.0], digamma(np.arange(1, largest + 1))])
-
-
-def differential_entropy(line: Values, n_neighbors: int, tolerance: float, psi: Values) -> float:
-    """Kozachenko-Leonenko entropy of sorted values that are not all equal.
-
-    The ball of a point reaches to the nearest distance, other than 0, that has n_neighbors points within; all points
-    that tie at that distance are counted.
-    """
-    padded = np.pad(line, n_neighbors, constant_values=((-np.inf, np.inf),))
-    windows = np.lib.stride_tricks.sliding_window_view(padded, n_neighbors + 1)
-    # A point stands in n_neighbors + 1 windows of as many points: the one that reaches least far is its ball.
-    reaches = [
-        np.maximum(line - windows[place : place + len(line), 0], windows[place : place + len(line), -1] - line)
-        for place in range(n_neighbors + 1)
-    ]
-    values, inverse = np.unique(line, return_inverse=True)
-    gaps = np.diff(values, prepend=-np.inf, append=np.inf)
-    radius = np.maximum(np.min(reaches, axis=0), np.minimum(gaps[:-1], gaps[1:])[inverse])
-    # What ties with the last one by rounding belongs to the ball too.
-    limit = radius * (1.0 + tolerance)
-    n_within = np.searchsorted(line, line + limit, "right") - np.searchsorted(line, line - limit)
-    return float(psi[len(line)] + np.mean(np.log(2.0 * radius) - psi[n_within - 1]))
 
 
 def sorted_by(columns: Columns, anchor: Columns | None, order: Rows) -> Sorted:
@@ -152,10 +122,6 @@ def _standard_error(change: Values, square: Values, n_rows: int) -> Values:
     return np.asarray(np.sqrt(np.maximum(square - change**2 / n_rows, 0.0) + typical) / n_rows)
 
 
-def _ranges(n_rows: int) -> Sequence[tuple[int, int]]:
-    return [(start, min(start + _ROWS_PER_TASK, n_rows)) for start in range(0, n_rows, _ROWS_PER_TASK)]
-
-
 class Ross:
     """I(columns; labels) by where the k-th neighbour of the own class stands among the neighbours of all classes.
 
@@ -163,7 +129,8 @@ class Ross:
     theirs alone have no such neighbour and are left out.
     """
 
-    def __init__(self, geometry: Geometry, codes: NDArray[np.int32]) -> None:
+    def __init__(self, geometry: Geometry, column: int) -> None:
+        codes = geometry.codes(column)
         counts = np.bincount(codes)
         kept = counts > 1
         labels = (np.cumsum(kept) - 1).astype(np.int32)[codes]
@@ -179,15 +146,18 @@ class Ross:
 
     def on_line(self, candidates: Block) -> Values:
         """I(candidate; labels) of every candidate."""
-        geometry, ball, classes = self._geometry, self._geometry.ball(), self._classes
-        return self._each_column(
-            lambda columns, orders: ross_on_line(columns, orders, classes, ball), candidates, geometry.line_block
-        )
+        if self.n_samples == 0:
+            return np.zeros(len(candidates))
+        ball = self._geometry.ball()
+
+        def work(part: Rows) -> Values:
+            columns = self._take(self._geometry.line_block(part))
+            return ross_on_line(columns, np.argsort(columns, axis=1), self._classes, ball)
+
+        return self._mean(self._geometry.each_part(work, candidates))
 
     def permuted_on_line(self, candidates: Block, orders: Rows) -> Values:
         """The same with the labels in other orders, one row for each; candidates are sorted once for all of them."""
-        if self.n_samples == 0:
-            return np.zeros((len(orders), len(candidates)))
         labels = np.full(self._geometry.n_samples, -1, np.int32)
         labels[self._rows] = self._classes.labels
         ball, starts = self._geometry.ball(), self._classes.starts
@@ -207,27 +177,26 @@ class Ross:
 
     def in_plane(self, candidates: Block, fixed: int) -> Values:
         """I(candidate, fixed; labels) of every candidate, in the maximum norm."""
-        if self.n_samples == 0:
-            return np.zeros(len(candidates))
         ball, labels = self._geometry.ball(), self._classes.labels
         along = self._take(self._geometry.values[fixed])
         own = make_strips(along, labels, len(self._sizes), ball.n_neighbors)
         # A ball holds points of all classes, so the strips that count are wider than those that search.
         whole = make_strips(along, np.zeros_like(labels), 1, 4 * ball.n_neighbors)
-        return self._each_column(
-            lambda columns, orders: ross_in_plane(columns, orders, along, self._classes, own, whole, ball),
-            candidates,
-            self._geometry.values.__getitem__,
-        )
+
+        def work(part: Rows) -> Values:
+            columns = self._take(self._geometry.values[part])
+            return ross_in_plane(columns, np.argsort(columns, axis=1), along, self._classes, own, whole, ball)
+
+        return self._mean(self._geometry.each_part(work, candidates))
 
     def in_space(self, block: Block, metric: str) -> float:
         """I(block; labels) in any metric."""
-        if self.n_samples == 0:
-            return 0.0
         geometry, ball = self._geometry, self._geometry.ball(metric)
-        columns, column = self._take(geometry.values[list(block)]), geometry.anchor_of(block)
-        anchor = None if column is None else self._take(geometry.values[column])
-        order = self._order if anchor is None else np.lexsort((anchor, self._classes.labels))
+        columns, anchor = self._take(geometry.values[list(block)]), geometry.anchor_of(block)
+        order = self._order
+        if anchor is not None:
+            anchor = self._take(anchor)
+            order = np.lexsort((anchor, self._classes.labels))
         points, starts = sorted_by(columns, anchor, order), self._classes.starts
         dtype = columns.dtype if metric == "chebyshev" else np.float64
 
@@ -236,22 +205,20 @@ class Ross:
 
         return float(self._mean(np.sum(geometry.each_range(work, self.n_samples))))
 
-    def changes(
-        self, block: Columns, candidates: Columns | None, metric: str, rows: Rows | None, progress: Progress | None
-    ) -> Changes:
+    def changes(self, block: Block, candidates: Block | None, metric: str, rows: Rows | None) -> Changes:
         """Changes of I(block; labels) without each of its columns or, if there are candidates, with each of them."""
-        ball, block, centers = self._geometry.ball(metric), self._sorted(block), self._centers(rows)
-        columns = block if candidates is None else self._sorted(candidates)
-        changed = side_by_side(columns)
+        ball, columns, centers = self._geometry.ball(metric), self._sorted(block), self._centers(rows)
+        changed = side_by_side(columns if candidates is None else self._sorted(candidates))
 
         def work(part: Rows, sums: Values) -> float:
-            return change_one_in_classes(block, changed, self._by_class, part, ball, candidates is None, sums)
+            return change_one_in_classes(columns, changed, self._by_class, part, ball, candidates is None, sums)
 
-        return self._geometry.changes(work, len(columns), centers, self._constant(centers), progress)
+        n_changes = len(block if candidates is None else candidates)
+        return self._geometry.changes(work, n_changes, centers, self._constant(centers))
 
-    def nested(self, columns: Columns, metric: str) -> Values:
+    def nested(self, order: Block, metric: str) -> Values:
         """I(first columns; labels) of the first column, the first two, and so on."""
-        columns, ball = self._sorted(columns), self._geometry.ball(metric)
+        columns, ball = self._sorted(order), self._geometry.ball(metric)
 
         def work(first: int, last: int) -> Values:
             sums = np.zeros(len(columns))
@@ -260,33 +227,20 @@ class Ross:
 
         return self._mean(np.sum(self._geometry.each_range(work, self.n_samples), axis=0))
 
-    def subsets(self, always: Columns, columns: Columns, subsets: Rows, floor: float, metric: str) -> Values:
+    def subsets(self, always: Block, columns: Block, subsets: Rows, floor: float, metric: str) -> Values:
         """I(always and subset; labels) of subsets of the columns, -inf for one that is known to be below `floor`."""
-        always, columns, ball = self._sorted(always), self._sorted(columns), self._geometry.ball(metric)
+        fixed, varied, ball = self._sorted(always), self._sorted(columns), self._geometry.ball(metric)
         # The slack keeps what is below the floor by rounding only.
         lowest = (floor - 1e-9 - self._constant()) * self.n_samples
 
         def work(part: Rows) -> Values:
             sums = np.zeros(len(part))
-            add_subset_terms(always, columns, self._by_class, ball, part, lowest, sums)
+            add_subset_terms(fixed, varied, self._by_class, ball, part, lowest, sums)
             return sums
 
         tasks = pieces(subsets, min(_SUBSETS_PER_TASK, _PAIRS_PER_TASK // self.n_samples**2))
         parts = map_tasks(work, tasks, self._geometry.n_jobs)
         return self._mean(np.concatenate(parts)) if parts else np.empty(0)
-
-    def _each_column(
-        self, sums_of: Callable[[Columns, Rows], Values], candidates: Block, take: Callable[[Rows], Columns]
-    ) -> Values:
-        """Estimates from what a kernel adds up for some columns, which `take` gives, and the orders that sort them."""
-        if self.n_samples == 0:
-            return np.zeros(len(candidates))
-
-        def work(part: Rows) -> Values:
-            columns = self._take(take(part))
-            return sums_of(columns, np.argsort(columns, axis=1))
-
-        return self._mean(self._geometry.each_part(work, candidates))
 
     def _mean(self, sums: Values) -> Values:
         """Estimates from sums of local terms."""
@@ -294,10 +248,9 @@ class Ross:
 
     def _constant(self, centers: Rows | None = None) -> float:
         """psi(N) - mean psi(N_i) over the centres or over all rows, the part that does not depend on the columns."""
-        psi = self._geometry.psi
-        sizes = (
-            self._sizes if centers is None else np.bincount(self._by_class.labels[centers], minlength=len(self._sizes))
-        )
+        psi, sizes = self._geometry.psi, self._sizes
+        if centers is not None:
+            sizes = np.bincount(self._by_class.labels[centers], minlength=len(sizes))
         return float(psi[self.n_samples] - (sizes * psi[self._sizes]).sum() / sizes.sum())
 
     def _centers(self, rows: Rows | None) -> Rows:
@@ -313,6 +266,6 @@ class Ross:
         """Columns without the rows that are left out."""
         return columns if columns.shape[-1] == self.n_samples else np.take(columns, self._rows, axis=-1)
 
-    def _sorted(self, columns: Columns) -> Columns:
-        """The same with the rows of a class side by side."""
-        return np.take(columns, self._rows[self._order], axis=-1)
+    def _sorted(self, block: Block) -> Columns:
+        """The columns of a block without these rows, those of a class side by side."""
+        return np.take(self._geometry.values[list(block)], self._rows[self._order], axis=-1)
