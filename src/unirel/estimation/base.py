@@ -105,7 +105,7 @@ class Information(BaseEstimator, ABC):  # type: ignore[misc]
     def bind(self, table: Table, sample_weight: ArrayLike | None = None, n_jobs: int | None = None) -> Self:
         """The same without a check, for those who will ask about columns of the right kind only."""
         bound = type(self)(**self.get_params(deep=False))
-        bound.table, bound.n_jobs, bound._known_ceilings = table, n_jobs, {}
+        bound.table, bound.n_jobs, bound._ceilings = table, n_jobs, np.full(len(table.columns), np.nan)
         bound._prepare(sample_weight)
         return bound
 
@@ -203,20 +203,19 @@ class Information(BaseEstimator, ABC):  # type: ignore[misc]
         """Clip estimates of I(candidate; column) likewise."""
         return np.clip(information, 0.0, np.minimum(self.ceilings(candidates), self.ceilings([column])))
 
-    def bounded_joint(self, information: Values) -> Values:
-        """Clip estimates of what blocks of several columns tell about the target likewise."""
-        return np.clip(information, 0.0, self._ceiling([self.table.target]))
-
     def by_chance(self, candidates: Block, column: int) -> Values:
         """What was taken off I(candidate; column) because chance gives as much."""
         return np.zeros(len(candidates))
 
     def ceilings(self, columns: Block) -> Values:
         """What each column can tell at most: the entropy of its levels, infinity for one taken as continuous."""
-        for column in (int(column) for column in columns if int(column) not in self._known_ceilings):
-            codes = self.levels(column)
-            self._known_ceilings[column] = np.inf if codes is None else entropy_of(np.bincount(codes))
-        return np.array([self._known_ceilings[int(column)] for column in columns])
+        columns = np.asarray(columns, np.intp)
+        for column in columns[np.isnan(self._ceilings[columns])].tolist():
+            self._ceilings[column] = self._entropy_of_levels(column)
+        return self._ceilings[columns]
+
+    def _entropy_of_levels(self, column: int) -> float:
+        return entropy_of(self.table.level_sizes(column)) if self.table.discrete[column] else np.inf
 
     def counts(self, columns: Block) -> bool:
         """Whether information between these columns is counted."""
@@ -304,8 +303,8 @@ class Memo:
         return self._recall(kind, (column,), candidates, estimate)
 
     def _joint(self, candidates: Columns, selected: Columns) -> Values:
-        raw = self.information.joint(candidates, selected)
-        return raw if self.information.compares_raw else self.information.bounded_joint(raw)
+        raw, target = self.information.joint(candidates, selected), self.information.table.target
+        return raw if self.information.compares_raw else np.clip(raw, 0.0, self.information.ceilings([target]))
 
     def _pairs(self, candidates: Columns, selected: Columns) -> Values:
         total = self.joint_of_pairs(candidates, selected[:-1])

@@ -132,10 +132,6 @@ class Gaussian(Information):
             return entropy_of(self.table.level_sizes(column))
         return max(0.0, float(entr(np.bincount(self.table.codes(column), self._weights) / self._total).sum()))
 
-    def ceilings(self, columns: Block) -> Values:
-        discrete, sizes = self.table.discrete, self.table.level_sizes
-        return np.array([entropy_of(sizes(int(one))) if discrete[one] else np.inf for one in columns])
-
     def _given(self, candidates: Block, column: int, given: Block) -> Values:
         """I(candidate; column | given) of every candidate."""
         step = self._beside(candidates, column, given)

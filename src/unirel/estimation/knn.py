@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, cast
+from typing import Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,10 +13,7 @@ from unirel._runtime import map_tasks
 from unirel.errors import check_choice, check_whole_number, warn
 from unirel.estimation.base import Block, Changes, Information, Values
 from unirel.estimation.binned import CORRECTIONS, Binned, Correction
-from unirel.estimation.ross import METRICS, Geometry, Mask, Ross, Rows
-
-if TYPE_CHECKING:
-    from unirel.estimation.ksg import KSG
+from unirel.estimation.neighbors import KSG, METRICS, Geometry, Mask, Ross, Rows
 
 # With fewer candidates it does not pay to put all rows in the order of their distance from every row.
 _FEW = 8
@@ -240,8 +237,6 @@ class KNN(Information):
 
     @cached_property
     def _ksg(self) -> KSG:
-        from unirel.estimation.ksg import KSG
-
         return KSG(self._geometry)
 
     @cached_property
