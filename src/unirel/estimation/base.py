@@ -88,6 +88,7 @@ class Information(BaseEstimator, ABC):  # type: ignore[misc]
     table: Table
     n_jobs: int | None
     _weights: Values | None = None  # of every row, where they are taken
+    _ceilings: Values  # entropies of the levels of columns, NaN where nobody has asked
 
     def on(self, table: Table, sample_weight: ArrayLike | None = None, n_jobs: int | None = None) -> Self:
         """A copy of the estimator for the columns of a table, which must be of kinds that it can use.
