@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
-from unirel._runtime import Progress, check_jobs
+from unirel._runtime import check_jobs
 from unirel.data.table import Table
 from unirel.errors import check_choice, quietly
 from unirel.estimation import ESTIMATORS
@@ -59,6 +59,12 @@ class Changes(NamedTuple):
     change: Values  # what it becomes with or without each column, less what it was
     error: Values  # standard error of each change, NaN where the estimator has none
 
+    def among(self, chosen: NDArray[np.bool_]) -> "Changes":
+        """Changes of the chosen columns among all; the others, which are constant, change nothing."""
+        change, error = np.zeros(len(chosen)), np.zeros(len(chosen))
+        change[chosen], error[chosen] = self.change, self.error
+        return Changes(self.before, change, error)
+
 
 class Information(BaseEstimator, ABC):  # type: ignore[misc]
     """How much blocks of columns of one table tell about each other, in nats.
@@ -82,6 +88,7 @@ class Information(BaseEstimator, ABC):  # type: ignore[misc]
     table: Table
     n_jobs: int | None
     _weights: Values | None = None  # of every row, where they are taken
+    _ceilings: Values  # entropies of the levels of columns, NaN where nobody has asked
 
     def on(self, table: Table, sample_weight: ArrayLike | None = None, n_jobs: int | None = None) -> Self:
         """A copy of the estimator for the columns of a table, which must be of kinds that it can use.
@@ -99,7 +106,7 @@ class Information(BaseEstimator, ABC):  # type: ignore[misc]
     def bind(self, table: Table, sample_weight: ArrayLike | None = None, n_jobs: int | None = None) -> Self:
         """The same without a check, for those who will ask about columns of the right kind only."""
         bound = type(self)(**self.get_params(deep=False))
-        bound.table, bound.n_jobs, bound._known_ceilings = table, n_jobs, {}
+        bound.table, bound.n_jobs, bound._ceilings = table, n_jobs, np.full(len(table.columns), np.nan)
         bound._prepare(sample_weight)
         return bound
 
@@ -159,9 +166,7 @@ class Information(BaseEstimator, ABC):  # type: ignore[misc]
             "pass mi_estimator='binned'"
         )
 
-    def without_each(
-        self, block: Block, rows: NDArray[np.intp] | None = None, progress: Progress | None = None
-    ) -> Changes:
+    def without_each(self, block: Block, rows: Columns | None = None) -> Changes:
         """How I(block; target) changes without each column of the block, seen from some of the rows if possible."""
         target = [self.table.target]
         before = self.mutual_information(block, target)
@@ -169,9 +174,7 @@ class Information(BaseEstimator, ABC):  # type: ignore[misc]
         change = np.array([self.mutual_information(rest, target) - before for rest in rests])
         return Changes(before, change, np.full(len(change), np.nan))
 
-    def with_each(
-        self, block: Block, candidates: Block, rows: NDArray[np.intp] | None = None, progress: Progress | None = None
-    ) -> Changes:
+    def with_each(self, block: Block, candidates: Block, rows: Columns | None = None) -> Changes:
         """How I(block; target) changes with each candidate, seen from some of the rows if possible."""
         before = self.mutual_information(block, [self.table.target])
         change = self.joint(candidates, block) - before
@@ -201,20 +204,19 @@ class Information(BaseEstimator, ABC):  # type: ignore[misc]
         """Clip estimates of I(candidate; column) likewise."""
         return np.clip(information, 0.0, np.minimum(self.ceilings(candidates), self.ceilings([column])))
 
-    def bounded_joint(self, information: Values) -> Values:
-        """Clip estimates of what blocks of several columns tell about the target likewise."""
-        return np.clip(information, 0.0, self._ceiling([self.table.target]))
-
     def by_chance(self, candidates: Block, column: int) -> Values:
         """What was taken off I(candidate; column) because chance gives as much."""
         return np.zeros(len(candidates))
 
     def ceilings(self, columns: Block) -> Values:
         """What each column can tell at most: the entropy of its levels, infinity for one taken as continuous."""
-        for column in (int(column) for column in columns if int(column) not in self._known_ceilings):
-            codes = self.levels(column)
-            self._known_ceilings[column] = np.inf if codes is None else entropy_of(np.bincount(codes))
-        return np.array([self._known_ceilings[int(column)] for column in columns])
+        columns = np.asarray(columns, np.intp)
+        for column in columns[np.isnan(self._ceilings[columns])].tolist():
+            self._ceilings[column] = self._entropy_of_levels(column)
+        return self._ceilings[columns]
+
+    def _entropy_of_levels(self, column: int) -> float:
+        return entropy_of(self.table.level_sizes(column)) if self.table.discrete[column] else np.inf
 
     def counts(self, columns: Block) -> bool:
         """Whether information between these columns is counted."""
@@ -302,8 +304,8 @@ class Memo:
         return self._recall(kind, (column,), candidates, estimate)
 
     def _joint(self, candidates: Columns, selected: Columns) -> Values:
-        raw = self.information.joint(candidates, selected)
-        return raw if self.information.compares_raw else self.information.bounded_joint(raw)
+        raw, target = self.information.joint(candidates, selected), self.information.table.target
+        return raw if self.information.compares_raw else np.clip(raw, 0.0, self.information.ceilings([target]))
 
     def _pairs(self, candidates: Columns, selected: Columns) -> Values:
         total = self.joint_of_pairs(candidates, selected[:-1])

@@ -114,7 +114,6 @@ class Binned(Information):
         self._most_cells = min(max(2**14, 4 * table.n_samples), _MOST_CELLS)
         self._known = known_n_log_n(min(int(self._total) + 1, _KNOWN))
         self._of_all = self._sum_n_log_n(np.array([self._total]))
-        self._ceilings = np.full(len(table.columns), np.nan)
         self._latest: tuple[tuple[int, ...], int, bool, Columns, Margins] | None = None
         self._lookups: dict[Any, Lookup] = {}
 
@@ -192,16 +191,12 @@ class Binned(Information):
     def entropy(self, column: int) -> float:
         return self._entropy(self._block([column]))
 
-    def ceilings(self, columns: Block) -> Values:
-        """Plug-in entropies of columns, without correction."""
-        columns = np.asarray(columns, np.intp)
-        # Those of candidates are known by now, from the tables that were counted for what is to be bounded.
-        for column in columns[np.isnan(self._ceilings[columns])].tolist():
-            self._ceilings[column] = self._entropies(self._sum_n_log_n(self._codes.counts(self._block([column]))))
-        return self._ceilings[columns]
-
     def by_chance(self, candidates: Block, column: int) -> Values:
         return self._margins(candidates, None, column).x_by_chance
+
+    def _entropy_of_levels(self, column: int) -> float:
+        """Without correction. Of candidates it is known by now, from the tables of what is to be bounded."""
+        return float(self._entropies(self._sum_n_log_n(self._codes.counts(self._block([column])))))
 
     def _cuts(self) -> Cuts:
         n_bins, total = self.n_bins, self._total

@@ -298,13 +298,12 @@ class Bins:
 
     def _edges(self, columns: Columns, values: Values) -> tuple[Values, Columns]:
         """Edges of some columns, as `find_edges` gives them, or those that are given."""
-        given = {place: self._cuts.given.get(column) for place, column in enumerate(columns.tolist())}
         if self._cuts.strategy == "mdl":
             edges, n_edges = self._described[0][columns], self._described[1][columns]
         else:
             edges, n_edges = self._find(values)
-        for place, own in given.items():
-            if own is not None:
+        for place, column in enumerate(columns.tolist()):
+            if (own := self._cuts.given.get(column)) is not None:
                 room = np.full((len(edges), max(0, len(own) - edges.shape[1])), np.inf)
                 edges = np.hstack([edges, room])
                 edges[place], edges[place, : len(own)], n_edges[place] = np.inf, own, len(own)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import entr, psi
 
-from unirel._runtime import Progress, pieces
+from unirel._runtime import pieces
 from unirel.data.chunks import PartedTable
 from unirel.data.weights import check_weights
 from unirel.estimation.base import Block, Changes, Columns, Information, Values, entropy_of
@@ -110,9 +110,7 @@ class Gaussian(Information):
     def permuted(self, candidates: Block, given: Block, orders: Columns) -> Values:
         return np.array([self._with_moved_target(given, order).estimate(candidates, given) for order in orders])
 
-    def without_each(
-        self, block: Block, rows: NDArray[np.intp] | None = None, progress: Progress | None = None
-    ) -> Changes:
+    def without_each(self, block: Block, rows: Columns | None = None) -> Changes:
         """How I(block; target) changes without each column of the block, from one inverse and always all rows."""
         columns, encoded = np.asarray(block, np.intp), self._encoded
         features, target = self._rows_of(columns), self._rows_of([self.table.target])
@@ -133,10 +131,6 @@ class Gaussian(Information):
         if self._weights is None:
             return entropy_of(self.table.level_sizes(column))
         return max(0.0, float(entr(np.bincount(self.table.codes(column), self._weights) / self._total).sum()))
-
-    def ceilings(self, columns: Block) -> Values:
-        discrete, sizes = self.table.discrete, self.table.level_sizes
-        return np.array([entropy_of(sizes(int(one))) if discrete[one] else np.inf for one in columns])
 
     def _given(self, candidates: Block, column: int, given: Block) -> Values:
         """I(candidate; column | given) of every candidate."""

@@ -15,7 +15,7 @@ from unirel.errors import check_choice, check_whole_number, quietly, warn
 from unirel.estimation.base import Changes, Columns, Information, Values, find_estimator
 from unirel.estimation.gaussian import Gaussian
 from unirel.estimation.intervals import interval_of_halves
-from unirel.estimation.knn import KNN, REFERENCE_NEIGHBORS
+from unirel.estimation.knn import KNN
 from unirel.predictors import ClassifierLoss
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 Mask = NDArray[np.bool_]
 _Method = KNN | Gaussian | ClassifierLoss
 Method = str | _Method
-# Features of the unboosted run that the reference kind is conditional on.
-REFERENCE_SIZE = 20
+# Features of the unboosted run that the reference kind is conditional on, and the neighbours it is estimated with.
+REFERENCE_SIZE, _REFERENCE_NEIGHBORS = 20, 10
 # Candidates that the stepwise kind looks at, those with the best score of the other terms; selected features it is
 # conditional on at most; and its share where it stands beside the reference kind.
 _ASKED, _MOST_SELECTED, _STEPWISE_SHARE = 50, 24, 0.4
@@ -92,7 +92,7 @@ class Sample:
         self._added: dict[tuple[int, ...], dict[int, float]] = {}  # given which features, of which candidate
         # That classes are smaller than a ball is not for the user to mend: the credit is lowered instead.
         with quietly():
-            self._information = _neighbors(settings).for_reference().on(table, n_jobs=settings.n_jobs)
+            self._information = _for_reference(_neighbors(settings)).on(table, n_jobs=settings.n_jobs)
 
     def added(self, selected: Columns, candidates: Columns) -> Values:
         """I(x, S; y) - I(S; y) of each candidate x; given many features that is noise, so S is the first of them."""
@@ -111,7 +111,7 @@ class Sample:
 
     def given_reference(self, members: Columns, others: Columns) -> Values:
         """Unique relevance of the members of a reference set, then of other columns given it."""
-        return self._information.given_reference(self._positions[members], self._positions[others]).change
+        return _given_reference(self._information, self._positions[members], self._positions[others]).change
 
 
 def estimator_of(settings: "SearchSettings") -> Information:
@@ -125,12 +125,28 @@ def _neighbors(settings: "SearchSettings") -> KNN:
     return estimator if isinstance(estimator, KNN) else KNN(correction=getattr(estimator, "correction", "chance"))
 
 
+def _for_reference(neighbors: KNN) -> KNN:
+    """The neighbours that go with a small reference set, in the metric and scale of some."""
+    metric = "euclidean" if neighbors.metric == "auto" else neighbors.metric
+    return KNN(_REFERENCE_NEIGHBORS, metric, neighbors.scale, neighbors.correction)
+
+
+def _given_reference(information: KNN, members: Columns, others: Columns, rows: Columns | None = None) -> Changes:
+    """Unique relevance of the members of a reference set given the others of it, then of other columns given it."""
+    within = information.without_each(members, rows)
+    if len(others) == 0:
+        return within._replace(change=-within.change)
+    added = information.with_each(members, others, rows)
+    change, error = np.append(-within.change, added.change), np.append(within.error, added.error)
+    return Changes(within.before, change, error)
+
+
 def _credit(table: Table) -> float:
     """Which share of the neighbours asked for the rows have in their class: 1 unless there are small classes."""
     if table.classes is None:
         return 1.0
     sizes = table.class_sizes
-    return float((sizes * np.minimum(1.0, (sizes - 1) / REFERENCE_NEIGHBORS)).sum() / sizes.sum())
+    return float((sizes * np.minimum(1.0, (sizes - 1) / _REFERENCE_NEIGHBORS)).sum() / sizes.sum())
 
 
 @dataclass(frozen=True)
@@ -250,7 +266,7 @@ def find_method(method: Method) -> _Method:
     """A method as it is, or that of a name with its defaults."""
     if isinstance(method, KNN | Gaussian | ClassifierLoss):
         return method
-    named: dict[str, _Method] = {"ksg": KNN(), "reference": KNN().for_reference()}
+    named: dict[str, _Method] = {"ksg": KNN(), "reference": _for_reference(KNN())}
     named |= {"classifier": ClassifierLoss(), "gaussian": Gaussian()}
     check_choice("method", method, named)
     return named[method]
@@ -279,7 +295,7 @@ def find_unique(
     if len(members) == 0:
         raise ValueError(f"reference={list(reference)!r} names no usable column; name at least one")
     others = np.setdiff1d(features, members)
-    unique, columns = information.given_reference(members, others, rows), np.append(members, others)
+    unique, columns = _given_reference(information, members, others, rows), np.append(members, others)
     return table.one_per_feature(unique.change, columns), table.one_per_feature(unique.error, columns)
 
 

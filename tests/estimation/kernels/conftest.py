@@ -6,7 +6,7 @@ from reference import FAR, MISMATCH
 
 from unirel.estimation.kernels.line import Classes
 from unirel.estimation.kernels.metric import Ball
-from unirel.estimation.ross import METRICS, digamma_table
+from unirel.estimation.neighbors import METRICS, digamma_table
 
 TOLERANCE = {np.float64: 1e-9, np.float32: 1e-5}
 

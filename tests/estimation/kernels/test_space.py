@@ -7,7 +7,7 @@ from reference import FAR, MISMATCH, count_within, encoded_columns, encoded_dist
 from scipy.special import digamma
 
 from unirel.estimation.kernels.space import count_by_side, count_in_balls, ross_in_space
-from unirel.estimation.ross import sorted_by
+from unirel.estimation.neighbors import sorted_by
 
 BLOCKS = {"line": [0], "plane": [0, 1], "ties": [1, 5, 1], "levels": [3, 3, 4], "equal": [2, 2], "all": list(range(7))}
 TOLERANCE = 1e-9

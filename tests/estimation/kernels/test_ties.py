@@ -10,7 +10,7 @@ from reference import from_python, inside, within
 from scipy.special import digamma
 
 from unirel.estimation.kernels import ties
-from unirel.estimation.ross import digamma_table
+from unirel.estimation.neighbors import digamma_table
 
 digamma_of_position = from_python(ties.digamma_of_position)
 limits_of = from_python(ties.limits_of)
