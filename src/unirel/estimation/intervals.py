@@ -15,6 +15,9 @@ from unirel.estimation.kernels.chance import expected_within
 
 # Halves of the rows that an interval is made of, and the seed they are drawn with.
 _HALVES, _SEED = 50, 0
+# Estimates of few rows are biased and skewed, which no spread over halves shows: with 100 rows intervals are a fifth
+# wider, as measured for what is added to a given number and for classes that are not normal.
+_ROWS_TOO_FEW = 20
 # Rows for each cell of a table from which on a formula holds: with as many, 91 to 98 % of intervals of 95 % do.
 _ROWS_PER_CELL = 6
 
@@ -123,7 +126,7 @@ def interval_of_halves(
         return estimate(table.take(columns, rows))
 
     error = np.array(map_tasks(half, range(_HALVES), n_jobs)).std(axis=0, ddof=1)
-    reach = NormalDist().inv_cdf(0.5 + level / 2) * error
+    reach = NormalDist().inv_cdf(0.5 + level / 2) * error * (1 + _ROWS_TOO_FEW / table.n_samples)
     return value - reach, value + reach
 
 

@@ -4,7 +4,6 @@ from itertools import count
 from typing import Any, Literal
 
 import numpy as np
-from scipy.ndimage import maximum, minimum
 from scipy.special import chdtrc, xlogy
 
 from unirel._runtime import progress_of
@@ -12,7 +11,7 @@ from unirel.data.readers import DiscreteFeatures, TargetType
 from unirel.data.table import Table
 from unirel.errors import check_choice, check_whole_number, warn
 from unirel.estimation.base import Columns, Information, Values, make_information
-from unirel.estimation.permutation import Exceedances, Groups, Permutations, expected_target, group_along
+from unirel.estimation.permutation import Exceedances, Groups, Permutations, expected_target, group_along, without_wide
 from unirel.measures import known_columns, names_columns
 from unirel.results import RelevanceTest
 
@@ -20,9 +19,8 @@ Adjust = Literal["fdr", "fwer"]
 
 # Rows that a cell is expected to have before its chi-square is trusted.
 _EXPECTED = 5
-# Rows of a group in which the target is permuted, where numbers are given. A group that is so many times as wide as
-# that of the median row is not permuted.
-_GROUP, _WIDE = 3, 2
+# Rows of a group in which the target is permuted, where numbers are given.
+_GROUP = 3
 # What a warning takes for significant.
 _USUAL_ALPHA = 0.05
 
@@ -269,18 +267,9 @@ def _alike_rows(table: Table, given: Columns) -> Groups:
         groups = strata
     else:
         # Along a single number rows are neighbours whatever it says about the target.
-        along = expected_target(table, continuous, rows, with_products=True) if len(numbers) > 1 else numbers[0]
+        along = expected_target(table, continuous, rows) if len(numbers) > 1 else numbers[0]
         along = np.where(np.isnan(along), 0.0, along)
-        groups = _without_wide(along, group_along(strata, along, _GROUP))
+        groups = without_wide(along, group_along(strata, along, _GROUP))
     if groups.max() + 1 == table.n_samples:
         raise ValueError("given has different levels in every row, so nothing can be permuted; give fewer columns")
     return groups
-
-
-def _without_wide(along: Values, groups: Groups) -> Groups:
-    """Every row of a wide group by itself: its rows are not alike. Only what is given decides, so tests stay valid."""
-    numbers = np.arange(int(groups.max()) + 1)
-    widths = maximum(along, groups, numbers) - minimum(along, groups, numbers)
-    wide = (widths > _WIDE * np.median(widths[groups]))[groups]
-    apart = np.where(wide, len(groups) + np.arange(len(groups)), groups)
-    return np.asarray(np.unique(apart, return_inverse=True)[1], np.intp)
