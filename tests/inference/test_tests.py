@@ -1,6 +1,7 @@
 """Permutation tests: p-values equal to their definition, uniform where there is nothing, small where there is."""
 
 import doctest
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from scipy.stats import chi2, chi2_contingency, false_discovery_control, kstest
 
 import unirel
 from unirel.data.table import Table
+from unirel.errors import UnirelWarning
 from unirel.estimation.base import Information, make_information
 from unirel.estimation.binned import Binned
 from unirel.estimation.knn import KNN
@@ -307,6 +309,18 @@ def test_columns_that_are_too_many_for_splines_are_fitted_by_lines(rng):
     table = Table.from_data(Z, Z @ np.arange(8), discrete_features=False)
     expected = expected_target(table, np.arange(8), np.arange(60))
     assert abs(np.corrcoef(expected, Z @ np.arange(8))[0, 1]) > 0.95
+
+
+def test_numbers_that_fix_the_target_nearly_are_warned_of(rng):
+    Z = rng.standard_normal((200, 3))
+    X, y = np.column_stack([rng.standard_normal(200), Z]), Z.sum(axis=1) + 0.1 * rng.standard_normal(200)
+    options = {"given": [1, 2, 3], "n_permutations": 19}
+    with pytest.warns(UnirelWarning, match=r"given explains 9\d% of the target.*pass mi_estimator='knn'"):
+        unirel.conditional_test(X, y, mi_estimator="gaussian", **options)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message="what is given explains")
+        unirel.conditional_test(X, y, **options)
+        unirel.conditional_test(X, y > 0, mi_estimator="gaussian", **options)
 
 
 def three_strong_conditions(seed, classes):
