@@ -164,9 +164,10 @@ def information_cases() -> dict[tuple[str, str], Case]:
     add("3 x 2 levels given 2, independent", counts_given(), "plugin")
     for correlation in (0.0, 0.6, 0.9):
         made = gaussian(correlation)
-        add(f"Gaussian, correlation {correlation:g}", made, "knn", "gaussian", "partition", "kde", "mine")
+        add(f"Gaussian, correlation {correlation:g}", made, "knn", "gaussian")
         binned = Case(made[0], partial(of_block, estimator=unirel.Binned(4)), gaussian_in_bins(correlation, 4))
         found[f"Gaussian, correlation {correlation:g}", "4 bins"] = binned
+    add("Gaussian, correlation 0.6", gaussian(0.6), "partition", "kde", "mine")  # which are refused
     add("Gaussian, correlation 0.99", gaussian(0.99), "knn")
     add("Gaussian, nothing added to the given", gaussian_given(adds=False), "knn", "gaussian")
     add("Gaussian, something added to the given", gaussian_given(adds=True), "knn", "gaussian")

@@ -1,6 +1,7 @@
 """Permutation tests: p-values equal to their definition, uniform where there is nothing, small where there is."""
 
 import doctest
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from scipy.stats import chi2, chi2_contingency, false_discovery_control, kstest
 
 import unirel
 from unirel.data.table import Table
+from unirel.errors import UnirelWarning
 from unirel.estimation.base import Information, make_information
 from unirel.estimation.binned import Binned
 from unirel.estimation.knn import KNN
@@ -289,12 +291,36 @@ def test_several_numbers_order_the_rows_by_what_they_say_about_the_target(rng, t
     height = Z[:, 0] - Z[:, 1] + 3 * Z[:, 0] * Z[:, 1]
     y = height if target_kind == "continuous" else height > 0
     table, rows = Table.from_data(Z, y, discrete_features=False), np.arange(300)
-    plain, quadratic = (
-        abs(np.corrcoef(expected_target(table, np.array([0, 1]), rows, products), height)[0, 1])
-        for products in (False, True)
-    )
-    assert plain < 0.6
-    assert quadratic > 0.85
+    assert abs(np.corrcoef(expected_target(table, np.array([0, 1]), rows, splines=True), height)[0, 1]) > 0.85
+
+
+@pytest.mark.parametrize("target_kind", KINDS)
+def test_what_is_not_quadratic_is_fitted_too(rng, target_kind):
+    Z = rng.standard_normal((200, 3))
+    height = 2 * np.sin(2 * Z[:, 0]) + Z[:, 1] ** 2 + Z[:, 2]
+    y = height if target_kind == "continuous" else height > 1
+    table = Table.from_data(Z, y, discrete_features=False)
+    expected = expected_target(table, np.arange(3), np.arange(200), splines=True)
+    assert abs(np.corrcoef(expected, height)[0, 1]) > 0.85
+
+
+def test_columns_that_are_too_many_for_splines_are_fitted_by_lines(rng):
+    Z = rng.standard_normal((60, 8))
+    table = Table.from_data(Z, Z @ np.arange(8), discrete_features=False)
+    expected = expected_target(table, np.arange(8), np.arange(60), splines=True)
+    assert abs(np.corrcoef(expected, Z @ np.arange(8))[0, 1]) > 0.95
+
+
+def test_numbers_that_fix_the_target_nearly_are_warned_of(rng):
+    Z = rng.standard_normal((200, 3))
+    X, y = np.column_stack([rng.standard_normal(200), Z]), Z.sum(axis=1) + 0.1 * rng.standard_normal(200)
+    options = {"given": [1, 2, 3], "n_permutations": 19}
+    with pytest.warns(UnirelWarning, match=r"given explains 9\d% of the target.*pass mi_estimator='knn'"):
+        unirel.conditional_test(X, y, mi_estimator="gaussian", **options)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message="what is given explains")
+        unirel.conditional_test(X, y, **options)
+        unirel.conditional_test(X, y > 0, mi_estimator="gaussian", **options)
 
 
 def three_strong_conditions(seed, classes):

@@ -11,10 +11,14 @@ from unirel._runtime import map_tasks
 from unirel.data.table import Table
 from unirel.errors import UnirelWarning, check_fraction
 from unirel.estimation.base import Block, Columns, Information, Values, n_log_n
+from unirel.estimation.blocks import joint_codes
 from unirel.estimation.kernels.chance import expected_within
 
 # Halves of the rows that an interval is made of, and the seed they are drawn with.
 _HALVES, _SEED = 50, 0
+# Estimates of few rows are biased and skewed, which no spread over halves shows: with 100 rows intervals are a fifth
+# wider, as measured for what is added to a given number and for classes that are not normal.
+_ROWS_TOO_FEW = 20
 # Rows for each cell of a table from which on a formula holds: with as many, 91 to 98 % of intervals of 95 % do.
 _ROWS_PER_CELL = 6
 
@@ -69,7 +73,8 @@ def moments_of_counts(a: Columns, b: Columns, given: Columns) -> tuple[float, fl
     """
     n_rows = len(a)
     counts, used = [], []
-    for codes in (_pair(_pair(a, b), given), given, _pair(a, given), _pair(b, given)):
+    for columns in ((a, b, given), (given,), (a, given), (b, given)):
+        codes = joint_codes(columns, n_rows)
         sizes = np.bincount(codes)
         counts.append(sizes[codes])
         used.append(int(np.count_nonzero(sizes)))
@@ -123,7 +128,7 @@ def interval_of_halves(
         return estimate(table.take(columns, rows))
 
     error = np.array(map_tasks(half, range(_HALVES), n_jobs)).std(axis=0, ddof=1)
-    reach = NormalDist().inv_cdf(0.5 + level / 2) * error
+    reach = NormalDist().inv_cdf(0.5 + level / 2) * error * (1 + _ROWS_TOO_FEW / table.n_samples)
     return value - reach, value + reach
 
 
@@ -135,15 +140,5 @@ def _half_of(n_samples: int, labels: NDArray[np.integer] | None, rng: np.random.
 
 def _joint(information: Information, block: Block) -> Columns:
     """Codes of the joint levels of a block."""
-    joint = np.zeros(information.table.n_samples, np.intp)
-    for column in block:
-        levels = information.levels(int(column))
-        if levels is not None:
-            joint = _pair(joint, levels.astype(np.intp))
-    return joint
-
-
-def _pair(a: Columns, b: Columns) -> Columns:
-    """Codes of the joint levels of two coded columns, those in use."""
-    codes: Columns = np.unique(a * (int(b.max(initial=0)) + 1) + b, return_inverse=True)[1]
-    return codes
+    levels = [information.levels(int(column)) for column in block]
+    return joint_codes([codes for codes in levels if codes is not None], information.table.n_samples)

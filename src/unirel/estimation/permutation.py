@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.ndimage import maximum, minimum
 
 from unirel._runtime import Progress
 from unirel.data.table import Table
@@ -22,8 +23,10 @@ Groups = NDArray[np.intp]
 _ROUNDING = 1e-9
 # Rows in all orders that are held at a time, and orders that are tried in the first round.
 _MOST_NUMBERS, _FEWEST_ORDERS = 2**23, 20
-# Rows for each term of a fit that has squares and products.
-_ROWS_PER_TERM = 10
+# Rows for each term of what the target is fitted to, most terms, most knots of a column, and penalties to choose from.
+_ROWS_PER_TERM, _MOST_TERMS, _MOST_KNOTS, _PENALTIES = 8, 100, 6, tuple(10.0**power for power in range(-3, 3))
+# A group of rows that is so many times as wide as that of the median row is not permuted.
+_WIDE = 2
 
 
 class Permutations:
@@ -143,26 +146,52 @@ def group_along(strata: NDArray[np.integer], along: Values, size: int) -> Groups
     return groups
 
 
-def expected_target(table: Table, numbers: Columns, rows: Columns, with_products: bool = False) -> Values:
-    """How high continuous columns let expect the target of some rows to be, by a least-squares fit of normal scores.
+def without_wide(along: Values, groups: Groups) -> Groups:
+    """Every row of a wide group by itself: its rows are not alike. Only what is given decides, so tests stay valid."""
+    numbers = np.arange(int(groups.max()) + 1)
+    widths = maximum(along, groups, numbers) - minimum(along, groups, numbers)
+    wide = (widths > _WIDE * np.median(widths[groups]))[groups]
+    apart = np.where(wide, len(groups) + np.arange(len(groups)), groups)
+    return np.asarray(np.unique(apart, return_inverse=True)[1], np.intp)
 
-    Of several classes it is the direction in which their expected shares differ most. Squares and products of the
-    scores take part if that is asked for and there are rows enough.
+
+def expected_target(table: Table, numbers: Columns, rows: Columns, splines: bool = False) -> Values:
+    """How high continuous columns let expect the target of some rows to be, by a fit of normal scores.
+
+    Of several classes it is the direction in which their expected shares differ most. The fit is linear, or a ridge
+    regression of cubic splines and, if there are rows enough, products of two.
     """
     scores = _scores_of(table, numbers, rows)
-    terms = [np.ones(len(rows)), *scores]
-    products = [scores[a] * scores[b] for a in range(len(scores)) for b in range(a + 1)] if with_products else []
-    if (len(terms) + len(products)) * _ROWS_PER_TERM <= len(rows):
-        terms += products
     if table.continuous[table.target]:
         target = _scores_of(table, np.array([table.target]), rows).T
     else:
         codes = table.codes(table.target)
         target = np.eye(int(codes.max()) + 1)[codes[rows]]
-    design = np.column_stack(terms)
-    fitted = design @ np.linalg.lstsq(design, target, rcond=None)[0]
+    if splines:
+        fitted = _fit_by_splines(scores, target)
+    else:
+        design = np.column_stack([np.ones(len(rows)), *scores])
+        fitted = design @ np.linalg.lstsq(design, target, rcond=None)[0]
     fitted -= fitted.mean(axis=0)
     return np.asarray(fitted @ np.linalg.svd(fitted, full_matrices=False)[2][0])
+
+
+def _fit_by_splines(scores: Values, target: Values) -> Values:
+    from sklearn.linear_model import RidgeCV  # here: it takes long to import
+    from sklearn.preprocessing import SplineTransformer, StandardScaler
+
+    n_terms = min(scores.shape[1] // _ROWS_PER_TERM, _MOST_TERMS)
+    n_knots = min(_MOST_KNOTS, n_terms // len(scores) - 2)
+    terms = scores.T
+    if n_knots >= 2:
+        terms = SplineTransformer(n_knots, knots="quantile", include_bias=False, extrapolation="linear").fit_transform(
+            terms
+        )
+    products = [scores[a] * scores[b] for a in range(len(scores)) for b in range(a)]
+    if terms.shape[1] + len(products) <= n_terms:
+        terms = np.column_stack([terms, *products])
+    terms = StandardScaler().fit_transform(terms)
+    return np.asarray(RidgeCV(_PENALTIES).fit(terms, target).predict(terms)).reshape(target.shape)
 
 
 def _scores_of(table: Table, numbers: Columns, rows: Columns) -> Values:

@@ -4,7 +4,6 @@ from itertools import count
 from typing import Any, Literal
 
 import numpy as np
-from scipy.ndimage import maximum, minimum
 from scipy.special import chdtrc, xlogy
 
 from unirel._runtime import progress_of
@@ -12,7 +11,8 @@ from unirel.data.readers import DiscreteFeatures, TargetType
 from unirel.data.table import Table
 from unirel.errors import check_choice, check_whole_number, warn
 from unirel.estimation.base import Columns, Information, Values, make_information
-from unirel.estimation.permutation import Exceedances, Groups, Permutations, expected_target, group_along
+from unirel.estimation.blocks import joint_codes, normal_scores
+from unirel.estimation.permutation import Exceedances, Groups, Permutations, expected_target, group_along, without_wide
 from unirel.measures import known_columns, names_columns
 from unirel.results import RelevanceTest
 
@@ -20,9 +20,10 @@ Adjust = Literal["fdr", "fwer"]
 
 # Rows that a cell is expected to have before its chi-square is trusted.
 _EXPECTED = 5
-# Rows of a group in which the target is permuted, where numbers are given. A group that is so many times as wide as
-# that of the median row is not permuted.
-_GROUP, _WIDE = 3, 2
+# Rows of a group in which the target is permuted, where numbers are given.
+_GROUP = 3
+# Share of the target's variance that given numbers explain, above which p-values are too small.
+_CLOSE = 0.95
 # What a warning takes for significant.
 _USUAL_ALPHA = 0.05
 
@@ -127,14 +128,12 @@ def conditional_test(
     -----
     A column that adds nothing may still depend on what is given, and so may the target. So the target is permuted only
     among rows where what is given says the same about it (Rosenbaum 1984): rows with the same given levels that are, by
-    threes, neighbours along a given number or, if several numbers are given, along what a least-squares fit of their
-    normal scores, with squares and products, lets expect of the target. Rows stay where they are if their group is more
-    than twice as wide as that of the median row.
+    threes, neighbours along a given number or, if several numbers are given, along what a ridge regression on cubic
+    splines of their normal scores, and products, lets expect of the target. Rows stay where they are if their group is
+    more than twice as wide as that of the median row.
 
-    With discrete columns given the test is exact. With numbers given it is as good as the rows of a group are alike: of
-    500 tables of 200 rows, in which column and target follow three given numbers and have half as much noise, tests at
-    0.05 by neighbours reject 5 % if they follow the sum. If they follow 2 sin 2a + b^2 + c, which squares and products
-    do not fit, p-values are too small: tests reject 14 % (two classes) and 65 % (a number as target).
+    With discrete columns given the test is exact. With numbers given it is as good as the rows of a group are alike,
+    see :doc:`how_sure`. A warning says where they are not: several numbers that fix a number as target nearly.
 
     Examples
     --------
@@ -180,6 +179,7 @@ def permutation_test(
     groups = None if given is None else _alike_rows(table, given)
     given = np.empty(0, np.intp) if given is None else given
     columns = np.setdiff1d(table.features, given)
+    _warn_of_close(information, given)
     observed = information.estimate(columns, given)
     p_values = np.full(len(columns), np.nan)
     if not (adjust == "fwer" or len(given) or information.looks_at_target):
@@ -243,6 +243,18 @@ def _g_test(information: Information, column: int) -> float:
     return float(chdtrc(freedom, g / williams))
 
 
+def _warn_of_close(information: Information, given: Columns) -> None:
+    """Say that no two rows are alike where numbers fix the target nearly; neighbours notice that least."""
+    table, numbers = information.table, given[information.table.continuous[given]]
+    if len(numbers) < 2 or information.name == "knn" or not table.continuous[table.target]:
+        return
+    rows, target = np.arange(table.n_samples), next(iter(table.continuous_block(np.array([table.target]))))
+    explained = np.corrcoef(expected_target(table, numbers, rows, splines=True), normal_scores(target))[0, 1] ** 2
+    if explained > _CLOSE:
+        about = f"what is given explains {explained:.0%} of the target, so that p-values by {information.name!r} may be"
+        warn(f"{about} far too small; pass mi_estimator='knn'", stacklevel=4)
+
+
 def _warn_of_few(tested: Exceedances, adjusted: Values, n_columns: int) -> None:
     """Say that columns which no permutation has reached cannot be significant with that few permutations."""
     never = (tested.reached == 0) & (tested.used > 0)
@@ -262,25 +274,15 @@ def _alike_rows(table: Table, given: Columns) -> Groups:
     continuous, rows = given[table.continuous[given]], np.arange(table.n_samples)
     numbers = table.continuous_block(continuous) if len(continuous) else np.empty((0, table.n_samples))
     missing = np.isnan(numbers)
-    strata = np.zeros(table.n_samples, np.intp)
-    for codes in [*(table.codes(int(column)) for column in given[table.discrete[given]]), *missing]:
-        strata = np.unique(strata * (int(codes.max()) + 1) + codes, return_inverse=True)[1]
+    levels = [table.codes(int(column)) for column in given[table.discrete[given]]]
+    strata = joint_codes([*levels, *missing.astype(np.intp)], table.n_samples)
     if len(continuous) == 0:
         groups = strata
     else:
         # Along a single number rows are neighbours whatever it says about the target.
-        along = expected_target(table, continuous, rows, with_products=True) if len(numbers) > 1 else numbers[0]
+        along = expected_target(table, continuous, rows, splines=True) if len(numbers) > 1 else numbers[0]
         along = np.where(np.isnan(along), 0.0, along)
-        groups = _without_wide(along, group_along(strata, along, _GROUP))
+        groups = without_wide(along, group_along(strata, along, _GROUP))
     if groups.max() + 1 == table.n_samples:
         raise ValueError("given has different levels in every row, so nothing can be permuted; give fewer columns")
     return groups
-
-
-def _without_wide(along: Values, groups: Groups) -> Groups:
-    """Every row of a wide group by itself: its rows are not alike. Only what is given decides, so tests stay valid."""
-    numbers = np.arange(int(groups.max()) + 1)
-    widths = maximum(along, groups, numbers) - minimum(along, groups, numbers)
-    wide = (widths > _WIDE * np.median(widths[groups]))[groups]
-    apart = np.where(wide, len(groups) + np.arange(len(groups)), groups)
-    return np.asarray(np.unique(apart, return_inverse=True)[1], np.intp)
