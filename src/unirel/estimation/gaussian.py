@@ -11,7 +11,7 @@ from scipy.special import entr, psi
 
 from unirel._runtime import pieces
 from unirel.data.chunks import PartedTable
-from unirel.data.weights import check_weights
+from unirel.data.weights import add_sums, check_weights, sum_weights
 from unirel.estimation.base import Block, Changes, Columns, Information, Values, entropy_of
 from unirel.estimation.gaussian_rows import KNOWN, Encoded
 
@@ -67,7 +67,9 @@ class Gaussian(Information):
     def _prepare(self, sample_weight: ArrayLike | None) -> None:
         table, shrinkage = self.table, self.shrinkage
         weights = None if sample_weight is None else check_weights(sample_weight, table.n_samples)
-        self._total = float(table.n_samples if weights is None else weights.sum())
+        self._total = float(table.n_samples)
+        if sample_weight is not None:
+            self._total = add_sums([sum_weights(np.asarray(sample_weight, np.float64))]).n_effective
         if isinstance(table, PartedTable) and table.weights is not None:
             self._total = table.weights.n_effective
         self._weights, self._ridge = weights, 0.0 if shrinkage == "auto" else float(shrinkage)
