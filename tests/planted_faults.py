@@ -150,8 +150,8 @@ FAULTS = (
     Fault(
         "tasks do not look at the clock",
         "_runtime.py",
-        "        deadline.check()\n",
-        "",
+        "        check_time()\n        return function(task)\n",
+        "        return function(task)\n",
         "test_budget.py::test_the_clock_is_looked_at_before_every_task",
     ),
     Fault(

@@ -291,7 +291,7 @@ def test_several_numbers_order_the_rows_by_what_they_say_about_the_target(rng, t
     height = Z[:, 0] - Z[:, 1] + 3 * Z[:, 0] * Z[:, 1]
     y = height if target_kind == "continuous" else height > 0
     table, rows = Table.from_data(Z, y, discrete_features=False), np.arange(300)
-    assert abs(np.corrcoef(expected_target(table, np.array([0, 1]), rows, splines=True), height)[0, 1]) > 0.85
+    assert abs(np.corrcoef(expected_target(table, np.array([0, 1]), rows), height)[0, 1]) > 0.85
 
 
 @pytest.mark.parametrize("target_kind", KINDS)
@@ -300,14 +300,14 @@ def test_what_is_not_quadratic_is_fitted_too(rng, target_kind):
     height = 2 * np.sin(2 * Z[:, 0]) + Z[:, 1] ** 2 + Z[:, 2]
     y = height if target_kind == "continuous" else height > 1
     table = Table.from_data(Z, y, discrete_features=False)
-    expected = expected_target(table, np.arange(3), np.arange(200), splines=True)
+    expected = expected_target(table, np.arange(3), np.arange(200))
     assert abs(np.corrcoef(expected, height)[0, 1]) > 0.85
 
 
 def test_columns_that_are_too_many_for_splines_are_fitted_by_lines(rng):
     Z = rng.standard_normal((60, 8))
     table = Table.from_data(Z, Z @ np.arange(8), discrete_features=False)
-    expected = expected_target(table, np.arange(8), np.arange(60), splines=True)
+    expected = expected_target(table, np.arange(8), np.arange(60))
     assert abs(np.corrcoef(expected, Z @ np.arange(8))[0, 1]) > 0.95
 
 

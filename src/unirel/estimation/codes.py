@@ -201,7 +201,7 @@ class CodeMatrix:
 
     def _by_bits(self, candidates: Columns, rest: Joint) -> NDArray[np.bool_]:
         """Which candidates are counted by bit sets."""
-        is_little = len(candidates) < max(_FEWEST_CANDIDATES, _WORK_FOR_BITS // self.n_samples)
+        is_little = len(candidates) < _FEWEST_CANDIDATES or len(candidates) * self.n_samples < _WORK_FOR_BITS
         if self._weights is not None or is_little:
             return np.zeros(len(candidates), bool)
         n_levels = self.n_levels[candidates]

@@ -155,43 +155,34 @@ def without_wide(along: Values, groups: Groups) -> Groups:
     return np.asarray(np.unique(apart, return_inverse=True)[1], np.intp)
 
 
-def expected_target(table: Table, numbers: Columns, rows: Columns, splines: bool = False) -> Values:
-    """How high continuous columns let expect the target of some rows to be, by a fit of normal scores.
+def expected_target(table: Table, numbers: Columns, rows: Columns) -> Values:
+    """How high continuous columns let expect the target of some rows to be, by a ridge regression of normal scores.
 
-    Of several classes it is the direction in which their expected shares differ most. The fit is linear, or a ridge
-    regression of cubic splines and, if there are rows enough, products of two.
+    Of several classes it is the direction in which their expected shares differ most. The scores take part as cubic
+    splines and, if there are rows enough, products of two.
     """
+    from sklearn.linear_model import RidgeCV  # here: it takes long to import
+    from sklearn.preprocessing import SplineTransformer, StandardScaler
+
     scores = _scores_of(table, numbers, rows)
+    n_terms = min(len(rows) // _ROWS_PER_TERM, _MOST_TERMS)
+    n_knots = min(_MOST_KNOTS, n_terms // len(numbers) - 2)
+    terms = scores.T
+    if n_knots >= 2:
+        splines = SplineTransformer(n_knots, knots="quantile", include_bias=False, extrapolation="linear")
+        terms = splines.fit_transform(terms)
+    products = [scores[a] * scores[b] for a in range(len(scores)) for b in range(a)]
+    if terms.shape[1] + len(products) <= n_terms:
+        terms = np.column_stack([terms, *products])
     if table.continuous[table.target]:
         target = _scores_of(table, np.array([table.target]), rows).T
     else:
         codes = table.codes(table.target)
         target = np.eye(int(codes.max()) + 1)[codes[rows]]
-    if splines:
-        fitted = _fit_by_splines(scores, target)
-    else:
-        design = np.column_stack([np.ones(len(rows)), *scores])
-        fitted = design @ np.linalg.lstsq(design, target, rcond=None)[0]
+    terms = StandardScaler().fit_transform(terms)
+    fitted = np.asarray(RidgeCV(_PENALTIES).fit(terms, target).predict(terms)).reshape(target.shape)
     fitted -= fitted.mean(axis=0)
     return np.asarray(fitted @ np.linalg.svd(fitted, full_matrices=False)[2][0])
-
-
-def _fit_by_splines(scores: Values, target: Values) -> Values:
-    from sklearn.linear_model import RidgeCV  # here: it takes long to import
-    from sklearn.preprocessing import SplineTransformer, StandardScaler
-
-    n_terms = min(scores.shape[1] // _ROWS_PER_TERM, _MOST_TERMS)
-    n_knots = min(_MOST_KNOTS, n_terms // len(scores) - 2)
-    terms = scores.T
-    if n_knots >= 2:
-        terms = SplineTransformer(n_knots, knots="quantile", include_bias=False, extrapolation="linear").fit_transform(
-            terms
-        )
-    products = [scores[a] * scores[b] for a in range(len(scores)) for b in range(a)]
-    if terms.shape[1] + len(products) <= n_terms:
-        terms = np.column_stack([terms, *products])
-    terms = StandardScaler().fit_transform(terms)
-    return np.asarray(RidgeCV(_PENALTIES).fit(terms, target).predict(terms)).reshape(target.shape)
 
 
 def _scores_of(table: Table, numbers: Columns, rows: Columns) -> Values:

@@ -249,7 +249,7 @@ def _warn_of_close(information: Information, given: Columns) -> None:
     if len(numbers) < 2 or information.name == "knn" or not table.continuous[table.target]:
         return
     rows, target = np.arange(table.n_samples), next(iter(table.continuous_block(np.array([table.target]))))
-    explained = np.corrcoef(expected_target(table, numbers, rows, splines=True), normal_scores(target))[0, 1] ** 2
+    explained = np.corrcoef(expected_target(table, numbers, rows), normal_scores(target))[0, 1] ** 2
     if explained > _CLOSE:
         about = f"what is given explains {explained:.0%} of the target, so that p-values by {information.name!r} may be"
         warn(f"{about} far too small; pass mi_estimator='knn'", stacklevel=4)
@@ -280,7 +280,7 @@ def _alike_rows(table: Table, given: Columns) -> Groups:
         groups = strata
     else:
         # Along a single number rows are neighbours whatever it says about the target.
-        along = expected_target(table, continuous, rows, splines=True) if len(numbers) > 1 else numbers[0]
+        along = expected_target(table, continuous, rows) if len(numbers) > 1 else numbers[0]
         along = np.where(np.isnan(along), 0.0, along)
         groups = without_wide(along, group_along(strata, along, _GROUP))
     if groups.max() + 1 == table.n_samples:

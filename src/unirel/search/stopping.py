@@ -18,7 +18,7 @@ from unirel.data.weights import check_weights, sample_table
 from unirel.estimation.base import Columns, Values, n_log_n
 from unirel.estimation.binned import Binned, few_bins
 from unirel.estimation.codes import Joint
-from unirel.estimation.permutation import Exceedances, Permutations, expected_target, group_along
+from unirel.estimation.permutation import Exceedances, Permutations, expected_target, group_along, without_wide
 
 # Permutations, and how many of them may do as well as a candidate that passes; more are made where alpha is small.
 _PERMUTATIONS, _PASSING = 99, 5
@@ -26,8 +26,8 @@ _PERMUTATIONS, _PASSING = 99, 5
 _ROWS, _MOST_LEVELS = 8, 24
 # Rows that are looked at: at most the first, fewer if their values are more than the second, but never below the third.
 _MOST_ROWS, _MOST_VALUES, _FEWEST_ROWS = 20_000, 2**25, 2_000
-# Rows of a group in which the target is permuted, where rows of one level are not all alike.
-_GROUP = 10
+# Rows of a group in which the target is permuted, where rows of one level are not all alike: by one number, by several.
+_GROUP, _FINE_GROUP = 10, 3
 
 
 class Evidence:
@@ -104,7 +104,10 @@ class Evidence:
         numbers = np.array([column for column in selected if self._table.continuous[column]], np.intp)
         if len(numbers) == 0:
             return levels
-        return group_along(levels, expected_target(self._table, numbers, self._rows), _GROUP)
+        along = expected_target(self._table, numbers, self._rows)
+        if len(numbers) == 1:
+            return group_along(levels, along, _GROUP)
+        return without_wide(along, group_along(levels, along, _FINE_GROUP))
 
 
 def _few_rows(table: Table, weighted: bool, random_state: int | None) -> tuple[Table, Columns]:
