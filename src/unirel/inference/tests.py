@@ -133,7 +133,7 @@ def conditional_test(
     more than twice as wide as that of the median row.
 
     With discrete columns given the test is exact. With numbers given it is as good as the rows of a group are alike,
-    see :doc:`how_sure`. A warning says where they are not: several numbers that fix a number as target nearly.
+    see :doc:`/how_sure`. A warning says where they are not: several numbers that fix a number as target nearly.
 
     Examples
     --------
