@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from inspect import currentframe
 from numbers import Integral, Real
 from typing import Any
 
@@ -14,10 +15,14 @@ class UnirelWarning(UserWarning):
     """A result is less than what was asked for, and the message says what to do about it."""
 
 
-def warn(message: str, stacklevel: int = 2) -> None:
-    """Issue a `UnirelWarning`, unless within `quietly`."""
-    if not _is_quiet.get():
-        warnings.warn(message, UnirelWarning, stacklevel=stacklevel + 1)
+def warn(message: str) -> None:
+    """Issue a `UnirelWarning` that points at the call from outside the package, unless within `quietly`."""
+    if _is_quiet.get():
+        return
+    frame, depth = currentframe(), 0
+    while frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == "unirel":
+        frame, depth = frame.f_back, depth + 1
+    warnings.warn(message, UnirelWarning, stacklevel=depth + 1)
 
 
 @contextmanager

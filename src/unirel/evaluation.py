@@ -24,7 +24,7 @@ from unirel.criteria import CRITERIA, Criterion
 from unirel.data.datasets import load
 from unirel.data.readers import DiscreteFeatures, TargetType, take_rows
 from unirel.data.table import Table
-from unirel.errors import UnirelWarning, check_choice, check_fraction, check_whole_number
+from unirel.errors import check_choice, check_fraction, check_whole_number, warn
 from unirel.inference.stability import stability
 from unirel.results import make_frame, plain
 from unirel.selectors import BURSelector, BURSelectorCV
@@ -125,7 +125,7 @@ def compare(
             about = f"{found[0]['dataset']}, {found[0]['selector']}"
             if message and about not in warned:
                 warned.add(about)
-                warnings.warn(f"{about}: {message}", UnirelWarning, stacklevel=2)
+                warn(f"{about}: {message}")
             if progress is not None:
                 progress(done, len(pieces))
     except KeyboardInterrupt:

@@ -307,11 +307,11 @@ def _lower_folds(n_folds: int, table: Table, y: NDArray[Any]) -> int:
             raise ValueError("every class of y has one sample only; merge classes, or make the target continuous")
         if single.any():
             lone = f"class {labels[int(single.argmax())]!r} has one sample"
-            warn(f"{lone}, which no other can help to predict; merge rare classes", stacklevel=4)
+            warn(f"{lone}, which no other can help to predict; merge rare classes")
         smallest, size = smallest_class(y)
         about = f"class {labels[smallest]!r}"
     if size < n_folds:
-        warn(f"{about} has {size} samples, so cv={n_folds} is lowered to {size}; pass a lower one", stacklevel=4)
+        warn(f"{about} has {size} samples, so cv={n_folds} is lowered to {size}; pass a lower one")
     return min(n_folds, size)
 
 

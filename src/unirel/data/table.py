@@ -129,7 +129,7 @@ class Table:
             start += source.shape[1]
         if dense.since:
             listed = ", ".join(f"{name!r} as {words}" for name, words in dense.since.items())
-            warn(f"read {listed}; to leave a column out, pass exclude=[{next(iter(dense.since))!r}]", stacklevel=3)
+            warn(f"read {listed}; to leave a column out, pass exclude=[{next(iter(dense.since))!r}]")
         check_inputs(columns, features.shape[1], np.concatenate(asked))
         classes = dense.read_target(sources[-1], of_target)
         refuse_overflow(dense, "standard")
@@ -323,7 +323,7 @@ def check_inputs(columns: Columns, n_features: int, asked: Kinds) -> None:
     if left_out:
         listed = ", ".join(f"{column.name!r} ({column.reason})" for column in left_out)
         remedy = f"to use a column all the same, pass discrete_features={{{left_out[0].name!r}: True}}"
-        warn(f"ignored {listed}; {remedy}", stacklevel=4)
+        warn(f"ignored {listed}; {remedy}")
     if ignored[:n_features].all():
         raise ValueError(f"no feature is left: all {n_features} columns of X are ignored; make one of them discrete")
 
@@ -338,7 +338,7 @@ def have_other_indexes(X: Any, y: Any) -> bool:
 
 def warn_of_indexes() -> None:
     about = "X and y have different indexes; their rows are matched by position"
-    warn(f"{about}. If that is not meant, pass y.loc[X.index]", stacklevel=3)
+    warn(f"{about}. If that is not meant, pass y.loc[X.index]")
 
 
 class Scaled(NamedTuple):

@@ -1,6 +1,5 @@
 """Intervals around estimates of information: from counts by a formula, from neighbours by parts of the rows."""
 
-import warnings
 from collections.abc import Callable, Sequence
 from statistics import NormalDist
 
@@ -9,7 +8,7 @@ from numpy.typing import NDArray
 
 from unirel._runtime import map_tasks
 from unirel.data.table import Table
-from unirel.errors import UnirelWarning, check_fraction
+from unirel.errors import check_fraction, warn
 from unirel.estimation.base import Block, Columns, Information, Values, n_log_n
 from unirel.estimation.blocks import joint_codes
 from unirel.estimation.kernels.chance import expected_within
@@ -45,11 +44,9 @@ def interval_of_counts(
     found = [moments_of_counts(*(_joint(information, block) for block in (a, b, given))) for a, b in pairs]
     centre, slope, floor = np.array(found).reshape(-1, 3).T
     if refused := int(np.isnan(slope).sum()):
-        warnings.warn(
+        warn(
             f"{refused} of {len(pairs)} confidence intervals are not given (NaN): fewer than {_ROWS_PER_CELL} "
-            "rows for each cell of the table, or one column determines the other; merge rare levels or use fewer bins.",
-            UnirelWarning,
-            stacklevel=4,
+            "rows for each cell of the table, or one column determines the other; merge rare levels or use fewer bins."
         )
     return ends_of_interval(centre, slope, floor, level)
 

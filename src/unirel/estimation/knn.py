@@ -326,6 +326,5 @@ class KNN(Information):
         listed = ", ".join(f"{labels[code]!r} ({sizes[code]})" for code in small[:5])
         warn(
             f"classes of y with at most n_neighbors={self.n_neighbors} samples: {listed}{', ...' * (len(small) > 5)}. "
-            "Fewer neighbours are used there, and a class of one sample is left out; lower n_neighbors or merge some.",
-            stacklevel=2,
+            "Fewer neighbours are used there, and a class of one sample is left out; lower n_neighbors or merge some."
         )

@@ -154,8 +154,7 @@ def _split(
         warn(
             f"{len(candidates)} of the {size} features up to saturation have no unique relevance, more than "
             f"max_exact={max_exact}: not all subsets were searched, and the redundancy rate is a lower bound. "
-            "Raise max_exact (every feature more doubles the time) or tolerance.",
-            stacklevel=3,
+            "Raise max_exact (every feature more doubles the time) or tolerance."
         )
     is_kept = is_unique | np.isin(saturated, search.best)
     return Redundancy(

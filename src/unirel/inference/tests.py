@@ -252,7 +252,7 @@ def _warn_of_close(information: Information, given: Columns) -> None:
     explained = np.corrcoef(expected_target(table, numbers, rows), normal_scores(target))[0, 1] ** 2
     if explained > _CLOSE:
         about = f"what is given explains {explained:.0%} of the target, so that p-values by {information.name!r} may be"
-        warn(f"{about} far too small; pass mi_estimator='knn'", stacklevel=4)
+        warn(f"{about} far too small; pass mi_estimator='knn'")
 
 
 def _warn_of_few(tested: Exceedances, adjusted: Values, n_columns: int) -> None:
@@ -264,8 +264,7 @@ def _warn_of_few(tested: Exceedances, adjusted: Values, n_columns: int) -> None:
     needed = int(np.ceil(n_columns / (_USUAL_ALPHA * n_never)))
     warn(
         f"n_permutations={tested.n_permutations} are few for {n_columns} columns: no permutation reached {n_never} of "
-        f"them, yet their adjusted value is {adjusted[never].min():.2g}; pass n_permutations={needed}",
-        stacklevel=4,
+        f"them, yet their adjusted value is {adjusted[never].min():.2g}; pass n_permutations={needed}"
     )
 
 

@@ -310,13 +310,12 @@ def _warn_of_doubts(information: KNN, changes: Changes) -> None:
         metric = "chebyshev" if table.classes is None else information.metric_of(features)
         remedy = "method='reference'" if table.classes is None or metric == "euclidean" else "metric='euclidean'"
         about = f"unique relevance is 0 for all {len(features)} features: in metric={metric!r} none adds to the others."
-        warn(f"{about} Boosting it will do nothing; pass {remedy}.", stacklevel=4)
+        warn(f"{about} Boosting it will do nothing; pass {remedy}.")
     if changes.before < relevance[best]:
         warn(
             f"what all {len(features)} features tell together is estimated as {changes.before:.3f} nats, less than "
             f"{table.names[features[best]]!r} tells alone ({relevance[best]:.3f}): not credible in that many dimensions"
-            f" with that few rows ({table.n_samples}). Pass method='reference' or fewer features.",
-            stacklevel=4,
+            f" with that few rows ({table.n_samples}). Pass method='reference' or fewer features."
         )
 
 

@@ -180,13 +180,13 @@ def check_selection(selection: Selection, wanted: Any) -> None:
     refuse_nothing(selection)
     if len(selection) == 0:
         best = "Pass a number of features to have the best of them all the same."
-        warn(f"n_features_to_select={wanted!r} selects nothing: {selection.reason}. {best}", stacklevel=3)
+        warn(f"n_features_to_select={wanted!r} selects nothing: {selection.reason}. {best}")
     if selection.ending is Ending.OUT_OF_TIME:
         of_wanted = f" of {wanted}" if isinstance(wanted, Integral) else ""
         boost = ", and unique relevance is not boosted" if selection.lacks_boost else ""
         found = f"{len(selection)}{of_wanted} features were selected{boost}"
         remedy = "Fit again, with a larger max_seconds= or fewer features."
-        warn(f"the selection is incomplete: {selection.reason}; {found}. {remedy}", stacklevel=3)
+        warn(f"the selection is incomplete: {selection.reason}; {found}. {remedy}")
 
 
 @dataclass(frozen=True)
@@ -435,7 +435,7 @@ def _n_features(table: Table, wanted: Any) -> int:
     if isinstance(wanted, Integral) and not isinstance(wanted, bool) and int(wanted) >= 1:
         if int(wanted) > n_features and wanted != _N_FEATURES:
             # Only to name a number is no reason to end with an error, nor to say nothing.
-            warn(f"n_features_to_select={wanted}, but there are {n_features} features: all are selected", stacklevel=5)
+            warn(f"n_features_to_select={wanted}, but there are {n_features} features: all are selected")
         return min(int(wanted), n_features)
     if isinstance(wanted, Real) and not isinstance(wanted, Integral) and 0 < float(wanted) <= 1:
         return max(1, int(round(float(wanted) * n_features, 9)))  # 0.29 of 100 is 29, not 28.999...
