@@ -49,11 +49,11 @@ def _beside_all(n_samples: int, n_features: int, part: int = 2) -> Comparison:
 def _beside_reference(n_samples: int, n_candidates: int, part: int = 10) -> Comparison:
     table = Table.from_data(*_data(n_samples, n_candidates + 20))
     members = range(n_candidates, n_candidates + 20)
-    direct = KNN().for_reference().on(table, n_jobs=1)
+    direct = KNN(10, "euclidean").on(table, n_jobs=1)
     known = direct.mutual_information(members, [table.target])
     return Comparison(
         f"{n_samples:>7,} rows, {n_candidates:,} candidates beside 20",
-        lambda: find_unique(table, KNN().for_reference(), members, n_jobs=1)[0],
+        lambda: find_unique(table, KNN(10, "euclidean"), members, n_jobs=1)[0],
         lambda: [direct.mutual_information([one, *members], [table.target]) - known for one in range(part)],
         scale=(n_candidates + 21) / part,  # the members are left out one by one, and the whole is estimated once
         part=part,
