@@ -13,7 +13,8 @@ import pyarrow.parquet
 from sklearn.datasets import fetch_openml
 from sklearn.utils import Bunch
 
-from unirel.errors import UnirelWarning, check_choice
+from unirel._runtime import check_choice
+from unirel.errors import UnirelWarning
 
 VARIABLE = "UNIREL_DATA"
 

@@ -13,9 +13,8 @@ import numpy as np
 import pytest
 
 from unirel import KNN, BURSelector, UnirelWarning, relevance, relevance_test
-from unirel._runtime import map_tasks, starting_workers
+from unirel._runtime import map_tasks, quietly, starting_workers, warn
 from unirel.data.table import Table
-from unirel.errors import quietly, warn
 
 any_n_jobs = pytest.mark.parametrize("n_jobs", [None, 1, 2, -1])
 

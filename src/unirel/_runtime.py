@@ -1,4 +1,4 @@
-"""Threads, progress and time budgets of long work, and files; progress is a callable `progress(done, total)`."""
+"""What every call shares: how values are checked, warnings, time budgets, threads, progress, and files."""
 
 import math
 import os
@@ -6,21 +6,83 @@ import signal
 import sys
 import tempfile
 import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
-from numbers import Integral
+from inspect import currentframe
+from numbers import Integral, Real
 from pathlib import Path
 from threading import Thread
 from typing import Any, TypeVar
+
+from unirel.errors import UnirelWarning
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 Progress = Callable[[int, int], None]
 # By which reading, or what is said about a result, may go over a time budget: without it there is nothing to return.
 READING_SECONDS = 1.0
+_is_quiet: ContextVar[bool] = ContextVar("is_quiet", default=False)
+
+
+def check_choice(parameter: str, value: Any, allowed: Iterable[str | None]) -> None:
+    allowed = tuple(allowed)
+    if not any(value is choice or (isinstance(value, str) and value == choice) for choice in allowed):
+        raise ValueError(f"{parameter}={value!r} is not one of {', '.join(map(repr, allowed))}")
+
+
+def check_whole_number(
+    parameter: str, value: Any, lowest: int, or_name: str = "", highest: float = float("inf")
+) -> int:
+    if not isinstance(value, Integral) or isinstance(value, bool) or not lowest <= int(value) <= highest:
+        other = f"{or_name!r} or " if or_name else ""
+        until = f"to {highest:,}" if isinstance(value, Integral) and int(value) > highest else "on"
+        raise ValueError(f"{parameter}={value!r} must be {other}a whole number from {lowest} {until}")
+    return int(value)
+
+
+def check_fraction(parameter: str, value: Any, remedy: str = "such as 0.95") -> float:
+    if not isinstance(value, Real) or not 0 < float(value) < 1:
+        raise ValueError(f"{parameter}={value!r} must be a number above 0 and below 1, {remedy}")
+    return float(value)
+
+
+def check_beta(value: Any, parameter: str = "beta") -> float:
+    if not isinstance(value, Real) or not 0 <= float(value) <= 1:
+        remedy = "it must be from 0 (no boost) to 1 (unique relevance alone)"
+        raise ValueError(f"{parameter}={value!r} is out of range; {remedy}")
+    return float(value)
+
+
+def check_jobs(n_jobs: Any) -> None:
+    """Refuse to work with nobody, and what is no number of workers."""
+    if n_jobs is not None and (not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool)):
+        raise ValueError(f"n_jobs={n_jobs!r} must be None or a whole number, such as -1 for one for each core")
+    if n_jobs == 0:
+        raise ValueError("n_jobs=0 means no worker at all; pass 1 for one, or -1 for one for each core")
+
+
+def warn(message: str) -> None:
+    """Issue a `UnirelWarning` that points at the call from outside the package, unless within `quietly`."""
+    if _is_quiet.get():
+        return
+    frame, depth = currentframe(), 0
+    while frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == "unirel":
+        frame, depth = frame.f_back, depth + 1
+    warnings.warn(message, UnirelWarning, stacklevel=depth + 1)
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Let the work inside issue no `UnirelWarning`; in threads, where `warnings.catch_warnings` would not be safe."""
+    token = _is_quiet.set(True)
+    try:
+        yield
+    finally:
+        _is_quiet.reset(token)
 
 
 class OutOfTime(TimeoutError):
@@ -132,14 +194,6 @@ def map_tasks(
         return _collect((future.result() for future in futures), len(tasks), progress)
     finally:
         pool.shutdown(wait=False, cancel_futures=True)  # after Ctrl-C nobody waits for what has begun
-
-
-def check_jobs(n_jobs: Any) -> None:
-    """Refuse to work with nobody, and what is no number of workers."""
-    if n_jobs is not None and (not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool)):
-        raise ValueError(f"n_jobs={n_jobs!r} must be None or a whole number, such as -1 for one for each core")
-    if n_jobs == 0:
-        raise ValueError("n_jobs=0 means no worker at all; pass 1 for one, or -1 for one for each core")
 
 
 def _collect(results: Iterable[Result], total: int, progress: Progress | None) -> list[Result]:

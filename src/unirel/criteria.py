@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel.errors import check_choice
+from unirel._runtime import check_choice
 
 if TYPE_CHECKING:
     from unirel.estimation.base import Memo

@@ -19,12 +19,19 @@ from sklearn.model_selection import train_test_split
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from unirel import predictors
-from unirel._runtime import check_jobs, progress_of, starting_workers
+from unirel._runtime import (
+    check_choice,
+    check_fraction,
+    check_jobs,
+    check_whole_number,
+    progress_of,
+    starting_workers,
+    warn,
+)
 from unirel.criteria import CRITERIA, Criterion
 from unirel.data.datasets import load
 from unirel.data.readers import DiscreteFeatures, TargetType, take_rows
 from unirel.data.table import Table
-from unirel.errors import check_choice, check_fraction, check_whole_number, warn
 from unirel.inference.stability import stability
 from unirel.results import make_frame, plain
 from unirel.selectors import BURSelector, BURSelectorCV

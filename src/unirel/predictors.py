@@ -16,9 +16,8 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from unirel._runtime import map_tasks
+from unirel._runtime import check_choice, check_whole_number, map_tasks, warn
 from unirel.data.table import Table
-from unirel.errors import check_choice, check_whole_number, warn
 
 Values = NDArray[np.float64]
 Rows = NDArray[np.intp]

@@ -7,8 +7,8 @@ import numpy as np
 from sklearn import datasets as builtin
 from sklearn.utils import Bunch
 
+from unirel._runtime import check_whole_number
 from unirel.data import Values
-from unirel.errors import check_whole_number
 
 __all__ = ["describe", "load", "make_planted"]
 

@@ -16,9 +16,9 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from unirel._runtime import check_choice
 from unirel.data import CONTINUOUS, DISCRETE, IGNORED, KINDS, UNKNOWN, Kinds, Positions
 from unirel.data.values import Raw, read_column
-from unirel.errors import check_choice
 
 TargetType = Literal["auto", "discrete", "continuous"]
 DiscreteFeatures = bool | Literal["auto"] | Sequence[Any] | NDArray[Any] | Mapping[Any, bool | None]

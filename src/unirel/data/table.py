@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel._runtime import pieces
+from unirel._runtime import check_choice, pieces, warn
 from unirel.data import CONTINUOUS, DISCRETE, IGNORED, KINDS, UNKNOWN, Codes, Kinds, Mask, Positions, Values
 from unirel.data.encoding import Columns, DenseColumns
 from unirel.data.readers import (
@@ -26,7 +26,6 @@ from unirel.data.readers import (
 )
 from unirel.data.sparse import SparseBlock, SparseColumns, SparseNumbers
 from unirel.data.weights import Sums
-from unirel.errors import check_choice, warn
 
 Scale = Literal["standard", "rank"] | None
 

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
-from unirel._runtime import check_jobs
+from unirel._runtime import check_choice, check_jobs, quietly
 from unirel.data.table import Table
-from unirel.errors import check_choice, quietly
 from unirel.estimation import ESTIMATORS
 
 Block = Sequence[int] | NDArray[np.intp]

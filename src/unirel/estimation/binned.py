@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import xlogy
 
-from unirel._runtime import map_tasks
+from unirel._runtime import check_choice, check_whole_number, map_tasks
 from unirel.data.chunks import PartedTable
 from unirel.data.weights import check_weights
-from unirel.errors import check_choice, check_whole_number
 from unirel.estimation.base import Block, Columns, Information, Values
 from unirel.estimation.codes import (
     Bins,

@@ -6,9 +6,8 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel._runtime import map_tasks
+from unirel._runtime import check_fraction, map_tasks, warn
 from unirel.data.table import Table
-from unirel.errors import check_fraction, warn
 from unirel.estimation.base import Block, Columns, Information, Values, n_log_n
 from unirel.estimation.blocks import joint_codes
 from unirel.estimation.kernels.chance import expected_within

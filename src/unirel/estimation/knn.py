@@ -9,8 +9,7 @@ from typing import Literal, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unirel._runtime import map_tasks
-from unirel.errors import check_choice, check_whole_number, warn
+from unirel._runtime import check_choice, check_whole_number, map_tasks, warn
 from unirel.estimation.base import Block, Changes, Information, Values
 from unirel.estimation.binned import CORRECTIONS, Binned, Correction
 from unirel.estimation.neighbors import KSG, METRICS, Geometry, Mask, Ross, Rows

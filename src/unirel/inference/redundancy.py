@@ -11,9 +11,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel._runtime import READING_SECONDS, Deadline, OutOfTime, Progress, progress_of
+from unirel._runtime import READING_SECONDS, Deadline, OutOfTime, Progress, check_whole_number, progress_of, warn
 from unirel.data.table import Table
-from unirel.errors import check_whole_number, warn
 from unirel.estimation.base import Columns, Information, Values
 from unirel.estimation.knn import KNN
 from unirel.results import Redundancy

@@ -12,9 +12,9 @@ from scipy.cluster.hierarchy import fcluster, leaves_list, linkage
 from scipy.spatial.distance import squareform
 from scipy.stats import rankdata
 
+from unirel._runtime import quietly
 from unirel.data.table import Table
 from unirel.data.weights import sample_table
-from unirel.errors import quietly
 from unirel.estimation.base import Information, entropy_of
 from unirel.estimation.binned import Binned, few_bins
 from unirel.estimation.gaussian import Gaussian

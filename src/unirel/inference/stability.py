@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 from scipy.stats import hypergeom
 from sklearn.base import clone
 
-from unirel._runtime import check_time, map_tasks, progress_of
+from unirel._runtime import check_fraction, check_time, check_whole_number, map_tasks, progress_of
 from unirel.data.readers import take_rows
 from unirel.data.table import Table
-from unirel.errors import check_fraction, check_whole_number
 from unirel.results import ExchangeablePair, Stability
 from unirel.search.greedy import SearchSettings
 

@@ -6,10 +6,9 @@ from typing import Any, Literal
 import numpy as np
 from scipy.special import chdtrc, xlogy
 
-from unirel._runtime import progress_of
+from unirel._runtime import check_choice, check_whole_number, progress_of, warn
 from unirel.data.readers import DiscreteFeatures, TargetType
 from unirel.data.table import Table
-from unirel.errors import check_choice, check_whole_number, warn
 from unirel.estimation.base import Columns, Information, Values, make_information
 from unirel.estimation.blocks import joint_codes, normal_scores
 from unirel.estimation.permutation import Exceedances, Groups, Permutations, expected_target, group_along, without_wide

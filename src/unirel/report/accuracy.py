@@ -9,10 +9,9 @@ from sklearn import config_context
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from unirel._runtime import Progress, call_apart, check_time
+from unirel._runtime import Progress, call_apart, check_choice, check_time, check_whole_number
 from unirel.data.readers import take_rows
 from unirel.data.table import Table
-from unirel.errors import check_choice, check_whole_number
 from unirel.predictors import MODELS, design_matrix, fit_model, smallest_class, split_rows, standardise
 from unirel.report.text import plural
 from unirel.results import Selection, plain

@@ -17,10 +17,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unirel._runtime import READING_SECONDS, Deadline, progress_of, write_text
+from unirel._runtime import READING_SECONDS, Deadline, progress_of, quietly, warn, write_text
 from unirel.data.readers import collected
 from unirel.data.table import Table
-from unirel.errors import quietly, warn
 from unirel.inference.relations import Analysis, analyse, find_significant
 from unirel.report import text
 from unirel.report.accuracy import Accuracy, check_measures, measure_accuracy, pin_types

@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from unirel._runtime import call_apart
+from unirel._runtime import call_apart, check_choice, check_whole_number, quietly, warn
 from unirel.data.table import Table
 from unirel.data.weights import sample_table
-from unirel.errors import check_choice, check_whole_number, quietly, warn
 from unirel.estimation.base import Changes, Columns, Information, Values, find_estimator
 from unirel.estimation.gaussian import Gaussian
 from unirel.estimation.intervals import interval_of_halves

@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
-from unirel._runtime import progress_of
+from unirel._runtime import check_beta, check_whole_number, progress_of, quietly
 from unirel.data.readers import take_columns, take_rows
 from unirel.data.table import Table
-from unirel.errors import check_beta, check_whole_number, quietly
 from unirel.estimation.base import Columns, Values
 from unirel.search.greedy import SearchSettings, select
 

@@ -17,14 +17,17 @@ from unirel._runtime import (
     Deadline,
     OutOfTime,
     Progress,
+    check_beta,
+    check_fraction,
     check_jobs,
     check_time,
+    check_whole_number,
     progress_of,
+    warn,
 )
 from unirel.criteria import Criterion, Scores, make_criterion
 from unirel.data.readers import DiscreteFeatures, TargetType
 from unirel.data.table import Table, open_table
-from unirel.errors import check_beta, check_fraction, check_whole_number, warn
 from unirel.estimation.base import Columns, Information, Memo, Values
 from unirel.results import Cause, Ending, Selection, SelectionPath, plain
 from unirel.search.boost import REFERENCE_SIZE, Blend, Mask, estimator_of, find_blend, find_kind, needs_reference
