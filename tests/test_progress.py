@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from unirel import BURSelector, selection_path
-from unirel._runtime import COMPILING, ProgressBar, progress_of
+from unirel._runtime import COMPILING, ProgressBar, no_progress, progress_of
 
 
 @pytest.fixture(autouse=True)
@@ -44,7 +44,7 @@ def test_the_total_may_become_known_later(capsys):
 
 def test_nothing_is_made_for_nobody(monkeypatch):
     monkeypatch.setattr(COMPILING, "_wanted", False)
-    assert progress_of(False, "selecting") is None
+    assert progress_of(False, "selecting") is no_progress
     assert not COMPILING._wanted
     assert isinstance(progress_of(True, "selecting"), ProgressBar)
     assert COMPILING._wanted

@@ -167,8 +167,19 @@ def pieces(items: Any, size: int) -> list[Any]:
     return [items[start : start + size] for start in range(0, len(items), size)]
 
 
+def no_progress(done: int, total: int) -> None:
+    """Progress that nobody wants to see."""
+
+
+def reported(results: Iterable[Result], total: int, progress: Progress) -> Iterator[Result]:
+    """The same results; progress is reported when one of them has been dealt with."""
+    for done, result in enumerate(results, start=1):
+        yield result
+        progress(done, total)
+
+
 def map_tasks(
-    function: Callable[[Task], Result], tasks: Sequence[Task], n_jobs: int | None, progress: Progress | None = None
+    function: Callable[[Task], Result], tasks: Sequence[Task], n_jobs: int | None, progress: Progress = no_progress
 ) -> list[Result]:
     """Results of `function` for every task, in the order of `tasks`.
 
@@ -185,24 +196,15 @@ def map_tasks(
 
     n_threads = 1 if _is_worker.get() else min(effective_n_jobs(n_jobs), len(tasks))
     if n_threads < 2:
-        return _collect(map(in_time, tasks), len(tasks), progress)
+        return list(reported(map(in_time, tasks), len(tasks), progress))
     context = copy_context()  # with the deadline of the caller
     context.run(_is_worker.set, True)
     pool = ThreadPoolExecutor(n_threads)
     try:
         futures = [pool.submit(context.copy().run, in_time, task) for task in tasks]
-        return _collect((future.result() for future in futures), len(tasks), progress)
+        return list(reported((future.result() for future in futures), len(tasks), progress))
     finally:
         pool.shutdown(wait=False, cancel_futures=True)  # after Ctrl-C nobody waits for what has begun
-
-
-def _collect(results: Iterable[Result], total: int, progress: Progress | None) -> list[Result]:
-    collected = []
-    for done, result in enumerate(results, start=1):
-        collected.append(result)
-        if progress is not None:
-            progress(done, total)
-    return collected
 
 
 class ProgressBar:
@@ -225,9 +227,9 @@ class ProgressBar:
             self._bar.close()
 
 
-def progress_of(verbose: bool, title: str) -> Progress | None:
+def progress_of(verbose: bool, title: str) -> Progress:
     if not verbose:
-        return None
+        return no_progress
     COMPILING.announce()
     return ProgressBar(title)
 

@@ -29,15 +29,15 @@ class Criterion(ABC):
     The search does the rest: the boost, ties, stopping, and, because a minimum can only fall, leaving out candidates
     that cannot win any more.
 
-    A subclass names itself: ``class JMIM(Criterion, name="jmim")``.
+    A subclass names itself and its fold: ``class CMIM(Criterion, name="cmim", fold="min")``.
     """
 
     name: ClassVar[str]
     fold: Fold | None = None  # None: there is no term, the score is the relevance
 
-    def __init_subclass__(cls, *, name: str, **arguments: object) -> None:
+    def __init_subclass__(cls, *, name: str, fold: Fold | None = None, **arguments: object) -> None:
         super().__init_subclass__(**arguments)
-        cls.name = name
+        cls.name, cls.fold = name, fold or cls.fold
 
     def __repr__(self) -> str:
         given = ", ".join(f"{parameter}={value!r}" for parameter, value in vars(self).items())
@@ -68,14 +68,12 @@ class MIM(Criterion, name="mim"):
 # Relevance less what candidate and selected features share
 
 
-class MRMR(Criterion, name="mrmr"):
+class MRMR(Criterion, name="mrmr", fold="mean"):
     """Minimal redundancy, maximal relevance: I(x; y) less the mean of I(x; s).
 
     Redundancy is counted whether or not it is about the target, so a feature that shares nothing but noise with the
     selected ones is punished all the same (Peng, Long and Ding 2005).
     """
-
-    fold: Fold | None = "mean"
 
     def term(self, source: Memo, candidates: Columns, selected: Columns) -> Values:
         return source.pairwise(candidates, int(selected[-1]))
@@ -87,7 +85,7 @@ class MRMR(Criterion, name="mrmr"):
 # The joint information of candidate and selected features
 
 
-class JMI(Criterion, name="jmi"):
+class JMI(Criterion, name="jmi", fold="mean"):
     """Joint mutual information: the mean of I(x, s; y).
 
     Pairs are judged by what they tell about the target together, so synergy counts. The published sum is divided by the
@@ -95,43 +93,35 @@ class JMI(Criterion, name="jmi"):
     (Yang and Moody 1999).
     """
 
-    fold: Fold | None = "mean"
-
     def term(self, source: Memo, candidates: Columns, selected: Columns) -> Values:
         return source.joint(candidates, selected[-1:])
 
 
-class JMIM(JMI, name="jmim"):
+class JMIM(JMI, name="jmim", fold="min"):
     """Joint mutual information maximisation: the least I(x, s; y).
 
     Like JMI, but the worst pair decides, so one selected feature that makes a candidate superfluous is enough
     (Bennasar, Hicks and Setchi 2015).
     """
 
-    fold = "min"
 
-
-class CMIM(Criterion, name="cmim"):
+class CMIM(Criterion, name="cmim", fold="min"):
     """Conditional mutual information maximisation: the least I(x; y | s).
 
     Like JMIM with the relevance of s taken off each pair: what counts is what x adds to s, not what the pair tells
     (Fleuret 2004).
     """
 
-    fold = "min"
-
     def term(self, source: Memo, candidates: Columns, selected: Columns) -> Values:
         return source.joint(candidates, selected[-1:]) - source.relevance(selected[-1:])
 
 
-class GSA(Criterion, name="gsa"):
+class GSA(Criterion, name="gsa", fold="latest"):
     """Greedy search algorithm: I(x, S; y), all selected features at once.
 
     It sees interactions of any number of features. Its estimates have as many dimensions as there are selected
     features, which takes rows to support (Brown et al. 2012).
     """
-
-    fold = "latest"
 
     def term(self, source: Memo, candidates: Columns, selected: Columns) -> Values:
         return source.joint(candidates, selected)
@@ -156,14 +146,12 @@ class MRMRQuotient(MRMR, name="mrmr_q"):
         return np.where(relevance > _ROUNDING, relevance, 0.0) / np.maximum(folded, _LEAST)
 
 
-class MIFS(MRMR, name="mifs"):
+class MIFS(MRMR, name="mifs", fold="sum"):
     """Mutual information feature selection: I(x; y) less a weight times the sum of I(x; s).
 
     Unlike mRMR it takes the sum of redundancies and not their mean, so redundancy counts more with every feature that
     is selected. Battiti (1994) found weights from 0.5 to 1 useful.
     """
-
-    fold = "sum"
 
     def __init__(self, weight: float = 0.5) -> None:
         self.weight = weight
@@ -172,14 +160,12 @@ class MIFS(MRMR, name="mifs"):
         return relevance - self.weight * folded
 
 
-class CIFE(MRMR, name="cife"):
+class CIFE(MRMR, name="cife", fold="sum"):
     """Conditional infomax feature extraction: I(x; y) less the sum of I(x; s) - I(x; s | y).
 
     Only redundancy about the target is taken off, and synergy is added. JMI has the mean where this has the sum, which
     soon outweighs the relevance (Lin and Tang 2006).
     """
-
-    fold = "sum"
 
     def term(self, source: Memo, candidates: Columns, selected: Columns) -> Values:
         # What is conditional comes first: estimators that count find the other in the same tables.
@@ -198,14 +184,12 @@ class ICAP(CIFE, name="icap"):
         return np.maximum(0.0, super().term(source, candidates, selected))
 
 
-class CondRed(Criterion, name="condred"):
+class CondRed(Criterion, name="condred", fold="sum"):
     """Conditional redundancy: I(x; y) plus the sum of I(x; s | y).
 
     The part of CIFE that mRMR and MIFS leave out, by itself: it looks for features that go together within classes and
     does not mind copies. Of use to see what that part does (Brown et al. 2012).
     """
-
-    fold: Fold | None = "sum"
 
     def term(self, source: Memo, candidates: Columns, selected: Columns) -> Values:
         return source.pairwise_given_target(candidates, int(selected[-1]))
@@ -239,15 +223,13 @@ class BetaGamma(CondRed, name="betagamma"):
 # Variants of JMI and GSA
 
 
-class DISR(Criterion, name="disr"):
+class DISR(Criterion, name="disr", fold="mean"):
     """Double input symmetrical relevance: the mean of I(x, s; y) / H(x, s, y).
 
     JMI with each pair divided by all that pair and target hold, so that features of many levels get no advantage from
     them. As in JMI the published sum is divided by the number of selected features. Entropies of levels need counts
     (Meyer and Bontempi 2006).
     """
-
-    fold: Fold | None = "mean"
 
     def term(self, source: Memo, candidates: Columns, selected: Columns) -> Values:
         """I(x, s; y) / H(x, s, y), 0 if everything is constant."""
@@ -256,25 +238,21 @@ class DISR(Criterion, name="disr"):
         return np.divide(information, entropy, out=np.zeros(len(candidates)), where=entropy > 0)
 
 
-class NJMIM(DISR, name="njmim"):
+class NJMIM(DISR, name="njmim", fold="min"):
     """Normalised joint mutual information maximisation: the least I(x, s; y) / H(x, s, y).
 
     JMIM with each pair divided by all that pair and target hold, as DISR does with JMI. Entropies of levels need counts
     (Bennasar, Hicks and Setchi 2015).
     """
 
-    fold = "min"
 
-
-class JMI3(Criterion, name="jmi3"):
+class JMI3(Criterion, name="jmi3", fold="latest"):
     """Joint mutual information of three: the mean of I(x, s, t; y) over all pairs s, t.
 
     JMI one order higher: it sees features that tell something only in threes, where JMI sees pairs. With one selected
     feature it is JMI. A step costs as many estimates per candidate as there are selected features, and each takes more
     rows to support (Sechidis et al. 2019).
     """
-
-    fold = "latest"
 
     def term(self, source: Memo, candidates: Columns, selected: Columns) -> Values:
         """The mean over all pairs; sums without the newest one are remembered."""

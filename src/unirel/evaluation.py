@@ -25,6 +25,7 @@ from unirel._runtime import (
     check_jobs,
     check_whole_number,
     progress_of,
+    reported,
     starting_workers,
     warn,
 )
@@ -122,19 +123,16 @@ def compare(
     settings = {"n_splits": n_splits, "test_size": test_size, "random_state": random_state}
     pieces = [(table, split, label) for table in tables for split in range(n_splits) for label in chosen]
     tasks = (delayed(_measure)(*piece, chosen[piece[-1]], trained, scoring, settings) for piece in pieces)
-    progress = progress_of(verbose, "comparing")
     rows, warned, complete = list[Row](), set[str](), True
     try:
         with starting_workers():
             results = Parallel(n_jobs=n_jobs, return_as="generator")(tasks)
-        for done, (found, message) in enumerate(results, start=1):
+        for found, message in reported(results, len(pieces), progress_of(verbose, "comparing")):
             rows += found
             about = f"{found[0]['dataset']}, {found[0]['selector']}"
             if message and about not in warned:
                 warned.add(about)
                 warn(f"{about}: {message}")
-            if progress is not None:
-                progress(done, len(pieces))
     except KeyboardInterrupt:
         complete = False
     return Evaluation(tuple(rows), {table.name: len(table.columns_of) for table in tables}, settings, complete)

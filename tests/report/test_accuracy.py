@@ -11,12 +11,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from unirel import Binned, BURSelector
+from unirel._runtime import no_progress
 from unirel.data.table import Table
 from unirel.report import Origin, Report
 from unirel.report.accuracy import accuracy_in_words, check_measures, measure_accuracy, pin_types
 
 
-def measure(X, y, accuracy="knn", n_features=3, beta=0.1, progress=None, **parameters):
+def measure(X, y, accuracy="knn", n_features=3, beta=0.1, progress=no_progress, **parameters):
     selector = BURSelector("jmi", n_features, beta=beta, **parameters)
     table = Table.from_data(X, y)
     check_measures(accuracy, None, table, selector)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import maximum, minimum
 
-from unirel._runtime import Progress
+from unirel._runtime import Progress, no_progress
 from unirel.data.table import Table
 from unirel.estimation.base import Columns, Values
 from unirel.estimation.blocks import normal_scores
@@ -89,7 +89,7 @@ class Exceedances:
         self,
         estimate: Callable[[Columns, Columns], Values],
         orders: Iterator[Columns],
-        progress: Progress | None = None,
+        progress: Progress = no_progress,
     ) -> bool:
         """Count until no column is active; False if that was interrupted after some permutations.
 
@@ -104,8 +104,7 @@ class Exceedances:
                 size = min(size, max(1, _MOST_NUMBERS // len(first)), self.n_permutations - done)
                 self.add(active, estimate(active, np.array([first, *(next(orders) for _ in range(size - 1))])))
                 done += size
-                if progress is not None:
-                    progress(int(np.where(self.stopped, self.n_permutations, self.used).sum()), total)
+                progress(int(np.where(self.stopped, self.n_permutations, self.used).sum()), total)
         except KeyboardInterrupt:
             if done == 0:
                 raise

@@ -134,7 +134,7 @@ def _split(
     max_exact: int,
     complete: bool,
     settings: Mapping[str, Any],
-    progress: Progress | None,
+    progress: Progress,
 ) -> Redundancy:
     """Split an order with an estimator that has one metric; only greedily if the order is not complete."""
     table = information.table
@@ -212,7 +212,7 @@ class _Search:
     best: Columns  # candidates that stay
     left: float  # what these tell
 
-    def run(self, exact: bool, progress: Progress | None) -> bool:
+    def run(self, exact: bool, progress: Progress) -> bool:
         """Find the best; False if that was interrupted or took too long, and `best` is the best until then."""
         try:
             self._add_one_by_one()
@@ -249,7 +249,7 @@ class _Search:
         if (len(kept), -information) < (len(self.best), -self.left):
             self.best, self.left = kept, information
 
-    def _try_all(self, progress: Progress | None) -> None:
+    def _try_all(self, progress: Progress) -> None:
         """Look at all subsets, the smallest first, until some of one size are enough; the first of the best wins."""
         n_candidates = len(self.candidates)
         sizes = range(len(self.best) + 1)
@@ -267,12 +267,11 @@ class _Search:
                     found = self.candidates[subsets[place]], float(left[place])
                     self._improve(*found)
                 done += len(subsets)
-                if progress is not None:
-                    progress(done, total)
+                progress(done, total)
             if found is not None:
                 self.best, self.left = found
                 break
-        if progress is not None and done < total:
+        if done < total:
             progress(total, total)
 
 

@@ -9,7 +9,7 @@ from sklearn import config_context
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from unirel._runtime import Progress, call_apart, check_choice, check_time, check_whole_number
+from unirel._runtime import Progress, call_apart, check_choice, check_time, check_whole_number, no_progress
 from unirel.data.readers import take_rows
 from unirel.data.table import Table
 from unirel.predictors import MODELS, design_matrix, fit_model, smallest_class, split_rows, standardise
@@ -103,7 +103,7 @@ def pin_types(selector: Any, table: Table, X: Any) -> Any:
 
 
 def measure_accuracy(
-    accuracy: str, X: Any, y: Any, table: Table, selection: Selection, selector: Any, progress: Progress | None = None
+    accuracy: str, X: Any, y: Any, table: Table, selection: Selection, selector: Any, progress: Progress = no_progress
 ) -> Accuracy | None:
     """Cross-validate selecting features and predicting the target from the first n of them; None if there are none.
 
@@ -131,8 +131,7 @@ def measure_accuracy(
             if features is not None:
                 columns = np.concatenate([columns_of[feature] for feature in np.sort(features)])
                 scores[fold, place] = call_apart(_score, accuracy, inputs[:, columns], target, train, test, discrete)
-            if progress is not None:
-                progress(fold * scores.shape[1] + place + 1, scores.size)
+            progress(fold * scores.shape[1] + place + 1, scores.size)
     chance = float(table.class_sizes.max() / table.n_samples) if discrete else 0.0
     found = tuple(sizes), scores[:, :-1], scores[:, -1], len(table.features), chance, fewer_folds
     return Accuracy(MODELS[accuracy][0 if discrete else 1], "accuracy" if discrete else "R2", *found)

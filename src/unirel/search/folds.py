@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
-from unirel._runtime import check_beta, check_whole_number, progress_of, quietly
+from unirel._runtime import check_beta, check_whole_number, progress_of, quietly, reported
 from unirel.data.readers import take_columns, take_rows
 from unirel.data.table import Table
 from unirel.estimation.base import Columns, Values
@@ -77,14 +77,9 @@ def cross_validate(
     trial: Trial, X: Any, y: Any, labels: NDArray[Any], splits: Sequence[Any], n_jobs: int | None, verbose: bool
 ) -> Values:
     """Scores of shape (n_splits, n_betas, n_sizes)."""
-    progress = progress_of(verbose, "cross-validating")
-    pool = Parallel(n_jobs=n_jobs, return_as="generator")
-    scores = []
-    for fold in pool(delayed(trial.score)(X, y, labels, train, test) for train, test in splits):
-        scores.append(fold)
-        if progress is not None:
-            progress(len(scores), len(splits))
-    return np.array(scores)
+    tasks = (delayed(trial.score)(X, y, labels, train, test) for train, test in splits)
+    scores = Parallel(n_jobs=n_jobs, return_as="generator")(tasks)
+    return np.array(list(reported(scores, len(splits), progress_of(verbose, "cross-validating"))))
 
 
 def check_betas(betas: Any) -> list[float]:

@@ -22,6 +22,7 @@ from unirel._runtime import (
     check_jobs,
     check_time,
     check_whole_number,
+    no_progress,
     progress_of,
     warn,
 )
@@ -270,8 +271,7 @@ class Searches:
         return selection
 
     def _report(self, n_selected: int, _: int = 0) -> None:
-        if self._progress is not None:
-            self._progress(min(self._n_done + n_selected, self._n_wanted), self._n_wanted)
+        self._progress(min(self._n_done + n_selected, self._n_wanted), self._n_wanted)
 
     def _boost(self, criterion: Criterion) -> Blend | Selection:
         """What is boosted or, if it was stopped before that was known, a selection without it, marked incomplete."""
@@ -322,7 +322,7 @@ def search(
     *,
     beta: float = 0.0,
     boost: Blend | None = None,
-    progress: Progress | None = None,
+    progress: Progress = no_progress,
 ) -> Selection:
     """Select features one by one, each time the one with the best score; ties go to the lowest column.
 
@@ -335,8 +335,7 @@ def search(
             n_wanted = min(limits.n_features, len(candidates) + len(limits.include))
             for step in _steps(Scores(memo, criterion, table.features), candidates, n_wanted, limits, beta, boost):
                 steps.append(step)
-                if progress is not None:
-                    progress(len(steps), n_wanted)
+                progress(len(steps), n_wanted)
         ending = Ending.EXHAUSTED if n_wanted < limits.n_features else Ending.ASKED
         if len(steps) < n_wanted:
             ending = Ending.NOTHING_ADDS
