@@ -157,7 +157,7 @@ FAULTS = (
     Fault(
         "a file is written in place",
         "_runtime.py",
-        "        yield Path(name)\n        os.replace(name, path)\n",
+        "        yield temporary\n        temporary.replace(path)\n",
         "        yield path\n",
         "data/test_atomic.py",
     ),

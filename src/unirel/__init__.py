@@ -37,37 +37,29 @@ if TYPE_CHECKING:
     from unirel.selectors import BURSelector as BURSelector
     from unirel.selectors import BURSelectorCV as BURSelectorCV
 
-# Where each public name lives. Type checkers read the block above; a test keeps the two equal.
-_HOME = {
-    "mutual_information": "unirel.measures",
-    "relevance": "unirel.measures",
-    "conditional_relevance": "unirel.measures",
-    "irrelevance": "unirel.measures",
-    "unique_relevance": "unirel.measures",
-    "relevance_test": "unirel.inference.tests",
-    "conditional_test": "unirel.inference.tests",
-    "selection_path": "unirel.search.greedy",
-    "redundancy_analysis": "unirel.inference.redundancy",
-    "selection_stability": "unirel.inference.stability",
-    "BURSelector": "unirel.selectors",
-    "BURSelectorCV": "unirel.selectors",
-    "KNN": "unirel.estimation.knn",
-    "Binned": "unirel.estimation.binned",
-    "Plugin": "unirel.estimation.plugin",
-    "Gaussian": "unirel.estimation.gaussian",
-    "Partition": "unirel.estimation.partition",
-    "KDE": "unirel.estimation.kde",
-    "MINE": "unirel.estimation.mine",
-    "Boost": "unirel.search.boost",
-    "ClassifierLoss": "unirel.predictors",
-    "Criterion": "unirel.criteria",
-    "UnirelWarning": "unirel.errors",
-    "datasets": "unirel.data",
-    "evaluation": "unirel",
-    "plotting": "unirel",
-    "report": "unirel",
+# Where public names live. Type checkers read the block above; a test keeps the two equal.
+_NAMES = {
+    "unirel.measures": "mutual_information relevance conditional_relevance irrelevance unique_relevance",
+    "unirel.inference.tests": "relevance_test conditional_test",
+    "unirel.search.greedy": "selection_path",
+    "unirel.inference.redundancy": "redundancy_analysis",
+    "unirel.inference.stability": "selection_stability",
+    "unirel.selectors": "BURSelector BURSelectorCV",
+    "unirel.estimation.knn": "KNN",
+    "unirel.estimation.binned": "Binned",
+    "unirel.estimation.plugin": "Plugin",
+    "unirel.estimation.gaussian": "Gaussian",
+    "unirel.estimation.partition": "Partition",
+    "unirel.estimation.kde": "KDE",
+    "unirel.estimation.mine": "MINE",
+    "unirel.search.boost": "Boost",
+    "unirel.predictors": "ClassifierLoss",
+    "unirel.criteria": "Criterion",
+    "unirel.errors": "UnirelWarning",
+    "unirel.data": "datasets",
+    "unirel": "evaluation plotting report",
 }
-
+_HOME = {name: home for home, names in _NAMES.items() for name in names.split()}
 __all__ = ["__version__", *_HOME]
 
 

@@ -4,7 +4,6 @@ import math
 import os
 import signal
 import sys
-import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -15,6 +14,7 @@ from dataclasses import dataclass
 from inspect import currentframe
 from numbers import Integral, Real
 from pathlib import Path
+from secrets import token_hex
 from threading import Thread
 from typing import Any, TypeVar
 
@@ -107,9 +107,8 @@ class Deadline:
 
     def check(self) -> None:
         if time.monotonic() > self.ends:
-            raise OutOfTime(
-                "the time budget was used up before there was anything to return; give more with max_seconds="
-            )
+            about = "the time budget was used up before there was anything to return"
+            raise OutOfTime(f"{about}; give more with max_seconds=")
 
     @contextmanager
     def applied(self, grace: float = 0.0) -> Iterator[None]:
@@ -261,17 +260,13 @@ def atomic_path(path: Path) -> Iterator[Path]:
         yield path
         return
     path = Path(os.path.realpath(path))
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    os.close(handle)
+    temporary = path.with_name(f".{path.name}.{token_hex(4)}")
+    temporary.touch(exist_ok=False)  # with the permissions that a new file has
     try:
-        # The permissions that a new file has, instead of those of a temporary one.
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(name, 0o666 & ~mask)
-        yield Path(name)
-        os.replace(name, path)
+        yield temporary
+        temporary.replace(path)
     finally:
-        Path(name).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
 
 
 def write_text(path: Path, text: str) -> None:

@@ -55,17 +55,11 @@ class Criterion(ABC):
         return folded
 
 
-# The relevance of each feature by itself
-
-
 class MIM(Criterion, name="mim"):
     """Mutual information maximisation: I(x; y), whatever is selected already.
 
     The cheapest criterion, and blind to redundancy: of two copies it takes both (Lewis 1992).
     """
-
-
-# Relevance less what candidate and selected features share
 
 
 class MRMR(Criterion, name="mrmr", fold="mean"):
@@ -80,9 +74,6 @@ class MRMR(Criterion, name="mrmr", fold="mean"):
 
     def score(self, relevance: Values, folded: Values) -> Values:
         return relevance - folded
-
-
-# The joint information of candidate and selected features
 
 
 class JMI(Criterion, name="jmi", fold="mean"):
@@ -292,8 +283,7 @@ class Scores:
     """Scores of all candidates, brought up to date as features are selected."""
 
     def __init__(self, memo: Memo, criterion: Criterion, candidates: Columns) -> None:
-        self._memo = memo
-        self._criterion = criterion
+        self._memo, self._criterion = memo, criterion
         n_columns = len(memo.information.table.columns)
         self._relevance = np.full(n_columns, np.nan)
         self._relevance[candidates] = memo.relevance(candidates)

@@ -231,8 +231,7 @@ class Evaluation:
         frames["average_ranks"] = self.average_ranks()
         listed = {name: from_native(frame).rows(named=True) for name, frame in frames.items()}
         known = {"complete": self.complete, "settings": self.settings, **listed, "outcomes": self.outcomes()}
-        found: dict[str, Any] = plain(known)
-        return found
+        return dict(plain(known))
 
     def _groups(self) -> dict[Any, list[Row]]:
         """Outcomes by dataset, model and selector, each in the order in which they were given."""
@@ -436,7 +435,5 @@ def paired_difference(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # an older scipy says that there are ties, and few splits
         p_value = float(stats.wilcoxon(differences).pvalue) if differences.any() else 1.0
-    signs = [int((sign * differences > 0).sum()) for sign in (1, -1)]
-    return PairedDifference(
-        n_splits, mean, mean - half, mean + half, p_value, signs[0], n_splits - sum(signs), signs[1]
-    )
+    wins, losses = int((differences > 0).sum()), int((differences < 0).sum())
+    return PairedDifference(n_splits, mean, mean - half, mean + half, p_value, wins, n_splits - wins - losses, losses)

@@ -125,10 +125,8 @@ def order_of(fitted: Any, n_features: int) -> Rows:
     if scores is not None and np.shape(scores) == (n_features,):
         return np.argsort(-np.where(np.isnan(scores), -np.inf, scores), kind="stable")
     if not hasattr(fitted, "get_support"):
-        raise TypeError(
-            f"{type(fitted).__name__} tells no order: it has no order_, ranking_, scores_ or get_support(); "
-            "wrap it in a function (X, y, n_features) -> order"
-        )
+        about = f"{type(fitted).__name__} tells no order: it has no order_, ranking_, scores_ or get_support()"
+        raise TypeError(f"{about}; wrap it in a function (X, y, n_features) -> order")
     model = getattr(fitted, "estimator_", None)
     weights = np.atleast_2d(getattr(model, "feature_importances_", getattr(model, "coef_", 0.0)))
     importances = np.abs(weights).sum(axis=0) if weights.shape[1] == n_features else np.zeros(n_features)
@@ -172,8 +170,7 @@ def code_matrix(table: Table) -> Values:
     """One column for each feature, for selectors that take numbers: levels as codes, NaN for a missing number."""
     matrix = np.zeros((table.n_samples, table.n_features))  # columns that are ignored stay 0
     for feature in table.features.tolist():
-        values = table.codes(feature) if table.discrete[feature] else table.continuous_block([feature])[0]
-        matrix[:, feature] = values
+        matrix[:, feature] = table.codes(feature) if table.discrete[feature] else table.continuous_block([feature])[0]
     return matrix
 
 
@@ -204,10 +201,8 @@ def smallest_class(codes: NDArray[Any]) -> tuple[int, int]:
 
 def split_rows(target: NDArray[Any], discrete: bool, n_folds: int) -> Iterable[Split]:
     """Rows to train on and to predict, with equal shares of the classes if there are any, whatever their order."""
-    if not discrete:
-        return KFold(n_folds, shuffle=True, random_state=0).split(target)  # type: ignore[no-any-return]
-    strata = strata_of(target, 2)
-    return StratifiedKFold(n_folds, shuffle=True, random_state=0).split(strata, strata)  # type: ignore[no-any-return]
+    splitter = (StratifiedKFold if discrete else KFold)(n_folds, shuffle=True, random_state=0)
+    return splitter.split(target, strata_of(target, 2) if discrete else None)  # type: ignore[no-any-return]
 
 
 def strata_of(target: NDArray[Any], fewest: int) -> NDArray[Any]:

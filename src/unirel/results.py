@@ -75,6 +75,7 @@ class Result:
     settings: Mapping[str, Any]
     _drawn_by: ClassVar[str]
     _bars: ClassVar[tuple[str, ...]]
+    _caption: Any  # what stands above the table of a notebook
     _listed: ClassVar[tuple[str, ...]] = ()  # what `to_dict` has beside the rows and the settings
 
     def __init_subclass__(cls, drawn_by: str, bars: tuple[str, ...] = ()) -> None:
@@ -88,14 +89,11 @@ class Result:
         """Plain lists, numbers and strings, fit for JSON: NaN is None."""
         columns = self._columns()
         rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-        found: dict[str, Any] = plain({**self._summary(), "features": rows, "settings": self.settings})
-        return found
+        return dict(plain({**self._summary(), "features": rows, "settings": self.settings}))
 
     def plot(self, ax: Any = None, **options: Any) -> Any:
         """Draw it on matplotlib axes, or on a new figure, with the options of its Display, which is returned."""
         return getattr(_above("plotting"), self._drawn_by)(self).plot(ax, **options)
-
-    _caption: Any  # what stands above the table of a notebook
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._caption})"
@@ -275,15 +273,11 @@ class Redundancy(Result, drawn_by="RedundancyDisplay", bars=("joint_information"
     _listed += ("conditional", "redundant", "tolerance", "exact", "complete")
     order: NDArray[np.intp]  #: Positions of the features, first selected first.
     curve: NDArray[np.float64]  #: I(S; y) of the first feature, the first two, ..., neither clipped nor smoothed.
-    #: S_sat: the first features, up to where the curve first comes within `tolerance` of its largest value. It consists
-    #: of the next three, all in order of selection.
-    saturated: NDArray[np.intp]
+    saturated: NDArray[np.intp]  #: S_sat: the first features, until the curve saturates. It consists of the next three.
     unique: NDArray[np.intp]  #: Features of S_sat with unique relevance above 0.
     conditional: NDArray[np.intp]  #: Features of S_sat without, which are needed all the same.
-    #: S_red: the largest part of S_sat that can be removed without lowering I(S_sat; y) by more than `tolerance`.
-    redundant: NDArray[np.intp]
-    #: I(S_sat without S_red; y); above `joint_information` where removal raises the estimate.
-    reduced_information: float
+    redundant: NDArray[np.intp]  #: S_red: the largest part of S_sat that can be removed, see `redundancy_analysis`.
+    reduced_information: float  #: I(S_sat without S_red; y); removal may also raise the estimate.
     unique_relevance: NDArray[np.float64]  #: I(all features; y) - I(all others; y), raw; NaN for ignored features.
     names: tuple[str, ...]  #: Names of all features.
     tolerance: float  #: What counts as no change, in nats.

@@ -24,7 +24,7 @@ from unirel.data.table import Table, open_table
 from unirel.estimation.knn import KNN
 from unirel.predictors import ClassifierLoss
 from unirel.results import Selection
-from unirel.search.folds import Trial, check_betas, choose, cross_validate, results_of, sizes_to_try
+from unirel.search.folds import Trial, check_betas, choose, results_of, sizes_to_try
 from unirel.search.greedy import SearchSettings, check_selection, select
 
 
@@ -369,12 +369,11 @@ class BURSelectorCV(_Selector):
             betas, sizes = check_betas(self.betas), sizes_to_try(self.max_features, self.step, table, settings)
             scorer = check_scoring(self.estimator, scoring=self.scoring)
             tried = copy(settings).set_params(n_features_to_select=sizes[-1], n_jobs=1, verbose=False)
-            routes = routed.estimator.fit, routed.scorer.score
-            trial = Trial(self.estimator, scorer, table, betas, sizes, tried, *routes)
-            labels = column_or_1d(y)
+            labels, routes = column_or_1d(y), (routed.estimator.fit, routed.scorer.score)
+            trial = Trial(X, y, labels, self.estimator, scorer, table, betas, sizes, tried, *routes)
             splitter = check_cv(self.cv, labels, classifier=is_classifier(self.estimator))
             splits = list(splitter.split(X, labels, **routed.splitter.split))
-            scores = cross_validate(trial, X, y, labels, splits, self.n_jobs, self.verbose)
+            scores = trial.cross_validate(splits, self.n_jobs, self.verbose)
             results = results_of(betas, sizes, scores)
             best = choose(results, scores, self.one_standard_error)
             beta, n_features = float(results["beta"][best]), int(results["n_features"][best])
@@ -392,8 +391,7 @@ class BURSelectorCV(_Selector):
         router.add(estimator=self.estimator, method_mapping=MethodMapping().add(caller="fit", callee="fit"))
         router.add(splitter=check_cv(self.cv), method_mapping=MethodMapping().add(caller="fit", callee="split"))
         scorer = check_scoring(self.estimator, scoring=self.scoring)
-        router.add(scorer=scorer, method_mapping=MethodMapping().add(caller="fit", callee="score"))
-        return router
+        return router.add(scorer=scorer, method_mapping=MethodMapping().add(caller="fit", callee="score"))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -277,12 +277,9 @@ class _Search:
 
 def _all_subsets(n_columns: int, size: int, step: int) -> Iterator[Columns]:
     """All subsets of a size in lexicographic order, a number of them at a time."""
-    if size == 0:
-        yield np.empty((1, 0), np.intp)
-        return
     subsets = combinations(range(n_columns), size)
     while part := list(islice(subsets, step)):
-        yield np.fromiter(chain.from_iterable(part), np.intp, len(part) * size).reshape(-1, size)
+        yield np.fromiter(chain.from_iterable(part), np.intp, len(part) * size).reshape(len(part), size)
 
 
 def _read_order(table: Table, order: Sequence[int | str]) -> Columns:
@@ -294,7 +291,6 @@ def _read_order(table: Table, order: Sequence[int | str]) -> Columns:
         if column in columns[:place]:
             raise ValueError(f"order names {table.names[column]!r} twice; name every feature once")
         if column not in table.features:
-            raise ValueError(
-                f"order names {table.names[column]!r}, which is ignored; say what it is with discrete_features="
-            )
+            about = f"order names {table.names[column]!r}, which is ignored"
+            raise ValueError(f"{about}; say what it is with discrete_features=")
     return np.array(columns, np.intp)

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.cluster.hierarchy import fcluster, leaves_list, linkage
 from scipy.spatial.distance import squareform
 from scipy.stats import rankdata
+from sklearn.preprocessing import normalize
 
 from unirel._runtime import quietly
 from unirel.data.table import Table
@@ -102,10 +103,7 @@ class Analysis:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, numbers and strings, fit for JSON: NaN is None."""
-        found: dict[str, Any] = plain(
-            {name: getattr(self, name) for name in ("names", "shared", "joint_information", "entropy")}
-        )
-        return found
+        return {name: plain(getattr(self, name)) for name in ("names", "shared", "joint_information", "entropy")}
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,9 +132,7 @@ class Explanation:
         }
 
 
-def analyse(
-    table: Table, selection: Selection, *, curve: bool = True, sample_weight: ArrayLike | None = None
-) -> Analysis:
+def analyse(table: Table, selection: Selection, *, curve: bool = True, sample_weight: Any = None) -> Analysis:
     """Compare the selected features of a table, as many of the first as can be done in seconds.
 
     For a `curve` the joint information of the first n is estimated for every n, otherwise of all of them only.
@@ -144,7 +140,8 @@ def analyse(
     entropy = entropy_of(table.class_sizes) if table.discrete[table.target] else None
     if len(selection) == 0:
         return Analysis(entropy=entropy)
-    others = _most_relevant_others(table, selection)
+    others = np.setdiff1d(table.features, selection.order)
+    others = others[np.argsort(-_known(selection.relevance[others]), kind="stable")[:_MOST_OTHERS]]
     few = _take(table, np.concatenate([selection.order, others]), sample_weight)
     selected, judged = np.arange(len(selection)), np.arange(len(selection), len(selection) + len(others))
     compared = selected[:_MOST_SELECTED]
@@ -163,8 +160,7 @@ def analyse(
         _describe(members, similar, few, selection, partners, joint if len(compared) == len(selected) else None)
         for members in _groups(similar[: len(compared)], accompanied)
     ]
-    features = np.concatenate([selection.order, others]).tolist()
-    explained = dict(zip(features, _explained(few, np.arange(len(features))).tolist(), strict=True))
+    explained = dict(zip([*selection.order.tolist(), *others.tolist()], _explained(few).tolist(), strict=True))
     numbered = tuple(feature for feature in selection.order.tolist() if _numbers_rows(table, feature))
     between = np.maximum(shared[: len(compared)], shared[: len(compared)].T)
     np.fill_diagonal(between, 1.0)
@@ -182,7 +178,7 @@ def explain(table: Table, selection: Selection, feature: int) -> Explanation:
     return Explanation(
         name=table.names[feature],
         relevance=joint([own]),
-        rank=1 + int((np.nan_to_num(selection.relevance, nan=-1.0) > selection.relevance[feature]).sum()),
+        rank=1 + int((_known(selection.relevance) > selection.relevance[feature]).sum()),
         step=order.index(feature) + 1 if feature in order else None,
         names=tuple(table.names[other] for other in others),
         shared=shared_with(_counts(few), places, own),
@@ -223,16 +219,14 @@ def _distances(similar: Values) -> Values:
     return np.asarray(squareform(np.clip(1 - (similar + similar.T) / 2, 0, 1), checks=False))
 
 
-def _take(table: Table, columns: Columns, sample_weight: ArrayLike | None = None) -> Table:
+def _take(table: Table, columns: Columns, sample_weight: Any = None) -> Table:
     """Some columns of a few rows of a table, each row as often as its weight says."""
-    weights = None if sample_weight is None else np.asarray(sample_weight, np.float64)
-    return sample_table(table, columns, _MOST_ROWS, np.random.default_rng(0), weights)
+    return sample_table(table, columns, _MOST_ROWS, np.random.default_rng(0), sample_weight)
 
 
-def _most_relevant_others(table: Table, selection: Selection) -> Columns:
-    others = np.setdiff1d(table.features, selection.order)
-    relevance = np.nan_to_num(selection.relevance[others], nan=-1.0)
-    return others[np.argsort(-relevance, kind="stable")[:_MOST_OTHERS]]
+def _known(relevance: Values) -> Values:
+    """Relevance, below all others where it is not known."""
+    return np.nan_to_num(relevance, nan=-1.0)
 
 
 class _Joint:
@@ -284,9 +278,7 @@ def _similarity(few: Table, columns: Columns, shared: Values) -> Values:
     if smooth.any():
         ranks = rankdata(few.continuous_block(columns[smooth]), axis=1, nan_policy="omit")
         ranks -= np.nanmean(ranks, axis=1, keepdims=True)
-        ranks = np.nan_to_num(ranks)
-        lengths = np.sqrt(np.square(ranks).sum(axis=1))
-        ranks /= np.where(lengths > 0, lengths, 1.0)[:, None]
+        ranks = normalize(np.nan_to_num(ranks))
         n_first = int(smooth[: len(first)].sum())
         similar[np.ix_(smooth, smooth[: len(first)])] = np.abs(ranks @ ranks[:n_first].T)
     return similar
@@ -329,8 +321,7 @@ def _describe(
     members: list[int], similar: Values, few: Table, selection: Selection, partners: Partners, joint: _Joint | None
 ) -> RedundantGroup:
     """What is known about a group; `joint` only if all selected features were compared."""
-    relevance = np.nan_to_num(selection.relevance[selection.order[members]], nan=-1.0)
-    best = members[int(np.argmax(relevance))]
+    best = members[int(np.argmax(_known(selection.relevance[selection.order[members]])))]
     least = float(min((similar[a, b] for a in members for b in members if a != b), default=1.0))
     others = [
         (selection.names[other], value)
@@ -346,8 +337,9 @@ def _describe(
     return RedundantGroup(*group, joint(columns), joint(kept))
 
 
-def _explained(few: Table, columns: Columns) -> Values:
+def _explained(few: Table) -> Values:
     """Share of the target's entropy, or of the variance of its normal scores, that each column has information on."""
+    columns = np.arange(few.n_features)
     if not few.discrete[few.target]:
         return np.asarray(-np.expm1(-2 * np.maximum(0.0, Gaussian().on(few).relevance(columns))))
     counts = Binned(strategy="mdl").on(few)  # whose edges stand between the classes, however rare these are

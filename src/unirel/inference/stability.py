@@ -168,14 +168,13 @@ def _summarize(
         selected[number, record["selected"]] = True
         for feature, rank in record["ranks"].items():
             ranks[number, int(feature)] = rank
-    n_known = np.count_nonzero(~np.isnan(ranks), axis=0)
     index, error = nogueira_index(selected)
     reach = NormalDist().inv_cdf(0.5 + confidence_level / 2) * error
     return Stability(
         names=table.names,
         selected=selected,
         frequency=selected.mean(axis=0),
-        mean_rank=np.where(n_known > 0, np.nansum(ranks, axis=0) / np.maximum(n_known, 1), np.nan),
+        mean_rank=np.ma.masked_invalid(ranks).mean(axis=0).filled(np.nan),
         index=index,
         interval=(index - reach, index + reach),
         confidence_level=confidence_level,

@@ -253,9 +253,8 @@ def _spread(values: Values) -> float:
 def _given_values(table: Table, values: Any, columns: Columns) -> Values:
     array = np.asarray(values, dtype=np.float64)
     if array.shape != (table.n_features,):
-        raise ValueError(
-            f"unique_relevance has shape {array.shape}, but there are {table.n_features} features; pass one value each"
-        )
+        about = f"unique_relevance has shape {array.shape}, but there are {table.n_features} features"
+        raise ValueError(f"{about}; pass one value each")
     if not np.isfinite(array[columns]).all():
         raise ValueError("unique_relevance has values that are not finite; replace NaN and infinity by numbers")
     return array

@@ -23,6 +23,9 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class Trial:
+    X: Any
+    y: Any
+    labels: NDArray[Any]  # the same as an array
     estimator: Any
     scorer: Any
     table: Table  # all rows
@@ -32,54 +35,49 @@ class Trial:
     fit_params: Mapping[str, Any]
     score_params: Mapping[str, Any]
 
-    def score(self, X: Any, y: Any, labels: NDArray[Any], train: Any, test: Any) -> Values:
+    def cross_validate(self, splits: Sequence[Any], n_jobs: int | None, verbose: bool) -> Values:
+        """Scores of shape (n_splits, n_betas, n_sizes)."""
+        scores = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(self.score)(*split) for split in splits)
+        return np.array(list(reported(scores, len(splits), progress_of(verbose, "cross-validating"))))
+
+    def score(self, train: Any, test: Any) -> Values:
         """Scores of one fold, of shape (n_betas, n_sizes); NaN where too few features were selected."""
-        rows = np.arange(len(labels))
+        rows = np.arange(len(self.labels))
         train, test = rows[train], rows[test]  # which may be masks
         known: dict[bytes, float] = {}  # columns stand in the order of the table, whichever was selected first
         scores = np.full((len(self.betas), len(self.sizes)), np.nan)
-        for row, order in zip(scores, self._select(X, y, train), strict=True):
-            for place, size in enumerate(self.sizes):
+        for row, order in zip(scores, self._select(train), strict=True):
+            for place, size in enumerate(size for size in self.sizes if size <= len(order)):
                 columns = np.sort(order[:size])
-                if len(columns) == size and columns.tobytes() not in known:
-                    known[columns.tobytes()] = self._score(X, labels, columns, train, test)
-                row[place] = known.get(columns.tobytes(), np.nan) if len(columns) == size else np.nan
+                if columns.tobytes() not in known:
+                    known[columns.tobytes()] = self._score(columns, train, test)
+                row[place] = known[columns.tobytes()]
         return scores
 
-    def _select(self, X: Any, y: Any, rows: Columns) -> list[Columns]:
+    def _select(self, rows: Columns) -> list[Columns]:
         """An order of features for each beta; what there is to warn of, a selection from all rows says once."""
         named = {name: self.table.positions(getattr(self.settings, name)) for name in ("include", "exclude")}
         settings = copy(self.settings).set_params(**named)
         with quietly():
-            part = Table.from_data(take_rows(X, rows), take_rows(y, rows), **self.table.decided_types(X))
+            part = Table.from_data(take_rows(self.X, rows), take_rows(self.y, rows), **self.table.decided_types(self.X))
             path = select(part, [settings.criterion], self.betas, settings)
         if any(selection.interrupted for selection in path):
             raise KeyboardInterrupt  # which the search has kept to itself: nobody wants the score of half a selection
         return [selection.order for selection in path]
 
-    def _score(self, X: Any, labels: NDArray[Any], columns: Columns, train: Columns, test: Columns) -> float:
-        chosen = take_columns(X, columns)
-        fit_params, score_params = _of_rows(self.fit_params, labels, train), _of_rows(self.score_params, labels, test)
-        fitted = clone(self.estimator).fit(take_rows(chosen, train), labels[train], **fit_params)
-        return float(self.scorer(fitted, take_rows(chosen, test), labels[test], **score_params))
+    def _score(self, columns: Columns, train: Columns, test: Columns) -> float:
+        chosen = take_columns(self.X, columns)
+        fit_params, score_params = self._of_rows(self.fit_params, train), self._of_rows(self.score_params, test)
+        fitted = clone(self.estimator).fit(take_rows(chosen, train), self.labels[train], **fit_params)
+        return float(self.scorer(fitted, take_rows(chosen, test), self.labels[test], **score_params))
 
+    def _of_rows(self, params: Mapping[str, Any], rows: Columns) -> dict[str, Any]:
+        """Metadata of some rows; what is not given by row stays as it is."""
 
-def _of_rows(params: Mapping[str, Any], labels: NDArray[Any], rows: Columns) -> dict[str, Any]:
-    """Metadata of some rows; what is not given by row stays as it is."""
+        def is_by_row(value: Any) -> bool:
+            return hasattr(value, "__len__") and not isinstance(value, str) and len(value) == len(self.labels)
 
-    def is_by_row(value: Any) -> bool:
-        return hasattr(value, "__len__") and not isinstance(value, str) and len(value) == len(labels)
-
-    return {name: take_rows(value, rows) if is_by_row(value) else value for name, value in params.items()}
-
-
-def cross_validate(
-    trial: Trial, X: Any, y: Any, labels: NDArray[Any], splits: Sequence[Any], n_jobs: int | None, verbose: bool
-) -> Values:
-    """Scores of shape (n_splits, n_betas, n_sizes)."""
-    tasks = (delayed(trial.score)(X, y, labels, train, test) for train, test in splits)
-    scores = Parallel(n_jobs=n_jobs, return_as="generator")(tasks)
-    return np.array(list(reported(scores, len(splits), progress_of(verbose, "cross-validating"))))
+        return {name: take_rows(value, rows) if is_by_row(value) else value for name, value in params.items()}
 
 
 def check_betas(betas: Any) -> list[float]:

@@ -114,9 +114,8 @@ def _few_rows(table: Table, weighted: bool, random_state: int | None) -> tuple[T
     """A table of the rows that are looked at, all unless there are very many, and where in it each column is."""
     positions = np.arange(len(table.columns))
     if isinstance(table, PartedTable) and table.weights is not None:
-        raise ValueError(
-            "n_features_to_select='auto' has no test for weighted rows in parts; pass a number, or no weights"
-        )
+        about = "n_features_to_select='auto' has no test for weighted rows in parts"
+        raise ValueError(f"{about}; pass a number, or no weights")
     most = min(_MOST_ROWS, max(_MOST_VALUES // len(positions), _FEWEST_ROWS))
     if weighted or table.is_sparse or (table.n_samples <= most and not table.is_parted):
         return table, positions
