@@ -210,16 +210,13 @@ class ProgressBar:
     """Progress with the time that is left, on standard error: a bar on a terminal, in a log a line now and then."""
 
     def __init__(self, title: str) -> None:
-        self._title = title
-        self._bar: Any = None
+        from tqdm import tqdm  # type: ignore[import-untyped]
+
+        seconds = 0.1 if sys.stderr.isatty() else 10.0
+        self._bar = tqdm(desc=title, mininterval=seconds, maxinterval=seconds, delay=2, ncols=79)
 
     def __call__(self, done: int, total: int) -> None:
-        """Draw how much is done; what takes less than a second leaves no trace."""
-        if self._bar is None:
-            from tqdm import tqdm  # type: ignore[import-untyped]
-
-            seconds = 0.1 if sys.stderr.isatty() else 10.0
-            self._bar = tqdm(desc=self._title, total=total, mininterval=seconds, maxinterval=seconds, delay=2, ncols=79)
+        """Draw how much is done; what takes less than two seconds leaves no trace."""
         self._bar.total = total
         self._bar.update(max(0, done - self._bar.n))
         if done >= total:

@@ -80,8 +80,7 @@ class JMI(Criterion, name="jmi", fold="mean"):
     """Joint mutual information: the mean of I(x, s; y).
 
     Pairs are judged by what they tell about the target together, so synergy counts. The published sum is divided by the
-    number of selected features, which leaves the order as it is and makes the score comparable with unique relevance
-    (Yang and Moody 1999).
+    number of selected features: the order stays, and the score compares with unique relevance (Yang and Moody 1999).
     """
 
     def term(self, source: Memo, candidates: Columns, selected: Columns) -> Values:
@@ -129,8 +128,7 @@ class MRMRQuotient(MRMR, name="mrmr_q"):
 
     Unlike the difference it does not depend on how large relevance and redundancy are, and a feature that shares
     nearly nothing with the selected ones wins even if it tells little (Ding and Peng 2005). Redundancy counts as at
-    least 0.001: of features that share nothing with the selected ones the more relevant wins. Relevance below 0, as
-    estimates of noise may be, counts as 0.
+    least 0.001, so of features that share nothing the more relevant wins, and relevance as at least 0.
     """
 
     def score(self, relevance: Values, folded: Values) -> Values:
@@ -203,12 +201,9 @@ class BetaGamma(CondRed, name="betagamma"):
 
     def term(self, source: Memo, candidates: Columns, selected: Columns) -> Values:
         """The weighted difference; what has no weight is not estimated."""
-        newest, term = int(selected[-1]), np.zeros(len(candidates))
-        if self.conditional:
-            term = term + self.conditional * source.pairwise_given_target(candidates, newest)
-        if self.redundancy:
-            term = term - self.redundancy * source.pairwise(candidates, newest)
-        return term
+        newest, nothing = int(selected[-1]), np.zeros(len(candidates))
+        added = self.conditional * source.pairwise_given_target(candidates, newest) if self.conditional else nothing
+        return added - self.redundancy * source.pairwise(candidates, newest) if self.redundancy else added
 
 
 # Variants of JMI and GSA
@@ -223,7 +218,6 @@ class DISR(Criterion, name="disr", fold="mean"):
     """
 
     def term(self, source: Memo, candidates: Columns, selected: Columns) -> Values:
-        """I(x, s; y) / H(x, s, y), 0 if everything is constant."""
         entropy = source.joint_entropy(candidates, selected[-1:])
         information = source.joint(candidates, selected[-1:])
         return np.divide(information, entropy, out=np.zeros(len(candidates)), where=entropy > 0)
@@ -246,7 +240,6 @@ class JMI3(Criterion, name="jmi3", fold="latest"):
     """
 
     def term(self, source: Memo, candidates: Columns, selected: Columns) -> Values:
-        """The mean over all pairs; sums without the newest one are remembered."""
         n_pairs = len(selected) * (len(selected) - 1) // 2
         return source.joint_of_pairs(candidates, selected) / n_pairs if n_pairs else source.joint(candidates, selected)
 

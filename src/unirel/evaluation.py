@@ -355,8 +355,7 @@ def _order(selector: Any, data: _Dataset, train: Positions) -> Positions:
             searcher = selector.selector = selector.selector or BURSelector()
         elif isinstance(selector.n_features_to_select, int):
             selector.n_features_to_select = data.sizes[-1]
-        asked = {name: getattr(searcher, name) for name in data.types}
-        undecided = [name for name, value in asked.items() if isinstance(value, str) and value == "auto"]
+        undecided = [name for name in data.types if str(getattr(searcher, name)) == "auto"]
         searcher.set_params(**{name: data.types[name] for name in undecided})
     else:
         X = SimpleImputer(keep_empty_features=True).fit_transform(data.codes[train])

@@ -6,6 +6,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from unirel._runtime import check_whole_number
 from unirel.data.readers import DiscreteFeatures, TargetType
 from unirel.data.table import Table, open_table
 from unirel.estimation.base import Information, make_information
@@ -19,7 +20,7 @@ from unirel.estimation.intervals import (
 from unirel.estimation.knn import KNN
 from unirel.predictors import ClassifierLoss
 from unirel.results import Estimate
-from unirel.search.boost import Method, choose_rows, find_method, find_unique, intervals_of_unique, stretch
+from unirel.search.boost import Method, find_method, find_unique, intervals_of_unique, stretch
 
 
 def mutual_information(
@@ -77,9 +78,12 @@ def mutual_information(
     given, others = np.split(table.given, [len(table.given) - n_others])
     features, target = table.features, [*others.tolist(), table.target]
     value = information.conditional(features, target, given)
-    bounded = information.bounded(value, features, target) if clip else value
+
+    def finish(end: float) -> float:
+        return information.bounded(end, features, target) if clip else end
+
     if confidence_level is None:
-        return bounded
+        return finish(value)
     if information.counts([*features, *given, *target]):
         ends = interval_of_counts(information, [(features, target)], given, confidence_level)
     else:
@@ -92,10 +96,7 @@ def mutual_information(
             return np.array([of_part.conditional(places[0], [*places[2], part.target], places[1])])
 
         ends = interval_of_halves(table, columns, estimate, np.array([value]), confidence_level, n_jobs)
-    low, high = (float(end[0]) for end in ends)
-    if clip:
-        low, high = (information.bounded(end, features, target) for end in (low, high))
-    return Estimate(bounded, low, high)
+    return Estimate(finish(value), *(finish(float(end[0])) for end in ends))
 
 
 def relevance(
@@ -139,10 +140,7 @@ def relevance(
 
     See Also
     --------
-    mutual_information : Several columns as one block.
-    conditional_relevance : What a column adds to others.
-    unique_relevance : What it adds to all others.
-    relevance_test : Whether that could be chance.
+    mutual_information, conditional_relevance, unique_relevance, relevance_test
 
     Examples
     --------
@@ -333,7 +331,9 @@ def unique_relevance(
         about = "confidence_level= has no interval by neighbours for a continuous target, where they are biased"
         raise ValueError(f"{about}; pass method='gaussian'")
     positions = None if reference is None else table.positions(reference)
-    rows = choose_rows(table.n_samples, max_queries, random_state)
+    rows = None
+    if max_queries is not None and check_whole_number("max_queries", max_queries, 2) < table.n_samples:
+        rows = np.sort(np.random.default_rng(random_state).choice(table.n_samples, max_queries, replace=False))
     values, error = find_unique(table, chosen, positions, rows, n_jobs)
     clipped = clip is True or (clip == "auto" and isinstance(chosen, KNN) and reference is None)
     if confidence_level is not None:
@@ -364,9 +364,8 @@ def _split_target(y: Any, conditional_on: Any) -> tuple[Any, Any, int]:
 
 def names_columns(given: Any) -> bool:
     """Whether `given` names columns of X: a name, a position, or a list of them. An array is a column itself."""
-    if isinstance(given, str | int | np.integer):
-        return True
-    return isinstance(given, list | tuple) and all(isinstance(one, str | int | np.integer) for one in given)
+    listed = given if isinstance(given, list | tuple) else [given]
+    return all(isinstance(one, str | int | np.integer) for one in listed)
 
 
 def known_columns(table: Table, given: Any) -> list[int]:

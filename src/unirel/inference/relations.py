@@ -7,7 +7,7 @@ from itertools import permutations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.cluster.hierarchy import fcluster, leaves_list, linkage
 from scipy.spatial.distance import squareform
 from scipy.stats import rankdata
@@ -16,15 +16,13 @@ from sklearn.preprocessing import normalize
 from unirel._runtime import quietly
 from unirel.data.table import Table
 from unirel.data.weights import sample_table
-from unirel.estimation.base import Information, entropy_of
+from unirel.estimation.base import Columns, Information, Values, entropy_of
 from unirel.estimation.binned import Binned, few_bins
 from unirel.estimation.gaussian import Gaussian
 from unirel.estimation.knn import KNN
 from unirel.inference.tests import permutation_test
 from unirel.results import RelevanceTest, Selection, plain
 
-Values = NDArray[np.float64]
-Columns = NDArray[np.intp]
 Partners = Mapping[int, tuple[int, float, str]]
 
 # What is said around an answer must not take longer than the answer: of more rows a seeded sample is taken, by class,
@@ -65,14 +63,10 @@ class Analysis:
     -----
     Information of two features is counted in bins, corrected for chance, and normalised by the larger of their
     entropies, so that 1 means that each determines the other. For two continuous features I is mapped to
-    ``sqrt(1 - exp(-2 I))`` before, which is the absolute correlation of Gaussian columns [1]_.
+    ``sqrt(1 - exp(-2 I))`` before, which is the absolute correlation of Gaussian columns (Linfoot 1957).
 
     Joint information about class labels is that of nearest neighbours, about a continuous target that of the Gaussian
     estimator.
-
-    References
-    ----------
-    .. [1] E. H. Linfoot (1957). An informational measure of correlation. Information and Control 1(1).
     """
 
     names: tuple[str, ...] = ()  #: The selected features, first selected first.
@@ -164,8 +158,8 @@ def analyse(table: Table, selection: Selection, *, curve: bool = True, sample_we
     numbered = tuple(feature for feature in selection.order.tolist() if _numbers_rows(table, feature))
     between = np.maximum(shared[: len(compared)], shared[: len(compared)].T)
     np.fill_diagonal(between, 1.0)
-    names = tuple(selection.selected_names)
-    return Analysis(names, between, joint.nested(curve), entropy, tuple(groups), partners, explained, numbered)
+    found = between, joint.nested(curve), entropy, tuple(groups), partners, explained, numbered
+    return Analysis(tuple(selection.selected_names), *found)
 
 
 def explain(table: Table, selection: Selection, feature: int) -> Explanation:

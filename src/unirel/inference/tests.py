@@ -247,7 +247,7 @@ def _warn_of_close(information: Information, given: Columns) -> None:
     table, numbers = information.table, given[information.table.continuous[given]]
     if len(numbers) < 2 or information.name == "knn" or not table.continuous[table.target]:
         return
-    rows, target = np.arange(table.n_samples), next(iter(table.continuous_block(np.array([table.target]))))
+    rows, target = np.arange(table.n_samples), table.continuous_block([table.target])[0]
     explained = np.corrcoef(expected_target(table, numbers, rows), normal_scores(target))[0, 1] ** 2
     if explained > _CLOSE:
         about = f"what is given explains {explained:.0%} of the target, so that p-values by {information.name!r} may be"

@@ -329,10 +329,3 @@ def intervals_of_unique(
 
     low, high = interval_of_halves(table, features, estimate, values[features], level, None)
     return table.one_per_feature(low), table.one_per_feature(high)
-
-
-def choose_rows(n_samples: int, max_queries: int | None, random_state: int | None) -> Columns | None:
-    """Some random rows in ascending order; None for all of them."""
-    if max_queries is None or check_whole_number("max_queries", max_queries, 2) >= n_samples:
-        return None
-    return np.sort(np.random.default_rng(random_state).choice(n_samples, max_queries, replace=False))

@@ -160,13 +160,14 @@ def select(
     runs = list(product(map(make_criterion, criteria), map(check_beta, betas)))
     if not runs:
         raise ValueError(f"criteria={list(criteria)!r}, betas={list(betas)!r}: name at least one of each")
-    selections: list[Selection] = []
+    deadline, selections = Deadline.after(settings.max_seconds), list[Selection]()
     try:
         searches = Searches(table, settings, len(runs), sample_weight)
-        for criterion, beta in runs:
-            selections.append(searches.run(criterion, beta))
-            if searches.interrupted:
-                break
+        with deadline.applied():
+            for criterion, beta in runs:
+                selections.append(searches.run(criterion, beta))
+                if searches.interrupted:
+                    break
     finally:
         table.close()
     return SelectionPath(tuple(selections))
@@ -202,7 +203,6 @@ class Limits:
     exclude: Sequence[int] = ()
     max_candidates: int | None = None  # search among the most relevant
     evidence: Evidence | None = None  # select only what is seen to add something, and stop where nothing is
-    deadline: Deadline = NO_DEADLINE
 
     @classmethod
     def of(cls, table: Table, settings: SearchSettings) -> Self:
@@ -225,7 +225,7 @@ class Limits:
             most = _FEW if len(table.features) > _MANY * table.n_samples else _MOST
         if most is not None and settings.n_features_to_select != "auto":
             most = max(int(most), n_features)
-        return cls(n_features, include, exclude, most, deadline=Deadline.after(settings.max_seconds))
+        return cls(n_features, include, exclude, most)
 
     def free_columns(self, table: Table) -> Columns:
         return np.setdiff1d(table.features, [*self.include, *self.exclude])
@@ -281,7 +281,7 @@ class Searches:
             return self._boosts[key]
         # With a time budget there must be something to return when it is used up; the estimates are used again.
         is_given = not isinstance(self._kind, BaseEstimator)
-        wanted = 0 if is_given or self._limits.deadline == NO_DEADLINE else self._limits.n_features
+        wanted = 0 if is_given or Deadline.after(None) == NO_DEADLINE else self._limits.n_features
         n_features = REFERENCE_SIZE if needs_run else wanted
         limits = replace(self._limits, n_features=n_features, include=(), evidence=None)
         reference = search(self._memo, criterion, limits)
@@ -289,10 +289,9 @@ class Searches:
             return self._without_boost(reference, reference.ending)
         self._plain[criterion] = reference
         try:
-            with self._limits.deadline.applied():
-                members = reference.order.tolist() if needs_run else None
-                columns = np.array([*candidates_of(self._memo, self._limits), *self._limits.include], np.intp)
-                boost = find_blend(self._table, self._kind, members, columns, self._settings, self._sample_weight)
+            members = reference.order.tolist() if needs_run else None
+            columns = np.array([*candidates_of(self._memo, self._limits), *self._limits.include], np.intp)
+            boost = find_blend(self._table, self._kind, members, columns, self._settings, self._sample_weight)
         except KeyboardInterrupt:
             return self._without_boost(reference, Ending.INTERRUPTED)
         except OutOfTime:
@@ -330,12 +329,11 @@ def search(
     """
     table, steps = memo.information.table, list[_Step]()
     try:
-        with limits.deadline.applied():
-            candidates = candidates_of(memo, limits)
-            n_wanted = min(limits.n_features, len(candidates) + len(limits.include))
-            for step in _steps(Scores(memo, criterion, table.features), candidates, n_wanted, limits, beta, boost):
-                steps.append(step)
-                progress(len(steps), n_wanted)
+        candidates = candidates_of(memo, limits)
+        n_wanted = min(limits.n_features, len(candidates) + len(limits.include))
+        for step in _steps(Scores(memo, criterion, table.features), candidates, n_wanted, limits, beta, boost):
+            steps.append(step)
+            progress(len(steps), n_wanted)
         ending = Ending.EXHAUSTED if n_wanted < limits.n_features else Ending.ASKED
         if len(steps) < n_wanted:
             ending = Ending.NOTHING_ADDS

@@ -136,11 +136,8 @@ def merge_levels(counts: NDArray[np.integer], most: int) -> NDArray[np.intp]:
     """
     sums = counts.astype(np.int64)
     groups = np.arange(len(sums))
-    alive = list(range(len(sums)))
-    if len(sums) <= most:
-        return groups
     own = _n_log_n_of(sums)
-    losses = np.array([own + own[row] - _n_log_n_of(sums + sums[row]) for row in alive])
+    losses = np.array([own + own[row] - _n_log_n_of(sums + sums[row]) for row in groups])
     np.fill_diagonal(losses, np.inf)
     for _ in range(len(sums) - most):
         first, second = sorted(divmod(int(np.argmin(losses)), len(sums)))
