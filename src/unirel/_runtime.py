@@ -105,11 +105,6 @@ class Deadline:
         """The same, or that many seconds from now if that is later."""
         return Deadline(max(self.ends, time.monotonic() + seconds))
 
-    def check(self) -> None:
-        if time.monotonic() > self.ends:
-            about = "the time budget was used up before there was anything to return"
-            raise OutOfTime(f"{about}; give more with max_seconds=")
-
     @contextmanager
     def applied(self, grace: float = 0.0) -> Iterator[None]:
         """Let the work inside end then, or that many seconds later: `check_time` and `map_tasks` raise `OutOfTime`."""
@@ -127,7 +122,9 @@ _is_worker: ContextVar[bool] = ContextVar("is_worker", default=False)
 
 
 def check_time() -> None:
-    _deadline.get().check()
+    if time.monotonic() > _deadline.get().ends:
+        about = "the time budget was used up before there was anything to return"
+        raise OutOfTime(f"{about}; give more with max_seconds=")
 
 
 def call_apart(function: Callable[..., Result], *arguments: Any) -> Result:

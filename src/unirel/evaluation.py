@@ -33,14 +33,13 @@ from unirel.criteria import CRITERIA, Criterion
 from unirel.data.datasets import load
 from unirel.data.readers import DiscreteFeatures, TargetType, take_rows
 from unirel.data.table import Table
+from unirel.estimation.base import Columns, Values
 from unirel.inference.stability import stability
 from unirel.results import make_frame, plain
 from unirel.selectors import BURSelector, BURSelectorCV
 
 __all__ = ["Evaluation", "PairedDifference", "compare", "paired_difference", "stability"]
 
-Values = NDArray[np.float64]
-Positions = NDArray[np.intp]
 Row = dict[str, Any]
 _FEWEST = 5  # rows of a class that is divided among the parts of a split
 
@@ -251,7 +250,7 @@ class _Dataset:
     discrete: bool
     types: dict[str, Any]  # of columns and target, one decision for all splits
     matrix: Values  # for models
-    columns_of: list[Positions]  # of the matrix, for each feature
+    columns_of: list[Columns]  # of the matrix, for each feature
     codes: Values  # for selectors: one column for each feature, NaN where a value is missing
     is_category: NDArray[np.bool_]
     sizes: list[int]  # numbers of features to try
@@ -333,7 +332,7 @@ def _measure(
     return rows, str(caught[0].message) if caught else ""
 
 
-def _split(data: _Dataset, test_size: float, seed: int) -> tuple[Positions, Positions, Positions]:
+def _split(data: _Dataset, test_size: float, seed: int) -> tuple[Columns, Columns, Columns]:
     rows = np.arange(len(data.y))
     strata = predictors.strata_of(data.y, _FEWEST) if data.discrete else np.zeros(len(rows), np.int64)
     train, rest = train_test_split(rows, test_size=2 * test_size, stratify=strata, random_state=seed)
@@ -341,7 +340,7 @@ def _split(data: _Dataset, test_size: float, seed: int) -> tuple[Positions, Posi
     return train, validation, test
 
 
-def _order(selector: Any, data: _Dataset, train: Positions) -> Positions:
+def _order(selector: Any, data: _Dataset, train: Columns) -> Columns:
     """Features in the order in which the selector prefers them, found on the training rows."""
     if isinstance(selector, Criterion) or (isinstance(selector, str) and selector in CRITERIA):
         selector = BURSelector(selector, beta=0.0)

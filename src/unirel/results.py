@@ -60,16 +60,11 @@ def make_frame(columns: Mapping[str, Any]) -> Any:
     raise ImportError("a data frame needs pandas or polars; install one of them, or use to_dict()")
 
 
-def _above(name: str) -> Any:
-    """A part of the package that shows results, which stand below it: the package is asked where it is."""
-    return getattr(sys.modules["unirel"], name)
-
-
 class Result:
     """A result with a row for each of some features: what its table, its file and its figure are made from.
 
     A subclass says what its columns are, which of them a notebook shows with bars, and which Display of
-    `unirel.plotting` draws it.
+    `unirel.plotting` draws it: that stands above results, so the package is asked for it.
     """
 
     settings: Mapping[str, Any]
@@ -93,7 +88,7 @@ class Result:
 
     def plot(self, ax: Any = None, **options: Any) -> Any:
         """Draw it on matplotlib axes, or on a new figure, with the options of its Display, which is returned."""
-        return getattr(_above("plotting"), self._drawn_by)(self).plot(ax, **options)
+        return getattr(sys.modules["unirel"].plotting, self._drawn_by)(self).plot(ax, **options)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._caption})"
@@ -108,7 +103,7 @@ class Result:
         return {name: values for name, values in self._columns().items() if name != "feature"}
 
     def _repr_html_(self) -> str:
-        return str(_above("plotting").make_html(self._caption, self._notebook(), self._bars))
+        return str(sys.modules["unirel"].plotting.make_html(self._caption, self._notebook(), self._bars))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -174,7 +169,7 @@ class Selection(Result, drawn_by="SelectionDisplay", bars=("relevance", "unique_
         The features are selected again from the same data, with the same settings and weights of rows. `more` is as in
         `Report.from_data`, such as ``accuracy="knn"``.
         """
-        return _above("report").Report.from_selection(self, X, y, **more)
+        return sys.modules["unirel"].report.Report.from_selection(self, X, y, **more)
 
     def __repr__(self) -> str:
         more = ", ..." * (len(self) > _MOST_NAMES)
@@ -331,16 +326,14 @@ class RelevanceTest(Result, drawn_by="SignificanceDisplay", bars=("information",
 
     _listed = ("adjust", "complete", "given")
     information: NDArray[np.float64]  #: I(Xk; y), or I(Xk; y | given), in nats; NaN for ignored features.
-    #: Probability of at least that much if a feature has no relation to the target; NaN where nothing is tested.
-    p_value: NDArray[np.float64]
+    p_value: NDArray[np.float64]  #: Chance of at least that much without any relation to the target; NaN if not tested.
     adjusted: NDArray[np.float64]  #: The same for all features together, see `adjust`.
-    #: Permutations behind each p-value; 0 where it is that of a chi-square distribution or nothing is tested.
-    n_permutations: NDArray[np.int64]
+    n_permutations: NDArray[np.int64]  #: Behind each p-value; 0 for that of a chi-square distribution, or for none.
     names: tuple[str, ...]  #: Names of all features.
     given: tuple[str, ...]  #: Names of the columns that are conditioned on.
-    #: What calling all features with an adjusted value up to alpha significant bounds by alpha: "fdr", the expected
-    #: share of false discoveries among them, or "fwer", the probability of any.
-    adjust: str
+    adjust: (
+        str  #: What `adjusted` bounds: "fdr", the expected share of false discoveries, or "fwer", the chance of any.
+    )
     complete: bool  #: False if the test was interrupted; p-values are valid all the same, from fewer permutations.
     settings: Mapping[str, Any] = field(default_factory=dict)  #: Everything else that was asked for.
 
@@ -387,11 +380,9 @@ class Stability(Result, drawn_by="StabilityDisplay", bars=("frequency",)):
     names: tuple[str, ...]  #: Names of all features.
     selected: NDArray[np.bool_]  #: Which features every subsample selects, of shape (n_subsamples, n_features).
     frequency: NDArray[np.float64]  #: Share of the subsamples that select each feature.
-    #: Mean place in the order of selection over the subsamples that select a feature; for a selector without an order
-    #: the mean of its `ranking_`, and NaN where there is neither.
+    #: Mean place in the order of selection where it is selected, or mean `ranking_` without an order; NaN for neither.
     mean_rank: NDArray[np.float64]
-    #: Stability index of Nogueira, Sechidis and Brown: 1 for equal selections, 0 for what chance would give; NaN if all
-    #: features, or none, are always selected.
+    #: Index of Nogueira, Sechidis and Brown: 1 for equal selections, 0 for chance; NaN if all, or none, always are.
     index: float
     interval: tuple[float, float]  #: Of the index.
     confidence_level: float  #: That of the interval.

@@ -160,10 +160,9 @@ class BURSelector(_Selector, SearchSettings):
         Weight of unique relevance, from 0 to 1; with 0 it is not computed at all.
     unique_relevance : {"both", "reference", "selected", "ksg", "classifier"}, Boost, KNN, ClassifierLoss or array
         Given the first 20 features that the same criterion selects without boost ("reference"), given those selected
-        so far ("selected"), both of these (three parts to two; for a continuous target also by the Gaussian estimator,
-        with 30 % of all weight at ``beta=0.5``), given all others ("ksg", as published), by the loss of a classifier
-        without it ("classifier"), or values of your own. The first three are brought to the spread of the criterion at
-        every step. A `Boost`, `KNN` or `ClassifierLoss` has parameters of its own.
+        so far ("selected"), both of these, given all others ("ksg", as published), by the loss of a classifier without
+        it ("classifier"), or values of your own. A `Boost`, which says more about the first three, `KNN` or
+        `ClassifierLoss` has parameters of its own.
     mi_estimator : str or estimator of information
         "binned" (frequencies after binning), "plugin" (frequencies of discrete columns), "knn" (nearest neighbours),
         "gaussian", "partition", "kde", "mine", or an object such as ``Binned(n_bins=5)``. "auto" is "binned".
@@ -364,7 +363,7 @@ class BURSelectorCV(_Selector):
         with self._unchanged_if_it_fails():
             routed = self._route(params)
             X = self._check_table(collected(X), reset=True)
-            settings = self._searcher().settings()
+            settings = (self.selector or BURSelector()).settings()
             table, _ = self._read(X, y, settings)
             betas, sizes = check_betas(self.betas), sizes_to_try(self.max_features, self.step, table, settings)
             scorer = check_scoring(self.estimator, scoring=self.scoring)
@@ -398,7 +397,7 @@ class BURSelectorCV(_Selector):
         inner = get_tags(self.estimator).input_tags
         tags.input_tags.allow_nan &= inner.allow_nan
         tags.input_tags.string = inner.string
-        tags.input_tags.sparse = inner.sparse and get_tags(self._searcher()).input_tags.sparse
+        tags.input_tags.sparse = inner.sparse and get_tags(self.selector or BURSelector()).input_tags.sparse
         return tags
 
     def _route(self, params: Mapping[str, Any]) -> Any:
@@ -410,6 +409,3 @@ class BURSelectorCV(_Selector):
             raise ValueError(f"{about}: sklearn.set_config(enable_metadata_routing=True)")
         split = Bunch(split={"groups": params.get("groups")})
         return Bunch(estimator=Bunch(fit={}), splitter=split, scorer=Bunch(score={}))
-
-    def _searcher(self) -> BURSelector:
-        return self.selector or BURSelector()

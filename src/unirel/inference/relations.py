@@ -283,13 +283,11 @@ def _judge_by_batches(few: Table, columns: Columns, shared: Values) -> None:
 
     A batch, such as a production lot, counts once then, and its pairs are too few for more than their rank correlation.
     """
-    n_values = np.full(len(columns), few.n_samples)
     tied = np.flatnonzero(few.continuous[columns])
     numbers = few.continuous_block(columns[tied])
     codes = np.array([np.unique(row, return_inverse=True)[1] for row in numbers]).reshape(numbers.shape)
-    n_values[tied] = codes.max(axis=1, initial=0) + 1
-    of_batches = [place for place in range(len(tied)) if n_values[tied[place]] * _ROWS_PER_BATCH <= few.n_samples]
-    for one, other in permutations(of_batches, 2):
+    of_batches = np.flatnonzero((codes.max(axis=1, initial=0) + 1) * _ROWS_PER_BATCH <= few.n_samples)
+    for one, other in permutations(of_batches.tolist(), 2):
         if tied[other] < shared.shape[1]:
             pairs = np.unique(codes[[one, other]], axis=1)
             if pairs.shape[1] * _ROWS_PER_BATCH <= few.n_samples:

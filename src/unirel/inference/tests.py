@@ -192,8 +192,8 @@ def permutation_test(
         (permutations.draw(rng) for _ in count()),
         progress_of(verbose, "permutations"),
     )
-    p_values[permuted], n_used = tested.p_values, np.zeros(len(columns))
-    n_used[permuted] = tested.used
+    p_values[permuted], n_used = tested.p_values, np.zeros(table.n_features, np.int64)
+    n_used[columns[permuted]] = tested.used
     if adjust == "fwer":
         adjusted = tested.p_values_of_maximum()
     else:
@@ -202,17 +202,13 @@ def permutation_test(
         adjusted = np.asarray(false_discovery_control(p_values) if len(p_values) else p_values)
         if finished:
             _warn_of_few(tested, adjusted[permuted], len(columns))
-
-    def spread(values: Values, fill: float = np.nan) -> Values:
-        result = np.full(len(table.features), fill)
-        result[np.isin(table.features, columns)] = values
-        return table.one_per_feature(result)
-
+    values = table.one_per_feature(0.0)
+    values[columns] = information.bounded_pairs(observed, columns, table.target)
     return RelevanceTest(
-        information=spread(information.bounded_pairs(observed, columns, table.target), 0.0),
-        p_value=spread(p_values),
-        adjusted=spread(adjusted),
-        n_permutations=np.nan_to_num(spread(n_used, 0.0)).astype(np.int64),
+        information=values,
+        p_value=table.one_per_feature(p_values, columns),
+        adjusted=table.one_per_feature(adjusted, columns),
+        n_permutations=n_used,
         names=table.names,
         given=tuple(table.columns[int(column)].name for column in given),
         adjust=adjust,

@@ -40,7 +40,8 @@ class Boost(BaseEstimator):  # type: ignore[misc]
     ----------
     kind : {"both", "reference", "selected"}
         Given the first 20 features that the same criterion selects without boost, given those selected so far, or both
-        of these, three parts to two.
+        of these, three parts to two; then for a continuous target also by the Gaussian estimator, with 30 % of all
+        weight at ``beta=0.5``.
     max_samples : int, optional
         Rows it is estimated from: a seeded sample, by class, where there are more; None for all rows, whose cost grows
         with their square.

@@ -54,7 +54,7 @@ class Evidence:
         self._table = table
         self._target = _coded(self._counts.levels(table.target))
         self._seeds = np.random.SeedSequence(random_state)
-        self._summaries: dict[tuple[int, ...], Joint] = {(): _joint(np.zeros(table.n_samples, np.uint32), 1)}
+        self._summaries: dict[tuple[int, ...], Joint] = {(): _coded(np.zeros(table.n_samples, np.uint32))}
         self._known: dict[tuple[int, ...], Columns] = {}
 
     def adding(self, selected: Columns) -> Columns:
@@ -74,7 +74,7 @@ class Evidence:
         tested = Exceedances(observed, max(_PERMUTATIONS, ceil(_PASSING / self._alpha) - 1), keep=True)
 
         def count(order: Columns) -> Values:
-            moved = _joint(self._target.codes[order], self._target.n_levels)
+            moved = _coded(self._target.codes[order])
             # Weights may depend on the target, and move with it.
             weights = None if self._weights is None else self._weights[order]
             return self._counts.given_codes(candidates, summary, moved, weights)
@@ -95,7 +95,7 @@ class Evidence:
             n_classes, of_target = self._target.n_levels, codes * self._target.n_levels + self._target.codes
             counted = np.bincount(of_target[self._rows], minlength=len(cells) * n_classes)
             levels = merge_levels(counted.reshape(-1, n_classes), self._most_levels)
-            self._summaries[selected] = _joint(levels[codes].astype(np.uint32), int(levels.max()) + 1)
+            self._summaries[selected] = _coded(levels[codes])
         return self._summaries[selected]
 
     def _groups(self, selected: tuple[int, ...], summary: Joint) -> NDArray[np.intp]:
@@ -158,9 +158,6 @@ def _n_log_n_of(counts: NDArray[np.int64]) -> Values:
     return np.asarray(n_log_n(counts).sum(axis=1) - n_log_n(counts.sum(axis=1)))
 
 
-def _joint(codes: NDArray[np.uint32], n_levels: int) -> Joint:
-    return Joint(n_levels, None, lambda: codes)
-
-
 def _coded(codes: NDArray[np.integer]) -> Joint:
-    return _joint(codes.astype(np.uint32), int(codes.max(initial=0)) + 1)
+    levels = codes.astype(np.uint32, copy=False)
+    return Joint(int(codes.max(initial=0)) + 1, None, lambda: levels)
