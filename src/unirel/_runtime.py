@@ -115,8 +115,8 @@ class Deadline:
             _deadline.reset(token)
 
 
-NO_DEADLINE = Deadline()
-_deadline: ContextVar[Deadline] = ContextVar("deadline", default=NO_DEADLINE)
+_NEVER = Deadline()
+_deadline: ContextVar[Deadline] = ContextVar("deadline", default=_NEVER)
 # Whether this is a thread of `map_tasks`, which starts no others: there are as many as were asked for.
 _is_worker: ContextVar[bool] = ContextVar("is_worker", default=False)
 

@@ -5,7 +5,6 @@ A new criterion is a class here; selectors, the command line, their documentatio
 
 from __future__ import annotations
 
-from abc import ABC
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
@@ -14,14 +13,14 @@ from numpy.typing import NDArray
 from unirel._runtime import check_choice
 
 if TYPE_CHECKING:
-    from unirel.estimation.base import Memo
+    from unirel.estimation.base import Columns, Memo, Values
 
-Values = NDArray[np.float64]
-Columns = NDArray[np.intp]
 Fold = Literal["sum", "mean", "min", "latest"]
+# Redundancy below this is noise, and nothing to divide by. Relevance below the other is at most rounding.
+_LEAST, _ROUNDING = 1e-3, 1e-12
 
 
-class Criterion(ABC):
+class Criterion:
     """A score J of every candidate, given the features selected so far.
 
     With nothing selected the score is the relevance I(x; y). From then on `term` says what the newest selected feature
@@ -117,12 +116,6 @@ class GSA(Criterion, name="gsa", fold="latest"):
         return source.joint(candidates, selected)
 
 
-# Variants of mRMR, and criteria that are linear in pairs
-
-# Redundancy below this is noise, and nothing to divide by. Relevance below the other is at most rounding.
-_LEAST, _ROUNDING = 1e-3, 1e-12
-
-
 class MRMRQuotient(MRMR, name="mrmr_q"):
     """Minimal redundancy, maximal relevance, as a quotient: I(x; y) over the mean of I(x; s).
 
@@ -204,9 +197,6 @@ class BetaGamma(CondRed, name="betagamma"):
         newest, nothing = int(selected[-1]), np.zeros(len(candidates))
         added = self.conditional * source.pairwise_given_target(candidates, newest) if self.conditional else nothing
         return added - self.redundancy * source.pairwise(candidates, newest) if self.redundancy else added
-
-
-# Variants of JMI and GSA
 
 
 class DISR(Criterion, name="disr", fold="mean"):

@@ -18,17 +18,7 @@ from sklearn.metrics import check_scoring
 from sklearn.model_selection import train_test_split
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from unirel import predictors
-from unirel._runtime import (
-    check_choice,
-    check_fraction,
-    check_jobs,
-    check_whole_number,
-    progress_of,
-    reported,
-    starting_workers,
-    warn,
-)
+from unirel import _runtime, predictors
 from unirel.criteria import CRITERIA, Criterion
 from unirel.data.datasets import load
 from unirel.data.readers import DiscreteFeatures, TargetType, take_rows
@@ -107,9 +97,9 @@ def compare(
     >>> len(evaluation.to_frame())
     16
     """
-    check_whole_number("n_splits", n_splits, 1)
-    check_whole_number("random_state", random_state, 0)
-    check_jobs(n_jobs)
+    _runtime.check_whole_number("n_splits", n_splits, 1)
+    _runtime.check_whole_number("random_state", random_state, 0)
+    _runtime.check_jobs(n_jobs)
     if not 0 < test_size < 0.5:
         raise ValueError(f"test_size={test_size!r} must be above 0 and below 0.5: two such parts are held out")
     chosen, trained = _labelled("selectors", selectors), _labelled("models", models)
@@ -124,14 +114,14 @@ def compare(
     tasks = (delayed(_measure)(*piece, chosen[piece[-1]], trained, scoring, settings) for piece in pieces)
     rows, warned, complete = list[Row](), set[str](), True
     try:
-        with starting_workers():
+        with _runtime.starting_workers():
             results = Parallel(n_jobs=n_jobs, return_as="generator")(tasks)
-        for found, message in reported(results, len(pieces), progress_of(verbose, "comparing")):
+        for found, message in _runtime.reported(results, len(pieces), _runtime.progress_of(verbose, "comparing")):
             rows += found
             about = f"{found[0]['dataset']}, {found[0]['selector']}"
             if message and about not in warned:
                 warned.add(about)
-                warn(f"{about}: {message}")
+                _runtime.warn(f"{about}: {message}")
     except KeyboardInterrupt:
         complete = False
     return Evaluation(tuple(rows), {table.name: len(table.columns_of) for table in tables}, settings, complete)
@@ -191,13 +181,13 @@ class Evaluation:
         "test_score", "area" or "n_features". The interval is corrected for rows that splits share, see
         `paired_difference`.
         """
-        check_choice("metric", metric, ("test_score", "area", "n_features"))
+        _runtime.check_choice("metric", metric, ("test_score", "area", "n_features"))
         groups = self._groups()
         labels = list(dict.fromkeys(selector for _, _, selector in groups))
         baseline = labels[0] if baseline is None and labels else baseline
         pairs = baseline if isinstance(baseline, Mapping) else dict.fromkeys(labels, baseline)
         for other in pairs.values():
-            check_choice("baseline", other, labels)
+            _runtime.check_choice("baseline", other, labels)
         overlap = self.settings["test_size"] / (1 - 2 * self.settings["test_size"])
         rows = []
         for (dataset, model, selector), group in groups.items():
@@ -270,7 +260,7 @@ def _read(dataset: Any, n_features: int | Sequence[int], types: Mapping[str, Any
     if discrete and len(np.unique(values)) < 2:
         raise ValueError(f"dataset {name!r}: y has one class only; choose a target that varies")
     asked = range(1, n_features + 1) if isinstance(n_features, int) else n_features
-    sizes = sorted({min(check_whole_number("n_features", size, 1), table.n_features) for size in asked})
+    sizes = sorted({min(_runtime.check_whole_number("n_features", size, 1), table.n_features) for size in asked})
     if not sizes:
         raise ValueError("n_features names no number of features to try")
     matrix, columns_of = predictors.design_matrix(table)
@@ -294,7 +284,7 @@ def _check(selectors: Mapping[str, Any], models: Mapping[str, Any], tables: Sequ
         raise ValueError(f"datasets must be at least one, each with a name of its own, but they are {names}")
     for label, selector in selectors.items():
         if isinstance(selector, str):
-            check_choice("selectors", selector, (*CRITERIA, *predictors.PEERS))
+            _runtime.check_choice("selectors", selector, (*CRITERIA, *predictors.PEERS))
         elif isinstance(selector, type) or not (callable(selector) or hasattr(selector, "fit")):
             raise TypeError(f"selector {label!r} is {selector!r}; see compare for what a selector may be")
     for model in models.values():
@@ -425,7 +415,7 @@ def paired_difference(
     differences = np.asarray(values, float) - np.asarray(baseline, float)
     if differences.ndim != 1 or differences.size == 0:
         raise ValueError(f"values and baseline must be one value for each split, but have shape {differences.shape}")
-    check_fraction("confidence_level", confidence_level)
+    _runtime.check_fraction("confidence_level", confidence_level)
     n_splits, mean, half = differences.size, float(differences.mean()), float("nan")
     if n_splits > 1:
         scale = float(differences.std(ddof=1)) * np.sqrt(1 / n_splits + overlap)

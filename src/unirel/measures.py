@@ -9,14 +9,8 @@ from numpy.typing import NDArray
 from unirel._runtime import check_whole_number
 from unirel.data.readers import DiscreteFeatures, TargetType
 from unirel.data.table import Table, open_table
+from unirel.estimation import intervals
 from unirel.estimation.base import Information, make_information
-from unirel.estimation.intervals import (
-    check_has_intervals,
-    check_level,
-    interval_of_counts,
-    interval_of_halves,
-    intervals_of_relevance,
-)
 from unirel.estimation.knn import KNN
 from unirel.predictors import ClassifierLoss
 from unirel.results import Estimate
@@ -71,7 +65,7 @@ def mutual_information(
     >>> round(mutual_information(coins, parity), 2)
     0.69
     """
-    check_level(confidence_level)
+    intervals.check_level(confidence_level)
     y, conditional_on, n_others = _split_target(y, conditional_on)
     table = open_table(X, y, discrete_features, target_type, conditional_on=conditional_on)[0]
     information = make_information(table, mi_estimator, n_jobs=n_jobs)
@@ -85,9 +79,9 @@ def mutual_information(
     if confidence_level is None:
         return finish(value)
     if information.counts([*features, *given, *target]):
-        ends = interval_of_counts(information, [(features, target)], given, confidence_level)
+        ends = intervals.interval_of_counts(information, [(features, target)], given, confidence_level)
     else:
-        check_has_intervals(information)
+        intervals.check_has_intervals(information)
         columns = np.concatenate([features, table.given])
         places = np.split(np.arange(len(columns)), np.cumsum([len(features), len(given)]))
 
@@ -95,7 +89,7 @@ def mutual_information(
             of_part = information.on(part)
             return np.array([of_part.conditional(places[0], [*places[2], part.target], places[1])])
 
-        ends = interval_of_halves(table, columns, estimate, np.array([value]), confidence_level, n_jobs)
+        ends = intervals.interval_of_halves(table, columns, estimate, np.array([value]), confidence_level, n_jobs)
     return Estimate(finish(value), *(finish(float(end[0])) for end in ends))
 
 
@@ -149,18 +143,18 @@ def relevance(
     >>> relevance(*load_iris(return_X_y=True)).round(2)
     array([0.5 , 0.25, 0.99, 0.99])
     """
-    check_level(confidence_level)
+    intervals.check_level(confidence_level)
     table = open_table(X, y, discrete_features, target_type)[0]
     information = make_information(table, mi_estimator, n_jobs=n_jobs)
     values = information.relevance(table.features)
 
     def finish(ends: NDArray[np.float64]) -> NDArray[np.float64]:
-        bounded = information.bounded_pairs(ends, table.features, table.target) if clip else ends
-        return table.one_per_feature(bounded)
+        return table.one_per_feature(information.bounded_pairs(ends, table.features, table.target) if clip else ends)
 
     if confidence_level is None:
         return finish(values)
-    return Estimate(finish(values), *map(finish, intervals_of_relevance(information, values, confidence_level)))
+    ends = intervals.intervals_of_relevance(information, values, confidence_level)
+    return Estimate(finish(values), *map(finish, ends))
 
 
 def conditional_relevance(
@@ -242,8 +236,7 @@ def irrelevance(
     table = open_table(X, y, discrete_features, target_type)[0]
     information = make_information(table, mi_estimator, n_jobs=n_jobs)
     values = information.bounded_pairs(information.relevance(table.features), table.features, table.target)
-    entropies = [information.entropy(feature) for feature in table.features]
-    return table.one_per_feature(np.array(entropies) - values)
+    return table.one_per_feature(np.array([information.entropy(feature) for feature in table.features]) - values)
 
 
 def unique_relevance(
@@ -323,7 +316,7 @@ def unique_relevance(
         raise ValueError("method='reference' needs reference=, a list of names or positions of columns of X")
     if reference is not None and (method == "ksg" or not isinstance(chosen, KNN)):
         raise ValueError(f"reference= goes with method='reference' or a KNN, not with method={method!r}")
-    check_level(confidence_level)
+    intervals.check_level(confidence_level)
     if confidence_level is not None and (by_classifier or return_std):
         raise ValueError("confidence_level= goes with any method but a classifier's, without return_std=")
     table = open_table(X, y, discrete_features, target_type)[0]

@@ -105,8 +105,7 @@ def eliminate(model: Any, X: Values, y: Any, n_features: int, step: float = 0.1)
     if step > 0 and len(left) > n_features:
         left = np.flatnonzero(RFE(clone(model), n_features_to_select=n_features, step=step).fit(X, y).support_)
     fine = RFE(clone(model), n_features_to_select=1).fit(X[:, left], y)
-    order: Rows = left[np.argsort(fine.ranking_, kind="stable")]
-    return order[:n_features]
+    return np.asarray(left[np.argsort(fine.ranking_, kind="stable")][:n_features])
 
 
 def order_of(fitted: Any, n_features: int) -> Rows:
@@ -131,8 +130,7 @@ def order_of(fitted: Any, n_features: int) -> Rows:
     weights = np.atleast_2d(getattr(model, "feature_importances_", getattr(model, "coef_", 0.0)))
     importances = np.abs(weights).sum(axis=0) if weights.shape[1] == n_features else np.zeros(n_features)
     order = np.argsort(-importances, kind="stable")
-    selected: Rows = order[np.asarray(fitted.get_support(), bool)[order]]
-    return selected
+    return np.asarray(order[np.asarray(fitted.get_support(), bool)[order]])
 
 
 def order_by(selector: Any, X: Any, y: Any, n_features: int, n_columns: int) -> Rows:

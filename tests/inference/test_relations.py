@@ -9,7 +9,7 @@ from unirel.inference import relations
 
 def explained(X, y):
     table, _ = open_table(X, y, "auto", "auto", None)
-    return relations._explained(table, table.features)
+    return relations._explained(table)
 
 
 @pytest.mark.parametrize("n_rows", [200, 500, 2000])

@@ -1,6 +1,6 @@
 """How many of the selected features are unnecessary: the redundancy rate of a selection."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
 from itertools import chain, combinations, islice
@@ -123,18 +123,12 @@ def redundancy_analysis(
         columns = _read_order(table, order)
     # Something must be said of a selection that has used up the time.
     with deadline.applied(READING_SECONDS):
-        progress = progress_of(settings.verbose, "searching subsets")
-        return _split(information, columns, float(tolerance), int(max_exact), complete_order, described, progress)
+        limits = float(tolerance), int(max_exact)
+        return _split(information, columns, *limits, complete_order, described, settings.verbose)
 
 
 def _split(
-    information: Information,
-    order: Columns,
-    tolerance: float,
-    max_exact: int,
-    complete: bool,
-    settings: Mapping[str, Any],
-    progress: Progress,
+    information: KNN, order: Columns, tolerance: float, max_exact: int, complete: bool, settings: Any, verbose: bool
 ) -> Redundancy:
     """Split an order with an estimator that has one metric; only greedily if the order is not complete."""
     table = information.table
@@ -148,7 +142,7 @@ def _split(
     lowest = float(curve[size - 1]) - tolerance - _ROUNDING
     search = _Search(information, saturated[is_unique], candidates, lowest, candidates, float(curve[size - 1]))
     small = len(candidates) <= max_exact
-    done = search.run(exact=small and complete, progress=progress)
+    done = search.run(small and complete, progress_of(verbose, "searching subsets"))
     if not small:
         warn(
             f"{len(candidates)} of the {size} features up to saturation have no unique relevance, more than "
@@ -197,8 +191,7 @@ def _without_each_of(information: Information, always: Columns, columns: Columns
 
 
 def _varying(table: Table, columns: Columns) -> NDArray[np.bool_]:
-    block = table.values[columns]
-    return np.asarray(block.min(axis=1) < block.max(axis=1))
+    return np.asarray(np.ptp(table.values[columns], axis=1) > 0)
 
 
 @dataclass

@@ -7,7 +7,6 @@ from itertools import permutations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.cluster.hierarchy import fcluster, leaves_list, linkage
 from scipy.spatial.distance import squareform
 from scipy.stats import rankdata
@@ -351,9 +350,7 @@ def _numbers_rows(table: Table, feature: int) -> bool:
     return bool((values == np.round(values)).all()) and len(np.unique(values)) == table.n_samples
 
 
-def find_significant(
-    table: Table, sample_weight: ArrayLike | None, n_jobs: int | None, alpha: float
-) -> RelevanceTest | None:
+def find_significant(table: Table, sample_weight: Any, n_jobs: int | None, alpha: float) -> RelevanceTest | None:
     """Test of every feature by itself, by counts, whatever estimator the search has; None for tables in parts.
 
     Counts in bins are quick, and detect weak relations better than a few nearest neighbours do.

@@ -111,10 +111,8 @@ def _identity(selector: Any, table: Table) -> str:
     try:
         described = joblib.hash([type(selector).__qualname__, clone(selector).set_params(**silent).get_params()])
     except Exception as error:  # whatever a parameter makes of being pickled
-        raise ValueError(
-            f"selector={selector!r} has a parameter that cannot be told from others ({error}), so journal= could mix "
-            "up its results; pass a named function instead of a lambda, or no journal"
-        ) from error
+        about = f"selector={selector!r} has a parameter that cannot be told from others ({error}), as journal= needs"
+        raise ValueError(f"{about}; pass a named function instead of a lambda, or no journal") from error
     content = [_content(table, column) for column in [*table.features.tolist(), table.target]]
     return f"{described}-{joblib.hash(content)}"
 
@@ -159,9 +157,7 @@ def _found(selector: Any) -> dict[str, Any]:
     return {"selected": np.flatnonzero(selector.get_support()).tolist(), "ranks": ranks}
 
 
-def _summarize(
-    table: Table, found: Sequence[dict[str, Any]], confidence_level: float, settings: dict[str, Any]
-) -> Stability:
+def _summarize(table: Table, found: list[Any], confidence_level: float, settings: dict[str, Any]) -> Stability:
     selected = np.zeros((len(found), table.n_features), bool)
     ranks = np.full(selected.shape, np.nan)
     for number, record in enumerate(found):

@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from unirel._runtime import (
-    NO_DEADLINE,
     READING_SECONDS,
     Deadline,
     OutOfTime,
@@ -281,7 +280,7 @@ class Searches:
             return self._boosts[key]
         # With a time budget there must be something to return when it is used up; the estimates are used again.
         is_given = not isinstance(self._kind, BaseEstimator)
-        wanted = 0 if is_given or Deadline.after(None) == NO_DEADLINE else self._limits.n_features
+        wanted = 0 if is_given or Deadline.after(None).ends == np.inf else self._limits.n_features
         n_features = REFERENCE_SIZE if needs_run else wanted
         limits = replace(self._limits, n_features=n_features, include=(), evidence=None)
         reference = search(self._memo, criterion, limits)
@@ -439,7 +438,5 @@ def _n_features(table: Table, wanted: Any) -> int:
         return min(int(wanted), n_features)
     if isinstance(wanted, Real) and not isinstance(wanted, Integral) and 0 < float(wanted) <= 1:
         return max(1, int(round(float(wanted) * n_features, 9)))  # 0.29 of 100 is 29, not 28.999...
-    raise ValueError(
-        f"n_features_to_select={wanted!r} must be a whole number from 1 to {table.n_features} (the number of features),"
-        " a share above 0 and up to 1.0, 'all' or 'auto'"
-    )
+    about = f"n_features_to_select={wanted!r} must be a whole number from 1 to {table.n_features}"
+    raise ValueError(f"{about} (the number of features), a share above 0 and up to 1.0, 'all' or 'auto'")
