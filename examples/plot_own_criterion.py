@@ -18,10 +18,8 @@ from sklearn.datasets import load_breast_cancer
 from unirel import BURSelector, Criterion, mutual_information
 
 
-class Thrifty(Criterion, name="thrifty"):
+class Thrifty(Criterion, name="thrifty", fold="mean"):
     """Information of a candidate with each selected feature, less its price."""
-
-    fold = "mean"
 
     def __init__(self, prices=None, exchange=0.01):
         self.prices = prices

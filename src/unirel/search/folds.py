@@ -111,8 +111,7 @@ def choose(results: Mapping[str, NDArray[Any]], scores: Values, one_standard_err
     means = results["mean_test_score"]
     if np.isnan(means).all():
         raise TimeoutError("no number of features was reached in every fold; give more with max_seconds=")
-    best = int(np.nanargmax(means))
-    slack = _ROUNDING
+    best, slack = int(np.nanargmax(means)), _ROUNDING
     if one_standard_error and len(scores) > 1:
         slack += scores.reshape(len(scores), -1)[:, best].std(ddof=1) / len(scores) ** 0.5
     good = np.flatnonzero(means >= means[best] - slack)
