@@ -324,7 +324,7 @@ def test_interrupted_accuracy_writes_nothing(unirel, table, tmp_path, monkeypatc
     steps = []
 
     def interrupt(self, done, total):
-        if self._title == "measuring accuracy":
+        if self._bar.desc == "measuring accuracy":
             steps.append(done)
             if done == step and steps.count(step) == 1:
                 os.kill(os.getpid(), signal.SIGINT)
