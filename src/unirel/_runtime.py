@@ -22,7 +22,7 @@ from unirel.errors import UnirelWarning
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
-Progress = Callable[[int, int], None]
+Progress = Callable[[int, int], None]  # progress(done, total)
 # By which reading, or what is said about a result, may go over a time budget: without it there is nothing to return.
 READING_SECONDS = 1.0
 _is_quiet: ContextVar[bool] = ContextVar("is_quiet", default=False)
