@@ -16,7 +16,7 @@ from unirel._runtime import map_tasks, pieces
 from unirel.data.table import Table
 from unirel.errors import check_choice, check_whole_number, warn
 from unirel.estimation.base import Block, Changes, Information, Values
-from unirel.estimation.binned import CORRECTIONS, Correction
+from unirel.estimation.counting import CORRECTIONS, Correction
 from unirel.estimation.kernels.change_one import change_one_in_classes, side_by_side
 from unirel.estimation.kernels.line import Classes, ross_on_line
 from unirel.estimation.kernels.metric import CHEBYSHEV, EUCLIDEAN, MANHATTAN, Ball
