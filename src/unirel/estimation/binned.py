@@ -11,7 +11,7 @@ from unirel.data.chunks import PartedTable
 from unirel.data.kernels import find_edges
 from unirel.errors import check_choice, check_whole_number
 from unirel.estimation.base import Block, Columns, Values
-from unirel.estimation.codes import SparseCodes, open_parts
+from unirel.estimation.codes import PartCodes, SparseCodes
 from unirel.estimation.counting import STRATEGIES, Bins, Codes, Counted, Joint, Margins, Strategy
 from unirel.estimation.kernels.bins import description_edges
 from unirel.estimation.kernels.chance import Chance, expected_information
@@ -160,7 +160,8 @@ class Binned(Counted):
     def _open_codes(self, known: dict[int, Values]) -> None:
         table = self.table
         if isinstance(table, PartedTable):
-            self._codes, self._total = open_parts(table, self.n_bins_, self.strategy, known, self.n_jobs)
+            self._codes = parts = PartCodes(table, self.n_bins_, self.strategy, known, self.n_jobs)
+            self._total = parts.total
         else:
             bins = Bins(table, self.n_bins_, self.strategy, known, self._weights)
             self._codes = SparseCodes(table, bins, self._weights)

@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unirel.data.chunks import Coded, PartedTable
-from unirel.data.parts import Rows
 from unirel.data.sparse import SparseBlock
 from unirel.data.table import Table
 from unirel.estimation.base import Columns, Values
@@ -88,23 +87,23 @@ def _entries_of(codes: NDArray[Any]) -> SparseBlock:
     return SparseBlock(starts, rows.astype(np.int32), codes[columns, rows], zeros, zeros)
 
 
-def open_parts(
-    table: PartedTable, n_bins: int, strategy: str, known: dict[int, Values], n_jobs: int | None
-) -> tuple["PartCodes", float]:
-    """The codes of a table in parts, made where the parts are, and the weight of all rows."""
-    plan, kept = table.encode(n_bins, strategy, known)
-    codes = PartCodes(plan.n_levels, kept, table.n_samples, n_jobs)
-    return codes, float(table.n_samples if table.weights is None else kept.add(lambda part: part.weights.sum(), sum))
-
-
 class PartCodes(CodeMatrix):
     """Codes in several places; only tables come here. `n_jobs` threads count parts that are in this process."""
 
     cells_at_once = 2**22  # of tables that travel together, and that every thread has
 
-    def __init__(self, n_levels: NDArray[np.int64], kept: Rows, n_samples: int, n_jobs: int | None) -> None:
-        self.n_levels, self.n_samples, self._kept, self._n_jobs = n_levels, n_samples, kept, n_jobs
+    def __init__(
+        self, table: PartedTable, n_bins: int, strategy: str, known: dict[int, Values], n_jobs: int | None
+    ) -> None:
+        plan, self._kept = table.encode(n_bins, strategy, known)
+        self.n_levels, self.n_samples, self._n_jobs = plan.n_levels, table.n_samples, n_jobs
+        self._has_weights = table.weights is not None
         self._known: dict[tuple[int, ...], Counts] = {}
+
+    @property
+    def total(self) -> float:
+        """The weight of all rows."""
+        return float(self._kept.add(lambda part: part.weights.sum(), sum) if self._has_weights else self.n_samples)
 
     def columns_at_once(self, n_candidates: int) -> int:
         """All of them: a step is one question to wherever the parts are."""
@@ -126,10 +125,7 @@ class PartCodes(CodeMatrix):
             found = np.concatenate([np.bincount(own, weights, n) for own, n in zip(cells, sizes, strict=True)])
             return self._narrow(found), starts
         count = partial(count_part, candidates=candidates, columns=rest.columns)
-        tables = self._kept.add(count, add_tables, self._n_jobs)
-        first = tables[: sizes[0]]
-        self._remember(rest.columns, first.reshape(-1, rest.n_levels).sum(axis=0))
-        return self._narrow(tables), starts
+        return self._narrow(self._kept.add(count, add_tables, self._n_jobs)), starts
 
     def counts(self, joint: Joint) -> Counts:
         if joint.columns is None:
@@ -141,14 +137,14 @@ class PartCodes(CodeMatrix):
             if columns[len(columns) - n_own :] == joint.columns:
                 return np.asarray(known.reshape(-1, joint.n_levels).sum(axis=0))
         count = partial(count_levels_of_part, columns=joint.columns)
-        counts = self._kept.add(count, add_tables, self._n_jobs)
-        self._remember(joint.columns, counts)
+        if len(self._known) >= _MOST_KNOWN:
+            self._known.clear()
+        self._known[joint.columns] = counts = self._kept.add(count, add_tables, self._n_jobs)
         return counts  # type: ignore[no-any-return]
 
-    @cached_property
+    @property
     def weights(self) -> Values | None:  # type: ignore[override]
-        weights = _join(self._kept.map(weights_of))
-        return None if weights.dtype == np.bool_ else weights
+        return _join(self._kept.map(lambda part: part.weights)) if self._has_weights else None
 
     def weighted(self, weights: Values) -> Self:
         """Refuse other weights: they would have to go where the rows are."""
@@ -157,16 +153,6 @@ class PartCodes(CodeMatrix):
     def _narrow(self, tables: Counts) -> Counts:
         """Whole numbers in the type that tables in memory have, for which kernels are compiled."""
         return tables.astype(np.int32) if tables.dtype.kind == "i" and self.n_samples < 2**31 else tables
-
-    def _remember(self, columns: tuple[int, ...], counts: Counts) -> None:
-        if len(self._known) >= _MOST_KNOWN:
-            self._known.clear()
-        self._known[columns] = counts
-
-
-def weights_of(part: Coded) -> NDArray[Any]:
-    """Weights of a part; true for every row if there are none."""
-    return np.ones(part.matrices[0].shape[1], bool) if part.weights is None else part.weights
 
 
 def count_part(part: Coded, *, candidates: Columns, columns: tuple[int, ...]) -> Counts:

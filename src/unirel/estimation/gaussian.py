@@ -66,13 +66,12 @@ class Gaussian(Information):
 
     def _prepare(self, sample_weight: ArrayLike | None) -> None:
         table, shrinkage = self.table, self.shrinkage
-        weights = None if sample_weight is None else check_weights(sample_weight, table.n_samples)
-        self._total = float(table.n_samples)
+        sums = table.weights if isinstance(table, PartedTable) else None
         if sample_weight is not None:
-            self._total = add_sums([sum_weights(np.asarray(sample_weight, np.float64))]).n_effective
-        if isinstance(table, PartedTable) and table.weights is not None:
-            self._total = table.weights.n_effective
-        self._weights, self._ridge = weights, 0.0 if shrinkage == "auto" else float(shrinkage)
+            self._weights = check_weights(sample_weight, table.n_samples)
+            sums = add_sums([sum_weights(np.asarray(sample_weight, np.float64))])
+        self._total = float(table.n_samples) if sums is None else sums.n_effective
+        self._ridge = 0.0 if shrinkage == "auto" else float(shrinkage)
         self._products: dict[int, Values] = {}
 
     def mutual_information(self, a: Block, b: Block) -> float:

@@ -94,12 +94,12 @@ class KNN(Neighbors):
         )
 
     def by_chance(self, candidates: Block, column: int) -> Values:
-        if not self.table.discrete[column]:
-            return super().by_chance(candidates, column)
-        none = super().by_chance
-        return self._by_kind(
-            candidates, column, lambda some: self._counts.by_chance(some, column), lambda some: none(some, column)
-        )
+        candidates = np.asarray(candidates, np.intp)
+        chance = np.zeros(len(candidates))
+        counted = self.table.discrete[candidates] & self.table.discrete[column]
+        if counted.any():
+            chance[counted] = self._counts.by_chance(candidates[counted], column)
+        return chance
 
     def joint(self, candidates: Block, selected: Block) -> Values:
         candidates, selected = np.asarray(candidates, np.intp), self._varying(selected)

@@ -47,9 +47,9 @@ _MOST_ROWS = 10**15
 class Geometry:
     """The coordinates of all rows of a table, or of some of them, and the threads that work on them."""
 
-    def __init__(self, table: Table, n_neighbors: int, n_jobs: int | None, rows: Rows | None = None) -> None:
+    def __init__(self, table: Table, n_neighbors: int, n_jobs: int | None, rows: Rows | slice = slice(None)) -> None:
         self._table, self._rows, self.n_neighbors, self.n_jobs = table, rows, n_neighbors, n_jobs
-        self.values = table.values if rows is None else table.values[:, rows]
+        self.values = table.values[:, rows]
         self.n_samples = self.values.shape[1]
         # In the precision of the columns, so that kernels do not compute in a wider one.
         self.far: Any = table.values.dtype.type(table.far)
@@ -59,12 +59,10 @@ class Geometry:
 
     def line_block(self, columns: Rows) -> Columns:
         """Columns to be looked at one by one, with the ties of the input."""
-        block = self._table.line_block(columns)
-        return block if self._rows is None else block[:, self._rows]
+        return self._table.line_block(columns)[:, self._rows]
 
     def codes(self, column: int) -> NDArray[np.int32]:
-        codes = self._table.codes(column)
-        return codes if self._rows is None else codes[self._rows]
+        return self._table.codes(column)[self._rows]
 
     @cached_property
     def varies(self) -> Mask:
