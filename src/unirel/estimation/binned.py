@@ -2,6 +2,7 @@
 
 from copy import copy
 from functools import partial
+from itertools import chain
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -145,26 +146,20 @@ class Binned(Counted):
             raise ValueError(f"{about}; pass 'quantile' or 'uniform'")
         if not table.discrete[table.target]:
             raise ValueError("strategy='mdl' needs class labels as target; pass strategy='quantile' or 'uniform'")
-        labels, blocks = table.codes(table.target), pieces(np.flatnonzero(table.continuous), _BLOCK // table.n_samples)
+        labels, continuous = table.codes(table.target), np.flatnonzero(table.continuous)
 
         def find(columns: Columns) -> list[Values]:
             return find_described(table.continuous_block(columns), labels, self._weights)
 
-        found = map_tasks(find, blocks, self.n_jobs)
-        return {
-            column: edges
-            for columns, own in zip(blocks, found, strict=True)
-            for column, edges in zip(columns.tolist(), own, strict=True)
-        }
+        found = map_tasks(find, pieces(continuous, _BLOCK // table.n_samples), self.n_jobs)
+        return dict(zip(continuous.tolist(), chain.from_iterable(found), strict=True))
 
-    def _open_codes(self, known: dict[int, Values]) -> None:
-        table = self.table
-        if isinstance(table, PartedTable):
-            self._codes = parts = PartCodes(table, self.n_bins_, self.strategy, known, self.n_jobs)
+    def _open_codes(self, bins: Bins) -> None:
+        if isinstance(self.table, PartedTable):
+            self._codes = parts = PartCodes(self.table, bins, self.n_jobs)
             self._total = parts.total
         else:
-            bins = Bins(table, self.n_bins_, self.strategy, known, self._weights)
-            self._codes = SparseCodes(table, bins, self._weights)
+            self._codes = SparseCodes(self.table, bins, self._weights)
 
     def _sums_in_groups(self, candidates: Columns, fixed: Joint, other: Joint, chance: Lookup) -> Values:
         sums = np.empty((len(candidates), 11))

@@ -92,10 +92,8 @@ class PartCodes(CodeMatrix):
 
     cells_at_once = 2**22  # of tables that travel together, and that every thread has
 
-    def __init__(
-        self, table: PartedTable, n_bins: int, strategy: str, known: dict[int, Values], n_jobs: int | None
-    ) -> None:
-        plan, self._kept = table.encode(n_bins, strategy, known)
+    def __init__(self, table: PartedTable, bins: Bins, n_jobs: int | None) -> None:
+        plan, self._kept = table.encode(bins.n_bins, bins.strategy, bins.known)
         self.n_levels, self.n_samples, self._n_jobs = plan.n_levels, table.n_samples, n_jobs
         self._has_weights = table.weights is not None
         self._known: dict[tuple[int, ...], Counts] = {}

@@ -197,7 +197,7 @@ class Bins:
     def __init__(
         self, table: Table, n_bins: int, strategy: Strategy, known: dict[int, Values], weights: Values | None
     ) -> None:
-        self._table, self._n_bins, self._strategy, self._known, self._weights = table, n_bins, strategy, known, weights
+        self.n_bins, self.strategy, self.known, self._table, self._weights = n_bins, strategy, known, table, weights
         self.n_levels = table.n_levels.copy()  # of all columns
         self.n_levels[table.continuous] = n_bins
         for column in known.keys() & set(np.flatnonzero(table.continuous).tolist()):
@@ -209,11 +209,11 @@ class Bins:
     def codes(self, columns: Columns, dtype: np.dtype[Any]) -> NDArray[Any]:
         values = self._table.continuous_block(columns)
         codes = np.empty(values.shape, dtype)
-        if self._strategy != "mdl":  # its edges are all known
-            edges = find_edges(values, self._n_bins, self._strategy, self._weights)
-            find_bins(values, edges, np.full(len(values), self._n_bins), codes)
+        if self.strategy != "mdl":  # its edges are all known
+            edges = find_edges(values, self.n_bins, self.strategy, self._weights)
+            find_bins(values, edges, np.full(len(values), self.n_bins), codes)
         for place, column in enumerate(columns.tolist()):
-            if (own := self._known.get(column)) is not None:
+            if (own := self.known.get(column)) is not None:
                 find_bins(values[[place]], own[None], np.array([len(own) + 1]), codes[place : place + 1])
         return codes
 
@@ -266,11 +266,11 @@ class Counted(Information):
         self._total = float(table.n_samples if self._weights is None else self._weights.sum())
         self.n_bins_ = self._find_n_bins() if self.n_bins == "auto" else self.n_bins
         known = self._known_edges() if self.edges or self.strategy == "mdl" else {}
+        bins = Bins(table, self.n_bins_, self.strategy, known, self._weights)
         self._codes: CodeMatrix
         if table.is_sparse or table.is_parted:
-            self._open_codes(known)
+            self._open_codes(bins)
         else:
-            bins = Bins(table, self.n_bins_, self.strategy, known, self._weights)
             self._codes = TableCodes(table, bins, self._weights, self.n_jobs)
         # More cells would cost more to clear and read than the data to count.
         self._most_cells = min(max(2**14, 4 * table.n_samples), _MOST_CELLS)
@@ -297,7 +297,7 @@ class Counted(Information):
         """Edges that are given or that need all values of a column and the target, by position of their column."""
 
     @abstractmethod
-    def _open_codes(self, known: dict[int, Values]) -> None:
+    def _open_codes(self, bins: Bins) -> None:
         """Find the codes of a table that is sparse or in parts."""
 
     def _find_n_bins(self) -> int:

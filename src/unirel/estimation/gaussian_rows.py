@@ -42,11 +42,6 @@ class Layout(NamedTuple):
         heights = np.maximum(heights, 0).astype(np.intp)
         return cls(table.continuous, np.cumsum(heights) - heights, heights)
 
-    @property
-    def n_rows(self) -> int:
-        """Rows of all columns."""
-        return int(self.heights.sum())
-
 
 class Encoder:
     """Turns a column into rows of mean 0 and length 1 that have nothing in common, no more than there is room for.
@@ -133,11 +128,11 @@ class Encoded:
     """Encoded rows in memory: of each column `ranks` rows that follow each other from `starts` on."""
 
     has_samples = True  # whether single numbers can be had, not only sums of products
+    rows: Values
 
     def __init__(self, layout: Layout, n_samples: int) -> None:
-        self.starts, self.n_rows, self.n_samples = layout.starts, layout.n_rows, n_samples
+        self.starts, self.n_rows, self.n_samples = layout.starts, int(layout.heights.sum()), n_samples
         self.ranks = np.zeros(len(layout.starts), np.intp)
-        self.rows = np.zeros((self.n_rows, n_samples))
 
     @classmethod
     def of(cls, table: Table, weights: Weights | None, n_jobs: int | None) -> "Encoded":
@@ -148,6 +143,7 @@ class Encoded:
         if table.is_sparse:
             return EncodedEntries(layout, table, weights)
         encoded, encoder = cls(layout, table.n_samples), Encoder(layout, table.n_samples, weights)
+        encoded.rows = np.zeros((encoded.n_rows, table.n_samples))
 
         def encode(columns: Columns) -> None:
             for column, values in _values_of(table, columns):
@@ -190,8 +186,7 @@ class EncodedEntries(Encoded):
     def __init__(self, layout: Layout, table: Table, weights: Weights | None) -> None:
         from scipy.sparse import csr_array
 
-        self.starts, self.n_rows, self.n_samples = layout.starts, layout.n_rows, table.n_samples
-        self.ranks = np.zeros(len(layout.starts), np.intp)
+        super().__init__(layout, table.n_samples)
         self._constants = np.zeros(self.n_rows)
         weights = np.ones(table.n_samples) if weights is None else weights
         self._roots, total = np.sqrt(weights), weights.sum()
@@ -224,7 +219,7 @@ class EncodedParts(Encoded):
     has_samples = False
 
     def __init__(self, layout: Layout, table: PartedTable) -> None:
-        self.starts, self.n_rows, self.n_samples = layout.starts, layout.n_rows, table.n_samples
+        super().__init__(layout, table.n_samples)
         self._kept: Rows = table.encode_rows(partial(encode_columns, layout=layout), layout.heights)
         owners = np.repeat(np.arange(len(layout.heights)), layout.heights)
         self.ranks = np.bincount(owners[self._add(RowsOfPart.lengths) > 0.5], minlength=len(layout.heights))

@@ -250,7 +250,7 @@ class KSG:
 
     def __init__(self, geometry: Geometry) -> None:
         self._geometry = geometry
-        self._ball = geometry.ball(n_neighbors=min(geometry.n_neighbors, geometry.n_samples - 1))
+        self._ball = geometry.ball()._replace(n_neighbors=min(geometry.n_neighbors, geometry.n_samples - 1))
 
     def in_plane(self, candidates: Block, fixed: int) -> Values:
         """I(candidate; fixed) of every candidate."""

@@ -69,14 +69,13 @@ class Geometry:
         """Whether each column has two different values."""
         return np.array(self.values.min(axis=1) < self.values.max(axis=1))
 
-    def ball(self, metric: str = "chebyshev", n_neighbors: int | None = None) -> Ball:
+    def ball(self, metric: str = "chebyshev") -> Ball:
         """What kernels need to know of a metric; different levels, missing ones among them, cost a mismatch."""
         unit = self._table.unit
         mismatch = self.far if metric == "chebyshev" else self.far.dtype.type(_TYPICAL_DIFFERENCE[metric] * unit)
-        size = self.n_neighbors if n_neighbors is None else n_neighbors
         # Squares differ by twice the share by which distances do.
         tolerance = self.tolerance * (2 if metric == "euclidean" else 1)
-        return Ball(size, METRICS[metric], self.far, mismatch, tolerance, self.psi)
+        return Ball(self.n_neighbors, METRICS[metric], self.far, mismatch, tolerance, self.psi)
 
     def anchor_of(self, block: Block) -> Columns | None:
         """The column of a block that orders the rows best, if there is any that does."""
