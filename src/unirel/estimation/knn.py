@@ -339,10 +339,7 @@ class KSG:
         return counts[centers]
 
     def _sorted(self, block: Block) -> tuple[Sorted, Rows]:
-        """The columns of a block in the order of an anchor, and that order."""
-        values, anchor = self._geometry.values, self._geometry.anchor_of(block)
-        order = np.arange(self._geometry.n_samples) if anchor is None else np.argsort(anchor)
-        return sorted_by(values[list(block)], anchor, order), order
+        return sorted_by(self._geometry.values[list(block)], self._geometry.anchor_of(block))
 
 
 def _close_one_by_one(radius: Values, joint: Counts, x: Counts, y: Counts, z: Counts) -> tuple[Counts, Counts, Counts]:

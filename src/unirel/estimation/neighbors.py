@@ -113,9 +113,13 @@ def digamma_table(largest: int) -> Values:
     return np.concatenate([[0.0], digamma(np.arange(1, largest + 1))])
 
 
-def sorted_by(columns: Columns, anchor: Columns | None, order: Rows) -> Sorted:
-    """Columns in an order of the rows, along an anchor that is sorted by it, if there is one."""
-    return Sorted(np.take(columns, order, axis=1), columns[0, :0] if anchor is None else anchor[order])
+def sorted_by(
+    columns: Columns, anchor: Columns | None, labels: NDArray[np.integer] | None = None
+) -> tuple[Sorted, Rows]:
+    """Columns with the rows in the order of an anchor, if there is one, within the classes, and that order."""
+    keys = [key for key in (anchor, labels) if key is not None]
+    order = np.lexsort(keys) if keys else np.arange(columns.shape[1])
+    return Sorted(np.take(columns, order, axis=1), columns[0, :0] if anchor is None else anchor[order]), order
 
 
 def _standard_error(change: Values, square: Values, n_rows: int) -> Values:
@@ -197,12 +201,9 @@ class Ross:
     def in_space(self, block: Block, metric: str) -> float:
         """I(block; labels) in any metric."""
         geometry, ball = self._geometry, self._geometry.ball(metric)
-        columns, anchor, order = self._columns(block), geometry.anchor_of(block), np.arange(self.n_samples)
-        if anchor is not None:
-            anchor = self._take(anchor)
-            order = np.lexsort((anchor, self._classes.labels))
-        points, starts = sorted_by(columns, anchor, order), self._classes.starts
-        dtype = columns.dtype if metric == "chebyshev" else np.float64
+        anchor, (labels, starts) = geometry.anchor_of(block), self._classes
+        points, _ = sorted_by(self._columns(block), None if anchor is None else self._take(anchor), labels)
+        dtype = points.columns.dtype if metric == "chebyshev" else np.float64
 
         def work(first: int, last: int) -> float:
             return ross_in_space(points, starts, first, last, ball, np.empty(self.n_samples, dtype))
