@@ -58,16 +58,16 @@ FAULTS = (
     ),
     Fault(
         "margins of target and fixed columns are swapped",
-        "estimation/codes.py",
-        "self.xs + self.sy - self.s - self.xsy",
-        "self.xy + self.sy - self.y - self.xsy",
+        "estimation/binned.py",
+        "margins.xs + margins.sy - margins.s - margins.xsy",
+        "margins.xy + margins.sy - margins.y - margins.xsy",
         "estimation/test_chance.py::test_many_columns_given_others_equal_twin",
     ),
     Fault(
         "chance is not subtracted within levels",
-        "estimation/codes.py",
-        "self.xsy - self.x_by_chance_within_s",
-        "self.xsy",
+        "estimation/binned.py",
+        "margins.xsy - margins.x_by_chance_within_s",
+        "margins.xsy",
         "estimation/test_chance.py::test_many_columns_given_others_equal_twin",
     ),
     Fault(

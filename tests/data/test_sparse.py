@@ -13,7 +13,7 @@ from scipy.stats import rankdata
 
 from unirel.data.readers import take_columns, take_rows
 from unirel.data.table import Table
-from unirel.estimation.sparse_codes import SparseCodes
+from unirel.estimation.codes import SparseCodes
 
 FORMS = [sp.csr_array, sp.csc_array, sp.csr_matrix, sp.csc_matrix, sp.coo_array]
 

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from reference import read
 
 from unirel.data.table import Table
-from unirel.estimation import codes as module
+from unirel.estimation import binned, counting
 from unirel.estimation.binned import Binned, bin_edges
 
 numbers = st.one_of(st.integers(-5, 5).map(float), st.floats(-100, 100, width=32))
@@ -135,7 +135,8 @@ def make_table(rng, dtype=np.float64, missing=0.2):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("strategy", ["quantile", "uniform", "mdl"])
 def test_codes_are_bins_of_every_column(strategy, dtype, rng, monkeypatch):
-    monkeypatch.setattr(module, "_BLOCK", 900)
+    monkeypatch.setattr(counting, "_BLOCK", 900)
+    monkeypatch.setattr(binned, "_BLOCK", 900)
     table, _, labels = make_table(rng, dtype)
     information = Binned(5, strategy).on(table)
     for column in range(6):
@@ -163,7 +164,8 @@ def test_edges_that_are_given_are_those_used(strategy, edges, rng):
 
 @pytest.mark.parametrize("strategy", ["quantile", "mdl"])
 def test_threads_change_nothing(strategy, rng, monkeypatch):
-    monkeypatch.setattr(module, "_BLOCK", 900)
+    monkeypatch.setattr(counting, "_BLOCK", 900)
+    monkeypatch.setattr(binned, "_BLOCK", 900)
     table = make_table(rng)[0]
     one, more = (Binned(strategy=strategy).on(table, n_jobs=n_jobs) for n_jobs in (1, 2))
     assert_array_equal(one.joint(range(6), [0]), more.joint(range(6), [0]))

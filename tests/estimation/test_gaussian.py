@@ -421,7 +421,7 @@ def test_more_columns_than_rows_is_the_same_formula(rng):
     target -= target.mean()
     features, target = (rows / np.sqrt((rows**2).sum(axis=1, keepdims=True)) for rows in (features, target))
     encoded = Encoded(Layout(np.ones(41, bool), np.arange(41), np.ones(41, int)), 39)
-    encoded.rows[:] = np.concatenate([features, target])
+    encoded.rows = np.concatenate([features, target])
     fit = _FullFit(encoded, np.arange(40), np.array([40]), 39.0, 0.2)
     inverse = np.linalg.inv(features @ features.T + 0.2 * np.eye(40))
     slopes = inverse @ features @ target.T

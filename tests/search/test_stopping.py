@@ -14,7 +14,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 from unirel import BURSelector, selection_path
 from unirel.data.table import Table
 from unirel.estimation.base import entropy_of
-from unirel.estimation.codes import Joint
+from unirel.estimation.counting import Joint
 from unirel.estimation.permutation import Exceedances
 from unirel.estimation.plugin import Plugin
 from unirel.search.stopping import Evidence, _nearly_normal, merge_levels

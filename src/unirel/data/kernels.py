@@ -128,6 +128,26 @@ def width_edges(values: Floats, n_bins: int, edges: Floats) -> None:
     edges[some] = lowest[some, None] + (highest - lowest)[some, None] * shares
 
 
+def find_edges(values: Floats, n_bins: int, strategy: str, weights: Floats | None) -> Floats:
+    """Edges of every row, by equal width ("uniform") or equal frequency ("quantile") of the weights of its values."""
+    edges = np.full((len(values), n_bins - 1), np.inf)
+    if weights is not None:  # A row without weight is as good as not there.
+        rows = np.flatnonzero(weights)
+        values, weights = values[:, rows], weights[rows]
+    if strategy == "uniform":
+        width_edges(values, n_bins, edges)
+        return edges
+    sizes, before = (~np.isnan(values)).sum(axis=1), np.arange(values.shape[1] + 1, dtype=np.float64)[None]
+    if weights is None:
+        ordered = np.sort(values, axis=1)
+    else:
+        order = np.argsort(values, axis=1, kind="stable")
+        ordered = np.take_along_axis(values, order, axis=1)
+        before = np.pad(np.cumsum(weights[order], axis=1), ((0, 0), (1, 0)))
+    frequency_edges(ordered, sizes, before, n_bins, edges)
+    return edges
+
+
 @kernel
 def _find_bins(values: Floats, edges: Floats, n_bins: Integers, reached: Integers, codes: Integers) -> None:
     stretch = reached.shape[0]

@@ -140,7 +140,7 @@ class Information(BaseEstimator, ABC):  # type: ignore[misc]
 
     def conditional_relevance(self, candidates: Block, given: Block) -> Values:
         """I(candidate; target | given) of every candidate."""
-        return np.array([self.conditional([candidate], [self.table.target], given) for candidate in candidates])
+        return self._given(candidates, self.table.target, given)
 
     def permuted(self, candidates: Block, given: Block, orders: Columns) -> Values:
         """I(candidate; target | given) of every candidate, with the rows of the target in some other orders.
@@ -156,7 +156,11 @@ class Information(BaseEstimator, ABC):  # type: ignore[misc]
 
     def pairwise_given_target(self, candidates: Block, column: int) -> Values:
         """I(candidate; column | target) of every candidate."""
-        return np.array([self.conditional([one], [column], [self.table.target]) for one in candidates])
+        return self._given(candidates, column, [self.table.target])
+
+    def _given(self, candidates: Block, column: int, given: Block) -> Values:
+        """I(candidate; column | given) of every candidate."""
+        return np.array([self.conditional([candidate], [column], given) for candidate in candidates])
 
     def joint_entropy(self, candidates: Block, selected: Block) -> Values:
         """H(candidate, selected, target) of every candidate, all of them taken as discrete."""

@@ -24,6 +24,8 @@ class Side(NamedTuple):
 class BlockInformation(Information):
     """Information of blocks that are counted, as by `Binned`, if all their columns are discrete."""
 
+    has_intervals = False
+
     @abstractmethod
     def estimate_blocks(self, a: Side, b: Side) -> float:
         """I(a; b) of two blocks of columns that vary, of which some are continuous."""

@@ -65,14 +65,12 @@ class Gaussian(Information):
             raise ValueError(f"shrinkage={self.shrinkage!r} must be 'auto' or a number from 0 on")
 
     def _prepare(self, sample_weight: ArrayLike | None) -> None:
-        table, shrinkage = self.table, self.shrinkage
-        weights = None if sample_weight is None else check_weights(sample_weight, table.n_samples)
-        self._total = float(table.n_samples)
+        table = self.table
+        sums = table.weights if isinstance(table, PartedTable) else None
         if sample_weight is not None:
-            self._total = add_sums([sum_weights(np.asarray(sample_weight, np.float64))]).n_effective
-        if isinstance(table, PartedTable) and table.weights is not None:
-            self._total = table.weights.n_effective
-        self._weights, self._ridge = weights, 0.0 if shrinkage == "auto" else float(shrinkage)
+            self._weights = check_weights(sample_weight, table.n_samples)
+            sums = add_sums([sum_weights(np.asarray(sample_weight, np.float64))])
+        self._total = float(table.n_samples) if sums is None else sums.n_effective
         self._products: dict[int, Values] = {}
 
     def mutual_information(self, a: Block, b: Block) -> float:
@@ -98,12 +96,6 @@ class Gaussian(Information):
         step = self._beside(candidates, self.table.target, selected)
         rank = int(self._encoded.ranks[self.table.target])
         return self._less_chance(-0.5 * step.after, 0.0, step.known_freedom + step.freedom, rank)
-
-    def conditional_relevance(self, candidates: Block, given: Block) -> Values:
-        return self._given(candidates, self.table.target, given)
-
-    def pairwise_given_target(self, candidates: Block, column: int) -> Values:
-        return self._given(candidates, column, [self.table.target])
 
     def by_chance(self, candidates: Block, column: int) -> Values:
         step = self._beside(candidates, column, [])
@@ -135,7 +127,6 @@ class Gaussian(Information):
         return max(0.0, float(entr(np.bincount(self.table.codes(column), self._weights) / self._total).sum()))
 
     def _given(self, candidates: Block, column: int, given: Block) -> Values:
-        """I(candidate; column | given) of every candidate."""
         step = self._beside(candidates, column, given)
         return self._less_chance(0.5 * (step.before - step.after), step.known_freedom, step.freedom, step.rank)
 
@@ -204,7 +195,7 @@ class Gaussian(Information):
     @cached_property
     def _ridges(self) -> Values:
         """The ridge of every encoded row: none of the target."""
-        ridges = np.full(self._encoded.n_rows, self._ridge)
+        ridges = np.full(self._encoded.n_rows, 0.0 if self.shrinkage == "auto" else float(self.shrinkage))
         ridges[self._encoded.starts[self.table.target] :] = 0.0
         return ridges
 

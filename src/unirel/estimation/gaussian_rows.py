@@ -42,86 +42,57 @@ class Layout(NamedTuple):
         heights = np.maximum(heights, 0).astype(np.intp)
         return cls(table.continuous, np.cumsum(heights) - heights, heights)
 
-    @property
-    def n_rows(self) -> int:
-        """Rows of all columns."""
-        return int(self.heights.sum())
-
 
 class Encoder:
     """Turns a column into rows of mean 0 and length 1 that have nothing in common, no more than there is room for.
 
-    With weights, how many samples each value stands for, rows are multiplied by the roots of them.
+    Weights are how many samples each value stands for, and rows are multiplied by the roots of them; without, each
+    stands for one.
     """
 
     def __init__(self, layout: Layout, n_samples: int, weights: Weights | None) -> None:
-        self._layout, self._n_samples, self._weights = layout, n_samples, weights
-        self._total = float(n_samples if weights is None else weights.sum())
+        self._layout, self._is_plain = layout, weights is None
+        self._weights = np.ones(n_samples) if weights is None else weights
+        self._total = float(self._weights.sum())
 
     def __call__(self, column: int, values: NDArray[np.floating | np.integer]) -> Values:
         """The rows of a column of numbers, NaN where they are missing, or of codes."""
         if self._layout.continuous[column]:
             return self._numbers(np.asarray(values, np.float64))
-        return self._levels(values.astype(np.intp, copy=False), int(self._layout.heights[column]))
+        codes = values.astype(np.intp, copy=False)
+        shares = np.bincount(codes, self._weights) / self._total
+        by_level = _whitened_indicators(shares, int(self._layout.heights[column]))
+        return np.asarray(by_level.take(codes, axis=1) * np.sqrt(self._weights / self._total))
 
     def _numbers(self, values: Values) -> Values:
         """Normal scores and, where values are missing, the indicator of that."""
-        present = ~np.isnan(values)
-        if not present.all():
-            scores, weights = np.zeros((2, len(values))), None if self._weights is None else self._weights[present]
-            scores[0, present], scores[1] = self._normal_scores(*self._in_order(values[present]), weights), ~present
-        else:
-            order, rises = self._in_order(values)
-            if self._weights is None and rises.all():
-                scores = np.empty((1, len(values)))
-                scores[0, order] = self._untied
-                return scores
-            scores = self._normal_scores(order, rises, self._weights)[None]
-        if self._weights is None:
-            scores -= scores.mean(axis=1, keepdims=True)
-        else:
-            scores -= (scores @ self._weights / self._total)[:, None]
-            scores *= np.sqrt(self._weights)
-        return _whiten(scores)
-
-    def _in_order(self, values: Values) -> tuple[Columns, NDArray[np.bool_]]:
-        """Positions of values in ascending order, and whether each but the first is larger than the one before."""
-        # In which order the weights of equal values are added up must not be left to chance.
-        order = np.argsort(values, kind=None if self._weights is None else "stable")
+        order = np.argsort(values)  # Missing ones are the last.
         ordered = values[order]
-        return order, ordered[1:] != ordered[:-1]
-
-    def _normal_scores(self, order: Columns, rises: NDArray[np.bool_], weights: Weights | None) -> Values:
-        """Quantiles of the normal distribution at the mean ranks of values, given their order and where they rise."""
-        begins = np.flatnonzero(np.append(True, rises)[: len(order)])
-        ends = np.append(begins, len(order))[1:]
-        if weights is not None:
-            sums = np.append(0.0, np.cumsum(weights[order]))
-            quantiles = ndtri((sums[begins] + sums[ends] + 1) / (2 * sums[-1] + 2))
-        elif len(order) == self._n_samples:
-            quantiles = self._quantiles[begins + ends + 1]  # Twice the mean rank of equal values is a whole number.
-        else:
-            quantiles = ndtri((begins + ends + 1) / (2 * len(order) + 2))
-        scores = np.empty(len(order))
-        scores[order] = np.repeat(quantiles, ends - begins)
-        return scores
-
-    @cached_property
-    def _quantiles(self) -> Values:
-        """Scores of all mean ranks that complete columns can have, by twice the rank."""
-        return np.asarray(ndtri(np.arange(2 * self._n_samples + 1) / (2 * self._n_samples + 2)))
+        rises = np.append(True, ordered[1:] > ordered[:-1])
+        if self._is_plain and rises.all():
+            scores = np.empty((1, len(values)))
+            scores[0, order] = self._untied
+            return scores
+        missing = np.isnan(values)
+        scores = np.zeros((1 + int(missing.any()), len(values)))
+        scores[1:] = missing
+        present = order[: len(order) - np.count_nonzero(missing)]
+        scores[0, present] = _normal_scores(rises[: len(present)], self._weights[present])
+        scores -= (scores @ self._weights / self._total)[:, None]
+        return _whiten(scores * np.sqrt(self._weights))
 
     @cached_property
     def _untied(self) -> Values:
-        """The row of a complete column without ties, by rank."""
-        return np.asarray(_whiten(self._quantiles[None, 2::2] - self._quantiles[2::2].mean())[0])
+        """The row of a complete column without ties, by rank: what most columns have, made once."""
+        scores = _normal_scores(self._weights > 0, self._weights)
+        return np.asarray(_whiten(scores[None] - scores.mean())[0])
 
-    def _levels(self, codes: Columns, most: int) -> Values:
-        """Indicators of at most that many levels."""
-        by_level = _whitened_indicators(np.bincount(codes, self._weights) / self._total, most)
-        if self._weights is None:
-            return np.asarray((by_level / np.sqrt(self._total)).take(codes, axis=1))
-        return np.asarray(by_level.take(codes, axis=1) * np.sqrt(self._weights / self._total))
+
+def _normal_scores(rises: NDArray[np.bool_], weights: Weights) -> Values:
+    """Quantiles of the normal distribution at the mean ranks of ordered values, given where they rise."""
+    begins = np.flatnonzero(rises)
+    ends, sums = np.append(begins, len(rises))[1:], np.append(0.0, np.cumsum(weights))
+    return np.repeat(ndtri((sums[begins] + sums[ends] + 1) / (2 * sums[-1] + 2)), ends - begins)
 
 
 def _whiten(rows: Values) -> Values:
@@ -157,11 +128,11 @@ class Encoded:
     """Encoded rows in memory: of each column `ranks` rows that follow each other from `starts` on."""
 
     has_samples = True  # whether single numbers can be had, not only sums of products
+    rows: Values
 
     def __init__(self, layout: Layout, n_samples: int) -> None:
-        self.starts, self.n_rows, self.n_samples = layout.starts, layout.n_rows, n_samples
+        self.starts, self.n_rows, self.n_samples = layout.starts, int(layout.heights.sum()), n_samples
         self.ranks = np.zeros(len(layout.starts), np.intp)
-        self.rows = np.zeros((self.n_rows, n_samples))
 
     @classmethod
     def of(cls, table: Table, weights: Weights | None, n_jobs: int | None) -> "Encoded":
@@ -172,6 +143,7 @@ class Encoded:
         if table.is_sparse:
             return EncodedEntries(layout, table, weights)
         encoded, encoder = cls(layout, table.n_samples), Encoder(layout, table.n_samples, weights)
+        encoded.rows = np.zeros((encoded.n_rows, table.n_samples))
 
         def encode(columns: Columns) -> None:
             for column, values in _values_of(table, columns):
@@ -214,28 +186,23 @@ class EncodedEntries(Encoded):
     def __init__(self, layout: Layout, table: Table, weights: Weights | None) -> None:
         from scipy.sparse import csr_array
 
-        self.starts, self.n_rows, self.n_samples = layout.starts, layout.n_rows, table.n_samples
-        self.ranks = np.zeros(len(layout.starts), np.intp)
-        self._constants, sizes = np.zeros(self.n_rows), np.zeros(self.n_rows, np.int64)
+        super().__init__(layout, table.n_samples)
+        self._constants = np.zeros(self.n_rows)
         weights = np.ones(table.n_samples) if weights is None else weights
         self._roots, total = np.sqrt(weights), weights.sum()
-        differences: dict[int, Values] = {}  # of entries, by the first row of a column
-        samples: dict[int, NDArray[np.integer]] = {}  # that have them
+        entries = []  # of each column: rows, samples, and what they differ from the constant
         for column, values, where, zero in _entries_of(table, np.flatnonzero(layout.heights)):
             own = weights[where]
             zeros = max(0.0, float(total - own.sum()))
             encoder = Encoder(layout, len(values) + 1, np.append(own, zeros))
             found = encoder(column, np.append(values, zero))
-            first = int(layout.starts[column])
-            rows = slice(first, first + len(found))
+            self.ranks[column], rows = len(found), layout.starts[column] + np.arange(len(found))
             if zeros > 0:
                 self._constants[rows] = found[:, -1] / np.sqrt(zeros)
-            self.ranks[column], sizes[rows] = len(found), len(where)
-            differences[first] = (found[:, :-1] - np.outer(self._constants[rows], self._roots[where])).ravel()
-            samples[first] = np.tile(where, len(found))
-        values, where = (np.concatenate([own[first] for first in sorted(own)]) for own in (differences, samples))
-        ends = np.append(0, np.cumsum(sizes))
-        self._entries = csr_array((values, where, ends), shape=(self.n_rows, self.n_samples))
+            differences = found[:, :-1] - np.outer(self._constants[rows], self._roots[where])
+            entries.append((np.repeat(rows, len(where)), np.tile(where, len(found)), differences.ravel()))
+        rows, where, values = map(np.concatenate, zip(*entries, strict=True))
+        self._entries = csr_array((values, (rows, where)), shape=(self.n_rows, self.n_samples))
 
     def take(self, rows: Columns) -> Values:
         return np.asarray(self._entries[rows].toarray() + np.outer(self._constants[rows], self._roots))
@@ -252,13 +219,10 @@ class EncodedParts(Encoded):
     has_samples = False
 
     def __init__(self, layout: Layout, table: PartedTable) -> None:
-        self.starts, self.n_rows, self.n_samples = layout.starts, layout.n_rows, table.n_samples
+        super().__init__(layout, table.n_samples)
         self._kept: Rows = table.encode_rows(partial(encode_columns, layout=layout), layout.heights)
-        owners, is_there = (
-            np.repeat(np.arange(len(layout.heights)), layout.heights),
-            self._add(RowsOfPart.lengths) > 0.5,
-        )
-        self.ranks = np.bincount(owners[is_there], minlength=len(layout.heights))
+        owners = np.repeat(np.arange(len(layout.heights)), layout.heights)
+        self.ranks = np.bincount(owners[self._add(RowsOfPart.lengths) > 0.5], minlength=len(layout.heights))
 
     def products(self, rows: Columns, others: Columns | slice = slice(None)) -> Values:
         return np.asarray(self._add(partial(RowsOfPart.products, rows=rows, others=others)))

@@ -28,7 +28,6 @@ class KDE(BlockInformation):
     """
 
     name = "kde"
-    has_intervals = False
 
     def estimate_blocks(self, a: Side, b: Side) -> float:
         n_samples, n_columns = self.table.n_samples, len(a.scores) + len(b.scores)

@@ -4,25 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import Literal, cast
+from typing import cast
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import NDArray
 
-from unirel._runtime import check_choice, check_whole_number, map_tasks, warn
-from unirel.estimation.base import Block, Changes, Information, Values
-from unirel.estimation.binned import CORRECTIONS, Binned, Correction
-from unirel.estimation.neighbors import KSG, METRICS, Geometry, Mask, Ross, Rows
+from unirel._runtime import map_tasks
+from unirel.estimation.base import Block, Changes, Values
+from unirel.estimation.binned import Binned
+from unirel.estimation.kernels.change_one import change_one_in_line, make_room, side_by_side
+from unirel.estimation.kernels.line import Line
+from unirel.estimation.kernels.plane import ksg_in_plane, make_strips
+from unirel.estimation.kernels.space import Sorted, count_by_side, count_in_balls, ksg_sum
+from unirel.estimation.neighbors import Columns, Geometry, Mask, Metric, Neighbors, Rows, sorted_by
+
+Counts = NDArray[np.int64]
 
 # With fewer candidates it does not pay to put all rows in the order of their distance from every row.
 _FEW = 8
-# More rows than fit anywhere, fewer than compiled code can count.
-_MOST_ROWS = 10**15
-Metric = Literal["auto", "chebyshev", "manhattan", "euclidean"]
-Scale = Literal["standard", "rank"] | None
 
 
-class KNN(Information):
+class KNN(Neighbors):
     """Nearest-neighbour estimates; where distances tie, their mean over all ways to break the ties: nothing is random.
 
     Parameters
@@ -39,33 +41,6 @@ class KNN(Information):
     """
 
     name = "knn"
-
-    def __init__(
-        self,
-        n_neighbors: int = 3,
-        metric: Metric = "auto",
-        scale: Scale = "standard",
-        correction: Correction = "chance",
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.metric = metric
-        self.scale = scale
-        self.correction = correction
-
-    def check_parameters(self) -> None:
-        check_whole_number("n_neighbors", self.n_neighbors, 1, highest=_MOST_ROWS)
-        check_choice("metric", self.metric, ("auto", *METRICS))
-        check_choice("scale", self.scale, ("standard", "rank", None))
-        check_choice("correction", self.correction, CORRECTIONS)
-
-    def _prepare(self, sample_weight: ArrayLike | None) -> None:
-        self.table = table = self.table.scaled(self.scale)
-        self._geometry = Geometry(table, self.n_neighbors, self.n_jobs)
-        if table.discrete[table.target]:
-            self._check_classes()
-        elif self.n_neighbors >= table.n_samples:
-            n_others = table.n_samples - 1
-            warn(f"n_neighbors={self.n_neighbors} is more than the {n_others} other rows; {n_others} are used")
 
     def mutual_information(self, a: Block, b: Block) -> float:
         return self.conditional(a, b, [])
@@ -119,10 +94,12 @@ class KNN(Information):
         )
 
     def by_chance(self, candidates: Block, column: int) -> Values:
-        def of_levels(some: Rows) -> Values:
-            return self._counts.by_chance(some, column) if self.table.discrete[column] else np.zeros(len(some))
-
-        return self._by_kind(candidates, column, of_levels, lambda some: np.zeros(len(some)))
+        candidates = np.asarray(candidates, np.intp)
+        chance = np.zeros(len(candidates))
+        counted = self.table.discrete[candidates] & self.table.discrete[column]
+        if counted.any():
+            chance[counted] = self._counts.by_chance(candidates[counted], column)
+        return chance
 
     def joint(self, candidates: Block, selected: Block) -> Values:
         candidates, selected = np.asarray(candidates, np.intp), self._varying(selected)
@@ -169,26 +146,6 @@ class KNN(Information):
             return super().joint_entropy(candidates, selected)
         return self._counts.joint_entropy(candidates, selected)
 
-    def without_each(self, block: Block, rows: Rows | None = None) -> Changes:
-        columns = np.asarray(block, np.intp)
-        varying = self._geometry.varies[columns]
-        if varying.sum() < 3:  # a single column that is left may have to be counted
-            return super().without_each(block)
-        return self._changes(columns[varying], None, self.metric_of(columns[varying]), rows).among(varying)
-
-    def with_each(self, block: Block, candidates: Block, rows: Rows | None = None) -> Changes:
-        block, candidates = self._varying(block), np.asarray(candidates, np.intp)
-        varying = self._geometry.varies[candidates]
-        if not block or not varying.any():
-            return super().with_each(block, candidates)
-        metric = self.metric_of([*block, *candidates[varying]])
-        changes = self._changes(block, candidates[varying], metric, rows)
-        if self._are_labels(block) and self.table.discrete[self.table.target]:
-            # A single discrete column by itself is counted, whatever the metric.
-            counted = self.mutual_information(block, [self.table.target])
-            changes = Changes(counted, changes.change + changes.before - counted, changes.error)
-        return changes.among(varying)
-
     def nested(self, order: Block) -> Values:
         if not self.table.discrete[self.table.target]:
             return super().nested(order)
@@ -210,25 +167,10 @@ class KNN(Information):
         """Plug-in entropy of levels, that of Kozachenko and Leonenko of a density; missing values mix both."""
         return self._counts.entropy(column) if self.table.discrete[column] else self._ksg.entropy(column)
 
-    def metric_of(self, block: Block) -> str:
-        """The metric in which a block is measured against labels; on a single column all of them agree."""
-        if len(block) == 1:
-            return "chebyshev"
-        if self.metric != "auto":
-            return self.metric
-        return "chebyshev" if len(block) <= 2 or self._geometry.plain[list(block)].all() else "manhattan"
-
     def in_metric_of(self, block: Block) -> KNN:
         """The same estimator with the metric of this block for every block, so that estimates compare."""
         metric = cast(Metric, self.metric_of(self._varying(block)))
         return KNN(self.n_neighbors, metric, self.scale, self.correction).on(self.table, n_jobs=self.n_jobs)
-
-    def _varying(self, block: Block) -> list[int]:
-        """The columns of a block that are not constant; a constant one must not even change the metric."""
-        return [int(column) for column in block if self._geometry.varies[column]]
-
-    def _are_labels(self, block: Block) -> bool:
-        return len(block) == 1 and bool(self.table.discrete[block[0]])
 
     @cached_property
     def _counts(self) -> Binned:
@@ -237,10 +179,6 @@ class KNN(Information):
     @cached_property
     def _ksg(self) -> KSG:
         return KSG(self._geometry)
-
-    @cached_property
-    def _target_labels(self) -> Ross:
-        return Ross(self._geometry, self.table.target)
 
     @cached_property
     def _classes(self) -> list[tuple[float, KNN]]:
@@ -253,10 +191,6 @@ class KNN(Information):
                 of_class._geometry = Geometry(self.table, self.n_neighbors, self.n_jobs, rows)
                 found.append((len(rows) / self.table.n_samples, of_class))
         return found
-
-    def _labels(self, column: int) -> Ross:
-        """Estimator of what blocks tell about a discrete column; the target's is kept."""
-        return self._target_labels if column == self.table.target else Ross(self._geometry, column)
 
     def _by_kind(
         self,
@@ -307,23 +241,154 @@ class KNN(Information):
         changes = self._changes(selected, candidates, metric)
         return changes.before + changes.change
 
-    def _changes(self, block: Block, candidates: Block | None, metric: str, rows: Rows | None = None) -> Changes:
-        """Changes of a block without each of its columns or, if there are candidates, with each of them."""
-        if self.table.discrete[self.table.target]:
-            return self._labels(self.table.target).changes(block, candidates, metric, rows)
+    def _changes_of_numbers(self, block: Block, candidates: Block | None, rows: Rows | None) -> Changes:
         return self._ksg.changes(block, candidates, self.table.target, rows)
 
-    def _check_classes(self) -> None:
-        """Refuse a target without company in any class, and warn of classes smaller than a ball."""
-        sizes = self.table.class_sizes
-        if sizes.max() == 1:
-            raise ValueError("y has a single sample in every class; pass target_kind='continuous' or another target")
-        small = np.flatnonzero(sizes <= self.n_neighbors)
-        if len(small) == 0 or self.table.classes is None:
-            return
-        labels = self.table.classes.tolist()
-        listed = ", ".join(f"{labels[code]!r} ({sizes[code]})" for code in small[:5])
-        warn(
-            f"classes of y with at most n_neighbors={self.n_neighbors} samples: {listed}{', ...' * (len(small) > 5)}. "
-            "Fewer neighbours are used there, and a class of one sample is left out; lower n_neighbors or merge some."
-        )
+
+class KSG:
+    """I(a; b) and I(a; b | given) in the maximum norm: KSG-1, as its mean over all orders of distances that tie."""
+
+    def __init__(self, geometry: Geometry) -> None:
+        self._geometry = geometry
+        self._ball = geometry.ball()._replace(n_neighbors=min(geometry.n_neighbors, geometry.n_samples - 1))
+
+    def in_plane(self, candidates: Block, fixed: int) -> Values:
+        """I(candidate; fixed) of every candidate."""
+        geometry = self._geometry
+        along = line_of(geometry.values[fixed])
+        whole = make_strips(along.values, np.zeros(geometry.n_samples, np.int32), 1, self._ball.n_neighbors)
+
+        def work(part: Rows) -> Values:
+            columns = geometry.values[part]
+            return ksg_in_plane(columns, np.argsort(columns, axis=1), along, whole, self._ball)
+
+        sums = geometry.each_part(work, candidates)
+        return np.asarray(geometry.psi[geometry.n_samples] + sums / geometry.n_samples)
+
+    def in_space(self, a: Block, b: Block, given: Block = ()) -> float:
+        """I(a; b | given) of three blocks, I(a; b) if nothing is given."""
+        geometry = self._geometry
+        n_samples = geometry.n_samples
+        radius = np.empty(n_samples)
+        joint = self._count([*a, *b, *given], radius, search=True)
+        x, y = self._count([*a, *given], radius), self._count([*b, *given], radius)
+        z = self._count(given, radius) if len(given) else np.full((n_samples, 2), n_samples - 1, np.int64)
+        counts = _close_one_by_one(radius, joint, x, y, z)
+        # Where more than one side ties, how the ties fall together has to be counted.
+        rows = _find_crossed(radius, joint, x, y, z)
+        if len(rows):
+            counts[0][rows] = self._count_by_side((given, a, b), radius, rows)
+        if len(rows) and len(given):
+            counts[1][rows] = self._count_by_side((given, a, ()), radius, rows)[:, [0, 1, 4]]
+            counts[2][rows] = self._count_by_side((given, (), b), radius, rows)[:, [0, 1, 4]]
+        return float(ksg_sum(*counts, z, self._ball) / n_samples)
+
+    def changes(self, block: Block, candidates: Block | None, target: int, rows: Rows | None) -> Changes:
+        """Changes of I(block; target) without each of its columns or, if there are candidates, with each of them."""
+        geometry = self._geometry
+        line, columns = line_of(geometry.values[target]), geometry.values[list(block)]
+        changing = block if candidates is None else candidates
+        changed = side_by_side(geometry.values[list(changing)])
+
+        def work(part: Rows, sums: Values) -> float:
+            room = make_room(geometry.n_samples, self._ball.n_neighbors, leaving=candidates is None)
+            return change_one_in_line(columns, changed, line, part, self._ball, room, sums)
+
+        centers = np.arange(geometry.n_samples) if rows is None else rows
+        return geometry.changes(work, len(changing), centers, float(geometry.psi[geometry.n_samples]))
+
+    def entropy(self, column: int) -> float:
+        """That of Kozachenko and Leonenko of what is present, mixed with that of what is missing."""
+        geometry = self._geometry
+        values = geometry.values[column]
+        present = np.sort(values[values < geometry.far].astype(np.float64))
+        if len(present) < 2 or present[0] == present[-1]:
+            return -np.inf
+        share = len(present) / len(values)
+        n_neighbors = min(geometry.n_neighbors, len(present) - 1)
+        density = differential_entropy(present, n_neighbors, geometry.tolerance, geometry.psi)
+        return float(share * density - sum(part * np.log(part) for part in (share, 1 - share) if part > 0))
+
+    def _count(self, block: Block, radius: Values, search: bool = False) -> Counts:
+        """How many rows are inside the ball of every row and how many within it; finds the balls first if asked to."""
+        points, order = self._sorted(block)
+        n_samples = len(order)
+        counts, sorted_radius = np.empty((n_samples, 2), np.int64), radius[order]
+
+        def work(first: int, last: int) -> None:
+            distances = np.empty(n_samples, points.columns.dtype)
+            count_in_balls(points, first, last, self._ball, search, distances, sorted_radius, counts)
+
+        self._geometry.each_range(work, n_samples)
+        radius[order] = sorted_radius
+        return counts[np.argsort(order)]
+
+    def _count_by_side(self, sides: tuple[Block, Block, Block], radius: Values, rows: Rows) -> Counts:
+        """What is in the balls of some rows as the sides are closed: none, given, given and a, given and b, all."""
+        block = [*sides[0], *sides[1], *sides[2]]
+        points, order = self._sorted(block)
+        given, a, b = (np.take(self._geometry.values[list(side)], order, axis=1) for side in sides)
+        centers = np.argsort(order)[rows]
+        ordered, counts = radius[order], np.empty((len(order), 5), np.int64)
+
+        def work(first: int, last: int) -> None:
+            distances = np.empty((3, len(order)), points.columns.dtype)
+            count_by_side((given, a, b), points.anchor, centers[first:last], self._ball, distances, ordered, counts)
+
+        self._geometry.each_range(work, len(rows))
+        return counts[centers]
+
+    def _sorted(self, block: Block) -> tuple[Sorted, Rows]:
+        return sorted_by(self._geometry.values[list(block)], self._geometry.anchor_of(block))
+
+
+def _close_one_by_one(radius: Values, joint: Counts, x: Counts, y: Counts, z: Counts) -> tuple[Counts, Counts, Counts]:
+    """What is in the balls as one side after the other is closed, where at most one side ties or all do at radius 0.
+
+    In the joint space: nothing closed, given, given and a, given and b, all; on either side: nothing, given, both.
+    """
+    given = (z[:, 1] > z[:, 0]) & (radius > 0)  # at radius 0 a ball is empty until its last side is closed
+    apart = ~given & (radius > 0)
+
+    def pick(counts: Counts, *closed: NDArray[np.bool_]) -> Counts:
+        steps = [np.where(step, counts[:, 1], counts[:, 0]) for step in closed]
+        return np.column_stack([counts[:, 0], *steps, counts[:, 1]])
+
+    in_joint = pick(joint, given, given | (apart & (x[:, 1] > x[:, 0])), given | (apart & (y[:, 1] > y[:, 0])))
+    return in_joint, pick(x, given), pick(y, given)
+
+
+def _find_crossed(radius: Values, joint: Counts, x: Counts, y: Counts, z: Counts) -> Rows:
+    """Rows where ties of more than one side could fall together, other than one point that is at the radius."""
+    in_joint, in_x, in_y, in_z = (counts[:, 1] - counts[:, 0] for counts in (joint, x, y, z))
+    several = np.maximum(np.maximum(in_joint, in_x), np.maximum(in_y, in_z)) > 1
+    crossed = (in_z > 0) | ((in_x > 0) & (in_y > 0))
+    return np.flatnonzero(crossed & several & (radius > 0))
+
+
+def line_of(values: Columns) -> Line:
+    """A column in ascending order."""
+    order = np.argsort(values, kind="stable")
+    return Line(values, values[order], order, np.argsort(order))
+
+
+def differential_entropy(line: Values, n_neighbors: int, tolerance: float, psi: Values) -> float:
+    """Kozachenko-Leonenko entropy of sorted values that are not all equal.
+
+    The ball of a point reaches to the nearest distance, other than 0, that has n_neighbors points within; all points
+    that tie at that distance are counted.
+    """
+    padded = np.pad(line, n_neighbors, constant_values=((-np.inf, np.inf),))
+    windows = np.lib.stride_tricks.sliding_window_view(padded, n_neighbors + 1)
+    # A point stands in n_neighbors + 1 windows of as many points: the one that reaches least far is its ball.
+    reaches = [
+        np.maximum(line - windows[place : place + len(line), 0], windows[place : place + len(line), -1] - line)
+        for place in range(n_neighbors + 1)
+    ]
+    values, inverse = np.unique(line, return_inverse=True)
+    gaps = np.diff(values, prepend=-np.inf, append=np.inf)
+    radius = np.maximum(np.min(reaches, axis=0), np.minimum(gaps[:-1], gaps[1:])[inverse])
+    # What ties with the last one by rounding belongs to the ball too.
+    limit = radius * (1.0 + tolerance)
+    n_within = np.searchsorted(line, line + limit, "right") - np.searchsorted(line, line - limit)
+    return float(psi[len(line)] + np.mean(np.log(2.0 * radius) - psi[n_within - 1]))

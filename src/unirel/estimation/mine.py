@@ -33,7 +33,6 @@ class MINE(BlockInformation):
     """
 
     name = "mine"
-    has_intervals = False
 
     @classmethod
     def check(cls, table: Table) -> None:

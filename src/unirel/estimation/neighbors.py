@@ -1,30 +1,33 @@
-"""The estimators of Ross, columns against class labels, and of Kraskov, Stögbauer and Grassberger, against numbers.
+"""Neighbours among class labels: the coordinates of the rows, Ross' estimator, and how a block's information changes.
 
-`Geometry` has the coordinates in which all neighbours are measured.
+`Neighbors` has what a search asks for in every step; `KNN` in `knn.py` is the whole estimator.
 """
 
+from abc import abstractmethod
 from collections.abc import Callable
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import digamma
 
-from unirel._runtime import map_tasks, pieces
+from unirel._runtime import check_choice, check_whole_number, map_tasks, pieces, warn
 from unirel.data.table import Table
-from unirel.estimation.base import Block, Changes, Values
-from unirel.estimation.kernels.change_one import change_one_in_classes, change_one_in_line, make_room, side_by_side
-from unirel.estimation.kernels.line import Classes, Line, ross_on_line
+from unirel.estimation.base import Block, Changes, Information, Values
+from unirel.estimation.counting import CORRECTIONS, Correction
+from unirel.estimation.kernels.change_one import change_one_in_classes, side_by_side
+from unirel.estimation.kernels.line import Classes, ross_on_line
 from unirel.estimation.kernels.metric import CHEBYSHEV, EUCLIDEAN, MANHATTAN, Ball
-from unirel.estimation.kernels.plane import ksg_in_plane, make_strips, ross_in_plane
-from unirel.estimation.kernels.space import Sorted, count_by_side, count_in_balls, ksg_sum, ross_in_space
+from unirel.estimation.kernels.plane import make_strips, ross_in_plane
+from unirel.estimation.kernels.space import Sorted, ross_in_space
 from unirel.estimation.kernels.subsets import add_nested_terms, add_subset_terms
 
 Columns = NDArray[np.floating[Any]]
 Rows = NDArray[np.intp]
 Mask = NDArray[np.bool_]
-Counts = NDArray[np.int64]
+Metric = Literal["auto", "chebyshev", "manhattan", "euclidean"]
+Scale = Literal["standard", "rank"] | None
 
 METRICS = {"chebyshev": CHEBYSHEV, "manhattan": MANHATTAN, "euclidean": EUCLIDEAN}
 # What a mismatch costs in the summed metrics: the mean difference of two draws from a standard normal
@@ -36,14 +39,16 @@ _TOLERANCE = {np.dtype(np.float64): 1e-9, np.dtype(np.float32): 1e-5}
 _ROWS_PER_TASK = 128
 # Numbers a thread sorts at a time when it works on several columns; subsets it works on, and pairs of rows in them.
 _NUMBERS_PER_TASK, _SUBSETS_PER_TASK, _PAIRS_PER_TASK = 2**16, 2**12, 2**28
+# More rows than fit anywhere, fewer than compiled code can count.
+_MOST_ROWS = 10**15
 
 
 class Geometry:
     """The coordinates of all rows of a table, or of some of them, and the threads that work on them."""
 
-    def __init__(self, table: Table, n_neighbors: int, n_jobs: int | None, rows: Rows | None = None) -> None:
+    def __init__(self, table: Table, n_neighbors: int, n_jobs: int | None, rows: Rows | slice = slice(None)) -> None:
         self._table, self._rows, self.n_neighbors, self.n_jobs = table, rows, n_neighbors, n_jobs
-        self.values = table.values if rows is None else table.values[:, rows]
+        self.values = table.values[:, rows]
         self.n_samples = self.values.shape[1]
         # In the precision of the columns, so that kernels do not compute in a wider one.
         self.far: Any = table.values.dtype.type(table.far)
@@ -53,26 +58,23 @@ class Geometry:
 
     def line_block(self, columns: Rows) -> Columns:
         """Columns to be looked at one by one, with the ties of the input."""
-        block = self._table.line_block(columns)
-        return block if self._rows is None else block[:, self._rows]
+        return self._table.line_block(columns)[:, self._rows]
 
     def codes(self, column: int) -> NDArray[np.int32]:
-        codes = self._table.codes(column)
-        return codes if self._rows is None else codes[self._rows]
+        return self._table.codes(column)[self._rows]
 
     @cached_property
     def varies(self) -> Mask:
         """Whether each column has two different values."""
         return np.array(self.values.min(axis=1) < self.values.max(axis=1))
 
-    def ball(self, metric: str = "chebyshev", n_neighbors: int | None = None) -> Ball:
+    def ball(self, metric: str = "chebyshev") -> Ball:
         """What kernels need to know of a metric; different levels, missing ones among them, cost a mismatch."""
         unit = self._table.unit
         mismatch = self.far if metric == "chebyshev" else self.far.dtype.type(_TYPICAL_DIFFERENCE[metric] * unit)
-        size = self.n_neighbors if n_neighbors is None else n_neighbors
         # Squares differ by twice the share by which distances do.
         tolerance = self.tolerance * (2 if metric == "euclidean" else 1)
-        return Ball(size, METRICS[metric], self.far, mismatch, tolerance, self.psi)
+        return Ball(self.n_neighbors, METRICS[metric], self.far, mismatch, tolerance, self.psi)
 
     def anchor_of(self, block: Block) -> Columns | None:
         """The column of a block that orders the rows best, if there is any that does."""
@@ -110,9 +112,13 @@ def digamma_table(largest: int) -> Values:
     return np.concatenate([[0.0], digamma(np.arange(1, largest + 1))])
 
 
-def sorted_by(columns: Columns, anchor: Columns | None, order: Rows) -> Sorted:
-    """Columns in an order of the rows, along an anchor that is sorted by it, if there is one."""
-    return Sorted(np.take(columns, order, axis=1), columns[0, :0] if anchor is None else anchor[order])
+def sorted_by(
+    columns: Columns, anchor: Columns | None, labels: NDArray[np.integer] | None = None
+) -> tuple[Sorted, Rows]:
+    """Columns with the rows in the order of an anchor, if there is one, within the classes, and that order."""
+    keys = [key for key in (anchor, labels) if key is not None]
+    order = np.lexsort(keys) if keys else np.arange(columns.shape[1])
+    return Sorted(np.take(columns, order, axis=1), columns[0, :0] if anchor is None else anchor[order]), order
 
 
 def _standard_error(change: Values, square: Values, n_rows: int) -> Values:
@@ -137,15 +143,12 @@ class Ross:
     def __init__(self, geometry: Geometry, column: int) -> None:
         codes = geometry.codes(column)
         counts = np.bincount(codes)
-        kept = counts > 1
-        labels = (np.cumsum(kept) - 1).astype(np.int32)[codes]
-        self._rows = np.flatnonzero(kept[codes])
-        self._sizes = counts[kept].astype(np.int64)
-        starts = np.concatenate([[0], np.cumsum(self._sizes)])
-        self._classes = Classes(labels[self._rows], starts)
-        # Most kernels want the rows of a class side by side.
-        self._order = np.argsort(self._classes.labels, kind="stable")
-        self._by_class = Classes(self._classes.labels[self._order], starts)
+        order = np.argsort(codes, kind="stable")
+        # Kernels want the rows of a class side by side.
+        self._rows: Rows = order[counts[codes[order]] > 1]
+        self._sizes = counts[counts > 1].astype(np.int64)
+        labels = np.repeat(np.arange(len(self._sizes), dtype=np.int32), self._sizes)
+        self._classes = Classes(labels, np.concatenate([[0], np.cumsum(self._sizes)]))
         self.n_samples = len(self._rows)
         self._geometry = geometry
 
@@ -189,7 +192,7 @@ class Ross:
         whole = make_strips(along, np.zeros_like(labels), 1, 4 * ball.n_neighbors)
 
         def work(part: Rows) -> Values:
-            columns = self._take(self._geometry.values[part])
+            columns = self._columns(part)
             return ross_in_plane(columns, np.argsort(columns, axis=1), along, self._classes, own, whole, ball)
 
         return self._mean(self._geometry.each_part(work, candidates))
@@ -197,13 +200,9 @@ class Ross:
     def in_space(self, block: Block, metric: str) -> float:
         """I(block; labels) in any metric."""
         geometry, ball = self._geometry, self._geometry.ball(metric)
-        columns, anchor = self._take(geometry.values[list(block)]), geometry.anchor_of(block)
-        order = self._order
-        if anchor is not None:
-            anchor = self._take(anchor)
-            order = np.lexsort((anchor, self._classes.labels))
-        points, starts = sorted_by(columns, anchor, order), self._classes.starts
-        dtype = columns.dtype if metric == "chebyshev" else np.float64
+        anchor, (labels, starts) = geometry.anchor_of(block), self._classes
+        points, _ = sorted_by(self._columns(block), None if anchor is None else self._take(anchor), labels)
+        dtype = points.columns.dtype if metric == "chebyshev" else np.float64
 
         def work(first: int, last: int) -> float:
             return ross_in_space(points, starts, first, last, ball, np.empty(self.n_samples, dtype))
@@ -212,35 +211,35 @@ class Ross:
 
     def changes(self, block: Block, candidates: Block | None, metric: str, rows: Rows | None) -> Changes:
         """Changes of I(block; labels) without each of its columns or, if there are candidates, with each of them."""
-        ball, columns, centers = self._geometry.ball(metric), self._sorted(block), self._centers(rows)
-        changed = side_by_side(columns if candidates is None else self._sorted(candidates))
+        ball, columns, centers = self._geometry.ball(metric), self._columns(block), self._centers(rows)
+        changed = side_by_side(columns if candidates is None else self._columns(candidates))
 
         def work(part: Rows, sums: Values) -> float:
-            return change_one_in_classes(columns, changed, self._by_class, part, ball, candidates is None, sums)
+            return change_one_in_classes(columns, changed, self._classes, part, ball, candidates is None, sums)
 
         n_changes = len(block if candidates is None else candidates)
         return self._geometry.changes(work, n_changes, centers, self._constant(centers))
 
     def nested(self, order: Block, metric: str) -> Values:
         """I(first columns; labels) of the first column, the first two, and so on."""
-        columns, ball = self._sorted(order), self._geometry.ball(metric)
+        columns, ball = self._columns(order), self._geometry.ball(metric)
 
         def work(first: int, last: int) -> Values:
             sums = np.zeros(len(columns))
-            add_nested_terms(columns, self._by_class, first, last, ball, sums)
+            add_nested_terms(columns, self._classes, first, last, ball, sums)
             return sums
 
         return self._mean(np.sum(self._geometry.each_range(work, self.n_samples), axis=0))
 
     def subsets(self, always: Block, columns: Block, subsets: Rows, floor: float, metric: str) -> Values:
         """I(always and subset; labels) of subsets of the columns, -inf for one that is known to be below `floor`."""
-        fixed, varied, ball = self._sorted(always), self._sorted(columns), self._geometry.ball(metric)
+        fixed, varied, ball = self._columns(always), self._columns(columns), self._geometry.ball(metric)
         # The slack keeps what is below the floor by rounding only.
         lowest = (floor - 1e-9 - self._constant()) * self.n_samples
 
         def work(part: Rows) -> Values:
             sums = np.zeros(len(part))
-            add_subset_terms(fixed, varied, self._by_class, ball, part, lowest, sums)
+            add_subset_terms(fixed, varied, self._classes, ball, part, lowest, sums)
             return sums
 
         tasks = pieces(subsets, min(_SUBSETS_PER_TASK, _PAIRS_PER_TASK // self.n_samples**2))
@@ -255,174 +254,120 @@ class Ross:
         """psi(N) - mean psi(N_i) over the centres or over all rows, the part that does not depend on the columns."""
         psi, sizes = self._geometry.psi, self._sizes
         if centers is not None:
-            sizes = np.bincount(self._by_class.labels[centers], minlength=len(sizes))
+            sizes = np.bincount(self._classes.labels[centers], minlength=len(sizes))
         return float(psi[self.n_samples] - (sizes * psi[self._sizes]).sum() / sizes.sum())
 
     def _centers(self, rows: Rows | None) -> Rows:
         """Where some rows, or all of them, stand among those that are kept and sorted by class."""
         if rows is None:
             return np.arange(self.n_samples)
-        kept = np.flatnonzero(np.isin(self._rows[self._order], rows))
+        kept = np.flatnonzero(np.isin(self._rows, rows))
         if len(kept) == 0:
             raise ValueError(f"each of the {len(rows)} rows chosen as centres is alone in its class; raise max_queries")
         return kept
 
+    def _columns(self, block: Block) -> Columns:
+        return self._take(self._geometry.values[list(block)])
+
     def _take(self, columns: Columns) -> Columns:
-        """Columns without the rows that are left out."""
-        return columns if columns.shape[-1] == self.n_samples else np.take(columns, self._rows, axis=-1)
-
-    def _sorted(self, block: Block) -> Columns:
-        """The columns of a block without these rows, those of a class side by side."""
-        return np.take(self._geometry.values[list(block)], self._rows[self._order], axis=-1)
+        """Columns without the rows that are left out, those of a class side by side."""
+        return np.take(columns, self._rows, axis=-1)
 
 
-class KSG:
-    """I(a; b) and I(a; b | given) in the maximum norm: KSG-1, as its mean over all orders of distances that tie."""
+class Neighbors(Information):
+    """How I(block; target) changes with a column more or less, which is all that a search asks of neighbours."""
 
-    def __init__(self, geometry: Geometry) -> None:
-        self._geometry = geometry
-        self._ball = geometry.ball(n_neighbors=min(geometry.n_neighbors, geometry.n_samples - 1))
+    def __init__(
+        self,
+        n_neighbors: int = 3,
+        metric: Metric = "auto",
+        scale: Scale = "standard",
+        correction: Correction = "chance",
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.metric = metric
+        self.scale = scale
+        self.correction = correction
 
-    def in_plane(self, candidates: Block, fixed: int) -> Values:
-        """I(candidate; fixed) of every candidate."""
-        geometry = self._geometry
-        along = line_of(geometry.values[fixed])
-        whole = make_strips(along.values, np.zeros(geometry.n_samples, np.int32), 1, self._ball.n_neighbors)
+    def check_parameters(self) -> None:
+        check_whole_number("n_neighbors", self.n_neighbors, 1, highest=_MOST_ROWS)
+        check_choice("metric", self.metric, ("auto", *METRICS))
+        check_choice("scale", self.scale, ("standard", "rank", None))
+        check_choice("correction", self.correction, CORRECTIONS)
 
-        def work(part: Rows) -> Values:
-            columns = geometry.values[part]
-            return ksg_in_plane(columns, np.argsort(columns, axis=1), along, whole, self._ball)
+    def _prepare(self, sample_weight: ArrayLike | None) -> None:
+        self.table = table = self.table.scaled(self.scale)
+        self._geometry = Geometry(table, self.n_neighbors, self.n_jobs)
+        if table.discrete[table.target]:
+            self._check_classes()
+        elif self.n_neighbors >= table.n_samples:
+            n_others = table.n_samples - 1
+            warn(f"n_neighbors={self.n_neighbors} is more than the {n_others} other rows; {n_others} are used")
 
-        sums = geometry.each_part(work, candidates)
-        return np.asarray(geometry.psi[geometry.n_samples] + sums / geometry.n_samples)
+    def without_each(self, block: Block, rows: Rows | None = None) -> Changes:
+        columns = np.asarray(block, np.intp)
+        varying = self._geometry.varies[columns]
+        if varying.sum() < 3:  # a single column that is left may have to be counted
+            return super().without_each(block)
+        return self._changes(columns[varying], None, self.metric_of(columns[varying]), rows).among(varying)
 
-    def in_space(self, a: Block, b: Block, given: Block = ()) -> float:
-        """I(a; b | given) of three blocks, I(a; b) if nothing is given."""
-        geometry = self._geometry
-        n_samples = geometry.n_samples
-        radius = np.empty(n_samples)
-        joint = self._count([*a, *b, *given], radius, search=True)
-        x, y = self._count([*a, *given], radius), self._count([*b, *given], radius)
-        z = self._count(given, radius) if len(given) else np.full((n_samples, 2), n_samples - 1, np.int64)
-        counts = _close_one_by_one(radius, joint, x, y, z)
-        # Where more than one side ties, how the ties fall together has to be counted.
-        rows = _find_crossed(radius, joint, x, y, z)
-        if len(rows):
-            counts[0][rows] = self._count_by_side((given, a, b), radius, rows)
-        if len(rows) and len(given):
-            counts[1][rows] = self._count_by_side((given, a, ()), radius, rows)[:, [0, 1, 4]]
-            counts[2][rows] = self._count_by_side((given, (), b), radius, rows)[:, [0, 1, 4]]
-        return float(ksg_sum(*counts, z, self._ball) / n_samples)
+    def with_each(self, block: Block, candidates: Block, rows: Rows | None = None) -> Changes:
+        block, candidates = self._varying(block), np.asarray(candidates, np.intp)
+        varying = self._geometry.varies[candidates]
+        if not block or not varying.any():
+            return super().with_each(block, candidates)
+        metric = self.metric_of([*block, *candidates[varying]])
+        changes = self._changes(block, candidates[varying], metric, rows)
+        if self._are_labels(block) and self.table.discrete[self.table.target]:
+            # A single discrete column by itself is counted, whatever the metric.
+            counted = self.mutual_information(block, [self.table.target])
+            changes = Changes(counted, changes.change + changes.before - counted, changes.error)
+        return changes.among(varying)
 
-    def changes(self, block: Block, candidates: Block | None, target: int, rows: Rows | None) -> Changes:
-        """Changes of I(block; target) without each of its columns or, if there are candidates, with each of them."""
-        geometry = self._geometry
-        line, columns = line_of(geometry.values[target]), geometry.values[list(block)]
-        changing = block if candidates is None else candidates
-        changed = side_by_side(geometry.values[list(changing)])
+    def metric_of(self, block: Block) -> str:
+        """The metric in which a block is measured against labels; on a single column all of them agree."""
+        if len(block) == 1:
+            return "chebyshev"
+        if self.metric != "auto":
+            return self.metric
+        return "chebyshev" if len(block) <= 2 or self._geometry.plain[list(block)].all() else "manhattan"
 
-        def work(part: Rows, sums: Values) -> float:
-            room = make_room(geometry.n_samples, self._ball.n_neighbors, leaving=candidates is None)
-            return change_one_in_line(columns, changed, line, part, self._ball, room, sums)
+    def _varying(self, block: Block) -> list[int]:
+        """The columns of a block that are not constant; a constant one must not even change the metric."""
+        return [int(column) for column in block if self._geometry.varies[column]]
 
-        centers = np.arange(geometry.n_samples) if rows is None else rows
-        return geometry.changes(work, len(changing), centers, float(geometry.psi[geometry.n_samples]))
+    def _are_labels(self, block: Block) -> bool:
+        return len(block) == 1 and bool(self.table.discrete[block[0]])
 
-    def entropy(self, column: int) -> float:
-        """That of Kozachenko and Leonenko of what is present, mixed with that of what is missing."""
-        geometry = self._geometry
-        values = geometry.values[column]
-        present = np.sort(values[values < geometry.far].astype(np.float64))
-        if len(present) < 2 or present[0] == present[-1]:
-            return -np.inf
-        share = len(present) / len(values)
-        n_neighbors = min(geometry.n_neighbors, len(present) - 1)
-        density = differential_entropy(present, n_neighbors, geometry.tolerance, geometry.psi)
-        return float(share * density - sum(part * np.log(part) for part in (share, 1 - share) if part > 0))
+    @cached_property
+    def _target_labels(self) -> Ross:
+        return Ross(self._geometry, self.table.target)
 
-    def _count(self, block: Block, radius: Values, search: bool = False) -> Counts:
-        """How many rows are inside the ball of every row and how many within it; finds the balls first if asked to."""
-        points, order = self._sorted(block)
-        n_samples = len(order)
-        counts, sorted_radius = np.empty((n_samples, 2), np.int64), radius[order]
+    def _labels(self, column: int) -> Ross:
+        """Estimator of what blocks tell about a discrete column; the target's is kept."""
+        return self._target_labels if column == self.table.target else Ross(self._geometry, column)
 
-        def work(first: int, last: int) -> None:
-            distances = np.empty(n_samples, points.columns.dtype)
-            count_in_balls(points, first, last, self._ball, search, distances, sorted_radius, counts)
+    def _changes(self, block: Block, candidates: Block | None, metric: str, rows: Rows | None = None) -> Changes:
+        """Changes of a block without each of its columns or, if there are candidates, with each of them."""
+        if self.table.discrete[self.table.target]:
+            return self._labels(self.table.target).changes(block, candidates, metric, rows)
+        return self._changes_of_numbers(block, candidates, rows)
 
-        self._geometry.each_range(work, n_samples)
-        radius[order] = sorted_radius
-        return counts[np.argsort(order)]
+    @abstractmethod
+    def _changes_of_numbers(self, block: Block, candidates: Block | None, rows: Rows | None) -> Changes:
+        """The same for a continuous target."""
 
-    def _count_by_side(self, sides: tuple[Block, Block, Block], radius: Values, rows: Rows) -> Counts:
-        """What is in the balls of some rows as the sides are closed: none, given, given and a, given and b, all."""
-        block = [*sides[0], *sides[1], *sides[2]]
-        points, order = self._sorted(block)
-        given, a, b = (np.take(self._geometry.values[list(side)], order, axis=1) for side in sides)
-        centers = np.argsort(order)[rows]
-        ordered, counts = radius[order], np.empty((len(order), 5), np.int64)
-
-        def work(first: int, last: int) -> None:
-            distances = np.empty((3, len(order)), points.columns.dtype)
-            count_by_side((given, a, b), points.anchor, centers[first:last], self._ball, distances, ordered, counts)
-
-        self._geometry.each_range(work, len(rows))
-        return counts[centers]
-
-    def _sorted(self, block: Block) -> tuple[Sorted, Rows]:
-        """The columns of a block in the order of an anchor, and that order."""
-        values, anchor = self._geometry.values, self._geometry.anchor_of(block)
-        order = np.arange(self._geometry.n_samples) if anchor is None else np.argsort(anchor)
-        return sorted_by(values[list(block)], anchor, order), order
-
-
-def _close_one_by_one(radius: Values, joint: Counts, x: Counts, y: Counts, z: Counts) -> tuple[Counts, Counts, Counts]:
-    """What is in the balls as one side after the other is closed, where at most one side ties or all do at radius 0.
-
-    In the joint space: nothing closed, given, given and a, given and b, all; on either side: nothing, given, both.
-    """
-    given = (z[:, 1] > z[:, 0]) & (radius > 0)  # at radius 0 a ball is empty until its last side is closed
-    apart = ~given & (radius > 0)
-
-    def pick(counts: Counts, *closed: NDArray[np.bool_]) -> Counts:
-        steps = [np.where(step, counts[:, 1], counts[:, 0]) for step in closed]
-        return np.column_stack([counts[:, 0], *steps, counts[:, 1]])
-
-    in_joint = pick(joint, given, given | (apart & (x[:, 1] > x[:, 0])), given | (apart & (y[:, 1] > y[:, 0])))
-    return in_joint, pick(x, given), pick(y, given)
-
-
-def _find_crossed(radius: Values, joint: Counts, x: Counts, y: Counts, z: Counts) -> Rows:
-    """Rows where ties of more than one side could fall together, other than one point that is at the radius."""
-    in_joint, in_x, in_y, in_z = (counts[:, 1] - counts[:, 0] for counts in (joint, x, y, z))
-    several = np.maximum(np.maximum(in_joint, in_x), np.maximum(in_y, in_z)) > 1
-    crossed = (in_z > 0) | ((in_x > 0) & (in_y > 0))
-    return np.flatnonzero(crossed & several & (radius > 0))
-
-
-def line_of(values: Columns) -> Line:
-    """A column in ascending order."""
-    order = np.argsort(values, kind="stable")
-    return Line(values, values[order], order, np.argsort(order))
-
-
-def differential_entropy(line: Values, n_neighbors: int, tolerance: float, psi: Values) -> float:
-    """Kozachenko-Leonenko entropy of sorted values that are not all equal.
-
-    The ball of a point reaches to the nearest distance, other than 0, that has n_neighbors points within; all points
-    that tie at that distance are counted.
-    """
-    padded = np.pad(line, n_neighbors, constant_values=((-np.inf, np.inf),))
-    windows = np.lib.stride_tricks.sliding_window_view(padded, n_neighbors + 1)
-    # A point stands in n_neighbors + 1 windows of as many points: the one that reaches least far is its ball.
-    reaches = [
-        np.maximum(line - windows[place : place + len(line), 0], windows[place : place + len(line), -1] - line)
-        for place in range(n_neighbors + 1)
-    ]
-    values, inverse = np.unique(line, return_inverse=True)
-    gaps = np.diff(values, prepend=-np.inf, append=np.inf)
-    radius = np.maximum(np.min(reaches, axis=0), np.minimum(gaps[:-1], gaps[1:])[inverse])
-    # What ties with the last one by rounding belongs to the ball too.
-    limit = radius * (1.0 + tolerance)
-    n_within = np.searchsorted(line, line + limit, "right") - np.searchsorted(line, line - limit)
-    return float(psi[len(line)] + np.mean(np.log(2.0 * radius) - psi[n_within - 1]))
+    def _check_classes(self) -> None:
+        """Refuse a target without company in any class, and warn of classes smaller than a ball."""
+        sizes = self.table.class_sizes
+        if sizes.max() == 1:
+            raise ValueError("y has a single sample in every class; pass target_type='continuous' or another target")
+        small = np.flatnonzero(sizes <= self.n_neighbors)
+        if len(small) == 0 or self.table.classes is None:
+            return
+        labels = self.table.classes.tolist()
+        listed = ", ".join(f"{labels[code]!r} ({sizes[code]})" for code in small[:5])
+        warn(
+            f"classes of y with at most n_neighbors={self.n_neighbors} samples: {listed}{', ...' * (len(small) > 5)}. "
+            "Fewer neighbours are used there, and a class of one sample is left out; lower n_neighbors or merge some."
+        )

@@ -29,7 +29,6 @@ class Partition(BlockInformation):
     """
 
     name = "partition"
-    has_intervals = False
 
     def estimate_blocks(self, a: Side, b: Side) -> float:
         n_samples, total = self.table.n_samples, 0.0

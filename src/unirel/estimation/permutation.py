@@ -64,9 +64,7 @@ class Exceedances:
     @property
     def stopped(self) -> NDArray[np.bool_]:
         """Which columns were reached so often that they need no more permutations."""
-        if self.max_exceedances is None:
-            return np.zeros(len(self.observed), bool)
-        return np.asarray(self.reached >= self.max_exceedances)
+        return self._are_enough(self.reached)
 
     @property
     def active(self) -> Columns:
@@ -78,10 +76,8 @@ class Exceedances:
         if self.keep:
             self.kept.append(values)
         reached = self.reached[active] + np.cumsum(values >= self.observed[active] - _ROUNDING, axis=0)
-        last = np.full(len(active), len(values) - 1)
-        if self.max_exceedances is not None:
-            enough = reached >= self.max_exceedances
-            last = np.where(enough.any(axis=0), enough.argmax(axis=0), last)
+        enough = self._are_enough(reached)
+        last = np.where(enough.any(axis=0), enough.argmax(axis=0), len(values) - 1)
         self.reached[active] = reached[last, np.arange(len(active))]
         self.used[active] += last + 1
 
@@ -110,6 +106,9 @@ class Exceedances:
                 raise
             return False
         return True
+
+    def _are_enough(self, reached: Counts) -> NDArray[np.bool_]:
+        return np.asarray(reached >= (np.inf if self.max_exceedances is None else self.max_exceedances))
 
     @property
     def p_values(self) -> Values:

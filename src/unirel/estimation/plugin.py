@@ -1,6 +1,7 @@
 """Mutual information of discrete columns, from the frequencies of their levels."""
 
-from unirel.estimation.binned import Binned, Correction
+from unirel.estimation.binned import Binned
+from unirel.estimation.counting import Correction
 
 
 class Plugin(Binned):

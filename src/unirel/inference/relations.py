@@ -16,7 +16,8 @@ from unirel._runtime import quietly
 from unirel.data.table import Table
 from unirel.data.weights import sample_table
 from unirel.estimation.base import Columns, Information, Values, entropy_of
-from unirel.estimation.binned import Binned, few_bins
+from unirel.estimation.binned import Binned
+from unirel.estimation.counting import few_bins
 from unirel.estimation.gaussian import Gaussian
 from unirel.estimation.knn import KNN
 from unirel.inference.tests import permutation_test

@@ -16,8 +16,8 @@ from unirel.data.chunks import PartedTable
 from unirel.data.table import Table
 from unirel.data.weights import check_weights, sample_table
 from unirel.estimation.base import Columns, Values, n_log_n
-from unirel.estimation.binned import Binned, few_bins
-from unirel.estimation.codes import Joint
+from unirel.estimation.binned import Binned
+from unirel.estimation.counting import Joint, few_bins
 from unirel.estimation.permutation import Exceedances, Permutations, expected_target, group_along, without_wide
 
 # Permutations, and how many of them may do as well as a candidate that passes; more are made where alpha is small.

@@ -13,7 +13,7 @@ from unirel.estimation.kernels.change_one import (
     make_room,
     side_by_side,
 )
-from unirel.estimation.neighbors import line_of
+from unirel.estimation.knn import line_of
 
 N_ROWS = 40
 BLOCKS = {

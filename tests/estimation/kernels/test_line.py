@@ -8,7 +8,8 @@ from scipy.special import digamma
 
 from unirel.estimation.kernels import line
 from unirel.estimation.kernels.line import ross_on_line
-from unirel.estimation.neighbors import differential_entropy, digamma_table
+from unirel.estimation.knn import differential_entropy
+from unirel.estimation.neighbors import digamma_table
 
 count_around = from_python(line.count_around)
 end_within = from_python(line.end_within)

@@ -7,7 +7,7 @@ from reference import FAR, encoded_columns, encoded_distances, ksg, ross
 from scipy.special import digamma
 
 from unirel.estimation.kernels.plane import ksg_in_plane, make_strips, ross_in_plane
-from unirel.estimation.neighbors import line_of
+from unirel.estimation.knn import line_of
 
 
 @pytest.mark.parametrize("n_groups", [1, 3])

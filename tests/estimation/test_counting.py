@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from unirel.data.table import Table
-from unirel.estimation import codes as module
-from unirel.estimation.codes import Bins, Cuts, Joint, TableCodes
+from unirel.estimation import bits
+from unirel.estimation import counting as module
+from unirel.estimation.counting import Bins, Joint, TableCodes
 
 
 def make_table(rng, n_rows, n_levels):
@@ -25,8 +26,7 @@ def make_rest(rng, n_rows, n_fixed, n_other):
 
 
 def matrix_of(table, weights=None, n_jobs=None):
-    bins = Bins(table, Cuts(8, "quantile", {}), None, weights, n_jobs)
-    return TableCodes(table, bins, weights, n_jobs)
+    return TableCodes(table, Bins(table, 8, "quantile", {}, weights), weights, n_jobs)
 
 
 def test_codes_are_those_of_the_table_in_the_narrowest_type(rng):
@@ -82,9 +82,9 @@ def test_few_levels_are_counted_by_bits_and_many_directly(rng, monkeypatch):
     table, _ = make_table(rng, 300, [2, 3, 9, 6, 7, 2, 2, 2, 2, 2])
     matrix, rest = matrix_of(table), make_rest(rng, 300, 3, 2)
     counted = []
-    real = module.count_tables_by_bits
+    real = bits.count_tables_by_bits
     monkeypatch.setattr(
-        module,
+        bits,
         "count_tables_by_bits",
         lambda sets, columns, *rest: (counted.extend(columns.tolist()), real(sets, columns, *rest)),
     )
@@ -105,6 +105,7 @@ def test_few_levels_are_counted_by_bits_and_many_directly(rng, monkeypatch):
 def test_threads_make_the_same_codes(n_jobs, rng, monkeypatch):
     monkeypatch.setattr(module, "_WORK_FOR_BITS", 0)
     monkeypatch.setattr(module, "_BLOCK", 1000)
+    monkeypatch.setattr(bits, "_BLOCK", 1000)
     table, codes = make_table(rng, 500, [3] * 20 + [300] * 3)
     matrix, rest = matrix_of(table, n_jobs=n_jobs), make_rest(rng, 500, 2, 2)
     matrix.prepare(np.arange(23), rest)
