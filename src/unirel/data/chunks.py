@@ -146,10 +146,13 @@ class PartedTable(Table):
 
 
 def _target_of_part(part: Part | Coded, plan: CodingPlan) -> NDArray[np.int32]:
+    codes: NDArray[Any]
     if isinstance(part, Coded):
         widths, places = find_places(part.layout)
-        return part.matrices[widths[-1]][places[-1]].astype(np.int32)
-    return plan.values_of(part, np.array([len(plan.kinds) - 1]))[0].astype(np.int32)
+        codes = part.matrices[widths[-1]][places[-1]]
+    else:
+        codes = plan.values_of(part, np.array([len(plan.kinds) - 1]))[0]
+    return codes.astype(np.int32)
 
 
 def take_some(part: Part, rows: Positions, *, plan: CodingPlan, columns: Positions) -> Values:
@@ -210,8 +213,9 @@ class Stored:
     def release(self) -> None:
         """Take what was read or written out of the memory of this process; the system may still have it."""
         for array in (*self.matrices, self.weights):
-            if array is not None and array.size and hasattr(mmap, "MADV_DONTNEED"):  # not on every system
-                array.base.madvise(mmap.MADV_DONTNEED)
+            base = None if array is None else array.base
+            if isinstance(base, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):  # not on every system
+                base.madvise(mmap.MADV_DONTNEED)
 
 
 def _in_file(array: NDArray[Any]) -> NDArray[Any]:

@@ -54,24 +54,24 @@ class Numbers:
 
     positions: Positions
     dtype: np.dtype[Any]
-    data: NDArray[Any] | nw.DataFrame[Any]
+    data: NDArray[Any] | nw.DataFrame[Any] | Sequence[Any]  # of columns
 
     def take(self, places: Positions) -> NDArray[Any]:
         """Some of these columns, of shape (n_samples, n_columns); another type than `dtype` shows missing values."""
         columns = self.positions[places]
+        if isinstance(self.data, Sequence):
+            return np.array([self.data[column].to_numpy() for column in columns.tolist()]).T
         stretch = as_slice(columns)  # This is a view, where the input allows it.
         if isinstance(self.data, np.ndarray):
             return self.data[:, stretch]
-        if (
-            isinstance(stretch, slice) and not self.data.implementation.is_pyarrow()
-        ):  # which takes long to cut a stretch
+        if isinstance(stretch, slice):
             return self.data[:, stretch].to_numpy()
         once, order = np.unique(columns, return_inverse=True)  # No frame has a column twice.
         return self.data[:, once.tolist()].to_numpy()[:, order]
 
     def column(self, position: int) -> Any:
-        if isinstance(self.data, nw.DataFrame) and self.data.implementation.is_pyarrow():  # one of many would take long
-            return nw.from_native(self.data.to_native().column(position), series_only=True)
+        if isinstance(self.data, Sequence):
+            return nw.from_native(self.data[position], series_only=True)
         return self.data[:, position]
 
 
@@ -241,7 +241,9 @@ def _open_frame(frame: nw.DataFrame[Any], parameter: str) -> Source:
     for position, plain in enumerate(_plain_types(frame)):
         positions.setdefault(plain, []).append(position)
     others = positions.pop(None, [])
-    blocks = [Numbers(np.array(group), plain, frame) for plain, group in positions.items() if plain is not None]
+    # Arrow has its columns apart, and a frame of some of them takes long if there are many.
+    data = frame.to_native().columns if frame.implementation.is_pyarrow() else frame
+    blocks = [Numbers(np.array(group), plain, data) for plain, group in positions.items() if plain is not None]
     columns = zip(others, frame[:, others].iter_columns(), strict=True) if others else ()
     return Source(parameter, names, frame.shape, blocks, dict(columns), numbered=numbered_names(frame.columns))
 
