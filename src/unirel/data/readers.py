@@ -67,7 +67,8 @@ class Numbers:
         if isinstance(stretch, slice):
             return self.data[:, stretch].to_numpy()
         once, order = np.unique(columns, return_inverse=True)  # No frame has a column twice.
-        return self.data[:, once.tolist()].to_numpy()[:, order]
+        array: NDArray[Any] = self.data[:, once.tolist()].to_numpy()
+        return array[:, order]
 
     def column(self, position: int) -> Any:
         if isinstance(self.data, Sequence):

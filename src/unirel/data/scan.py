@@ -315,6 +315,6 @@ class CodingPlan:
         edges, gap = self.edges[column], self.gap[column]
         if len(edges) > _FEW_EDGES:
             return np.where(np.isnan(row), gap, np.searchsorted(edges, row, side="right"))
-        codes = np.empty((1, len(row)), np.uint8)
-        find_bins(row[np.newaxis], np.array([edges]), np.array([gap]), codes)
-        return codes[0]
+        codes = np.empty(len(row), np.uint8)
+        find_bins(row[np.newaxis], np.array([edges]), np.array([gap]), codes[np.newaxis])
+        return codes

@@ -330,7 +330,8 @@ def check_inputs(columns: Columns, n_features: int, asked: Kinds) -> None:
 
 def have_other_indexes(X: Any, y: Any) -> bool:
     """Whether pandas would match the rows of these in another way than by position."""
-    ours, theirs = getattr(X, "index", None), getattr(y, "index", None)
+    ours: Any = getattr(X, "index", None)
+    theirs: Any = getattr(y, "index", None)
     known = hasattr(ours, "equals") and hasattr(theirs, "equals") and len(X) == len(y)
     return bool(known and not ours.equals(theirs))
 
