@@ -134,7 +134,7 @@ def _sample(given: Input, max_rows: int, seed: int, output: Output) -> Input:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of what will be said of the sample
-        rows = choose_by_class(given.read(), np.arange(n_rows), max_rows, np.random.default_rng(seed))
+        rows = choose_by_class(given.read().target_codes(), np.arange(n_rows), max_rows, np.random.default_rng(seed))
     output.note(
         f"took a sample of {len(rows):,} of the {n_rows:,} rows, to be done soon; --max-rows {n_rows} takes all"
     )

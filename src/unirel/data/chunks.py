@@ -8,20 +8,19 @@ import os
 import tempfile
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NoReturn, Self
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from unirel._runtime import pieces
+from unirel._runtime import pieces, warn
 from unirel.data import DISCRETE, Positions, Values
-from unirel.data.encoding import empty_matrices, find_places, one_class, refuse_missing
+from unirel.data.encoding import check_target, empty_matrices, find_places
 from unirel.data.parts import ArrowRows, DaskRows, Part, Rows
-from unirel.data.readers import DiscreteFeatures, Source, TargetType, is_dataset, kinds_asked, take_rows, target_kind
-from unirel.data.scan import CodingPlan, Scan, Seen, Wanted, describe_columns, merge, scan_part, sketched_edges
-from unirel.data.table import Table, check_inputs, warn_of_indexes
-from unirel.data.values import sorted_levels
-from unirel.data.weights import Sums, add_sums, draw_rows, repeat_rows, sum_weights
+from unirel.data.readers import DiscreteFeatures, Source, TargetType, is_dataset, kinds_asked, take_rows
+from unirel.data.scan import CodingPlan, Scan, Wanted, describe_columns, merge, scan_part, sketched_edges
+from unirel.data.table import OTHER_INDEXES, Table, check_inputs
+from unirel.data.weights import Sums, add_sums, sum_weights
 
 # Numbers of rows in files that are multiplied at a time, after which they leave memory.
 _STRETCH = 2**23
@@ -62,23 +61,21 @@ class PartedTable(Table):
     def __init__(self, rows: Rows, discrete_features: DiscreteFeatures, target_type: TargetType) -> None:
         names = rows.names
         features = Source("X", names[:-1], (1, len(names) - 1), numbered=rows.numbered)
-        asked = kinds_asked(discrete_features, [features])[0]
-        weights = None
-        if rows.weighted:
-            weights = add_sums(rows.map(lambda part: sum_weights(np.asarray(part.weights, np.float64))))
-        kinds = np.append(asked, target_kind(target_type)).astype(np.int8)
-        wanted = Wanted(names, kinds, 0.0 if weights is None else weights.unit)
+        asked, of_target = kinds_asked(discrete_features, target_type, [features])
+        weights = add_sums(rows.map(lambda part: sum_weights(part.weights))) if rows.weighted else None
+        wanted = Wanted(names, np.append(asked, of_target), 0.0 if weights is None else weights.unit)
         scan: Scan = rows.add(partial(scan_part, wanted=wanted), partial(merge, wanted=wanted))
         n_samples = sum(scan.n_rows)
         if n_samples < 2:
             raise ValueError(f"X has {n_samples} sample(s) (shape=({n_samples}, {len(asked)})); at least 2 are needed")
         if scan.other_indexes:
-            warn_of_indexes()
-        columns, target = describe_columns(scan, wanted), scan.columns[-1]
-        refuse_missing(target.n_missing, n_samples)
-        labels = _labels(target) if columns.kinds[-1] == DISCRETE else None
-        if labels is not None and len(labels) == 1:
-            raise one_class(next(iter(target.levels or {})))
+            warn(OTHER_INDEXES)
+        columns, labels = describe_columns(scan, wanted), None
+        if columns.kinds[-1] == DISCRETE:
+            target = scan.columns[-1]
+            types = {"boolean": np.bool_, "number": np.int64 if target.whole else np.float64}
+            labels = np.array(target.ordered, object).astype(types.get(target.family, object))
+        check_target(scan.columns[-1].n_missing, n_samples, labels)
         check_inputs(columns, len(asked), asked)
         super().__init__(columns, labels, features, _Elsewhere())  # type: ignore[arg-type]
         self.weights = weights
@@ -89,9 +86,8 @@ class PartedTable(Table):
 
     def level_sizes(self, column: int) -> NDArray[np.int64]:
         seen = self._scan.columns[column]
-        levels = seen.levels or {}
-        sizes = [*map(levels.__getitem__, sorted_levels(levels)), seen.n_missing]
-        return np.array(sizes if seen.n_missing else sizes[:-1], np.int64)
+        sizes = [(seen.levels or {})[level] for level in seen.ordered]
+        return np.array([*sizes, seen.n_missing] if seen.n_missing else sizes, np.int64)
 
     def encode(self, n_bins: int, binning: str, given: dict[int, Values]) -> tuple[CodingPlan, Rows]:
         """Code all parts, continuous columns in bins, unless that has been done."""
@@ -124,68 +120,43 @@ class PartedTable(Table):
             kept.close()
         self._kept = {}
 
-    def sample(self, columns: Positions, most: int | None, rng: np.random.Generator) -> Table:
-        """A small table of some columns of some rows, brought here once, see `sample_table`."""
-        state = None
-        if self.weights is not None:  # Every row takes a random number, in the part where it is.
-            state = rng.bit_generator.state
-            rng.bit_generator.advance(self.n_samples)  # type: ignore[attr-defined]
-        starts = np.cumsum([0, *self._scan.n_rows[:-1]])
-        plan = self._plan({})
-        unit = 1.0 if self.weights is None else self.weights.unit
-        states = [(state, int(start), unit) for start in starts]
-        sizes = self._sizes_of_parts(plan, None if state is None else states)
-        drawn = draw_rows(sizes.sum(axis=0), most, rng, self.classes is not None)
-        before = np.cumsum(sizes, axis=0) - sizes
-        each = []
-        for number, state_here in enumerate(states):
-            ordinals = [
-                np.sort(own[(own >= first) & (own < first + size)] - first)
-                for own, first, size in zip(drawn, before[number].tolist(), sizes[number].tolist(), strict=True)
-            ]
-            each.append((state_here, ordinals) if any(map(len, ordinals)) else None)
-        key = columns.tobytes() + np.concatenate(drawn).tobytes()
+    def target_codes(self) -> NDArray[np.int32] | None:
+        """From the codes that are kept, if there are any; otherwise the rows are read once more."""
+        coded = [kept for key, (_, kept) in self._kept.items() if key != "rows"]
+        find = partial(_target_of_part, plan=self._plan({}))
+        return None if self.classes is None else np.concatenate((coded[0] if coded else self._rows).map(find))
+
+    def row_weights(self) -> Values | None:
+        return None if self.weights is None else np.concatenate(self._rows.map(lambda part: part.weights))
+
+    def take_few(self, columns: Positions, rows: Positions) -> Table:
+        """A small table of some columns of few rows in ascending order, brought here once."""
+        key = columns.tobytes() + rows.tobytes()
         if key not in self._samples:  # Another criterion asks for the same rows.
-            take = partial(take_some, plan=plan, columns=np.append(columns, self.target))
-            self._samples = {key: self.small(columns, np.concatenate(self._rows.map(take, each)))}
+            ends = np.cumsum(self._scan.n_rows)
+            own = zip(np.split(rows, np.searchsorted(rows, ends[:-1])), ends - self._scan.n_rows, strict=True)
+            each = [some - start if len(some) else None for some, start in own]
+            find = partial(take_some, plan=self._plan({}), columns=np.append(columns, self.target))
+            self._samples = {key: self.small(columns, np.concatenate(self._rows.map(find, each)))}
         return self._samples[key]
 
     def _plan(self, cuts: dict[int, Values]) -> CodingPlan:
         return CodingPlan.of(self._scan, self.columns, self._wanted, cuts)
 
-    def _sizes_of_parts(self, plan: CodingPlan, states: list[Any] | None) -> NDArray[np.int64]:
-        """How many rows each class has in every part, each as often as its weight says if there are weights."""
-        if states is not None:
-            find = partial(_rows_by_class, plan=plan, n_classes=1 if self.classes is None else len(self.classes))
-            return np.array(self._rows.map(lambda *part: [len(rows) for rows in find(*part)], states), np.int64)
-        if self.classes is None:
-            return np.array(self._scan.n_rows, np.int64)[:, None]
-        levels = sorted_levels(self._scan.columns[-1].levels or {})
-        return np.array([[(own or {}).get(level, 0) for level in levels] for own in self._scan.targets], np.int64)
+
+def _target_of_part(part: Part | Coded, plan: CodingPlan) -> NDArray[np.int32]:
+    codes: NDArray[Any]
+    if isinstance(part, Coded):
+        widths, places = find_places(part.layout)
+        codes = part.matrices[widths[-1]][places[-1]]
+    else:
+        codes = plan.values_of(part, np.array([len(plan.kinds) - 1]))[0]
+    return codes.astype(np.int32)
 
 
-def take_some(part: Part, each: tuple[Any, list[Positions]], *, plan: CodingPlan, columns: Positions) -> Values:
-    """Some rows of a part, given by their place in their class."""
-    state, ordinals = each
-    by_class = _rows_by_class(part, state, plan, len(ordinals))
-    rows = np.sort(np.concatenate([own[places] for own, places in zip(by_class, ordinals, strict=True)]))
+def take_some(part: Part, rows: Positions, *, plan: CodingPlan, columns: Positions) -> Values:
     few = Part(take_rows(part.X, rows), take_rows(part.y, rows), None, part.label)
     return plan.values_of(few, columns).T
-
-
-def _rows_by_class(part: Part, state: Any, plan: CodingPlan, n_classes: int) -> list[Positions]:
-    """Rows of every class; all rows in one class if the target has none."""
-    codes, random_state = np.zeros(len(part.y)), state[0]
-    if plan.kinds[-1] == DISCRETE:
-        codes = plan.values_of(part, np.array([len(plan.kinds) - 1]))[0]
-    rows = np.arange(len(codes))
-    if random_state is not None:
-        bits = np.random.PCG64(0)
-        bits.state = random_state
-        # Every row has a random number of its own, whichever part it is in.
-        chances = np.random.Generator(bits.advance(state[1])).random(len(rows))
-        rows = repeat_rows(np.asarray(part.weights, np.float64), state[2], chances)
-    return [rows[codes[rows] == label] for label in range(n_classes)]
 
 
 class _Elsewhere:
@@ -198,46 +169,19 @@ class _Elsewhere:
         )
 
 
-def _labels(target: Seen) -> NDArray[Any]:
-    """Labels of the classes in the order of their codes, of the type they came in."""
-    levels = sorted_levels(target.levels or {})
-    if target.family == "boolean":
-        return np.array(levels).astype(bool)
-    if target.family == "number":
-        return np.array(levels).astype(np.int64 if target.whole else np.float64)
-    return np.array(levels, object)
-
-
-class Scratch:
-    """Memory-mapped arrays in the folder of temporary files; the system deletes them with the last array."""
-
-    def __init__(self) -> None:
-        self._maps: list[mmap.mmap] = []
-
-    def empty(self, shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
-        size = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
-        if size == 0:
-            return np.empty(shape, dtype)
-        try:
-            # Its name, if it ever has one, is gone before anything is written: not even a kill leaves a file behind.
-            with tempfile.TemporaryFile(prefix="unirel-scratch-") as file:
-                _take_room(file.fileno(), size)
-                self._maps.append(mmap.mmap(file.fileno(), size))
-        except OSError as error:
-            about = f"the folder of temporary files, {tempfile.gettempdir()!r}, cannot hold {size / 1e6:,.1f} MB"
-            raise OSError(f"{about}: {error.strerror or error}; name another one in TMPDIR") from None
-        return np.frombuffer(self._maps[-1], dtype).reshape(shape)
-
-    def copy(self, array: NDArray[Any]) -> NDArray[Any]:
-        found = self.empty(array.shape, array.dtype)
-        found[:] = array
-        return found
-
-    def release(self) -> None:
-        """Take what was read or written out of the memory of this process; the system may still have it."""
-        for one in self._maps:
-            if hasattr(one, "madvise") and hasattr(mmap, "MADV_DONTNEED"):  # not on every system
-                one.madvise(mmap.MADV_DONTNEED)
+def scratch(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
+    """An array in the folder of temporary files, mapped into memory; the system deletes it with the last view of it."""
+    size = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
+    if size == 0:
+        return np.empty(shape, dtype)
+    try:
+        # Its name, if it ever has one, is gone before anything is written: not even a kill leaves a file behind.
+        with tempfile.TemporaryFile(prefix="unirel-scratch-") as file:
+            _take_room(file.fileno(), size)
+            return np.ndarray(shape, dtype, mmap.mmap(file.fileno(), size))
+    except OSError as error:
+        about = f"the folder of temporary files, {tempfile.gettempdir()!r}, cannot hold {size / 1e6:,.1f} MB"
+        raise OSError(f"{about}: {error.strerror or error}; name another one in TMPDIR") from None
 
 
 def _take_room(file: int, size: int) -> None:
@@ -254,27 +198,31 @@ def _take_room(file: int, size: int) -> None:
 class Stored:
     """What is kept of a part of the rows, in files; a copy for another process goes to files there.
 
-    `layout` says how many levels, or rows of numbers, each column has. Matrices are in files already.
+    `layout` says how many levels, or rows of numbers, each column has.
     """
 
-    def __init__(
-        self, layout: NDArray[Any], matrices: list[NDArray[Any]], weights: Values | None, files: Scratch
-    ) -> None:
-        self.layout, self.matrices, self.files = layout, matrices, files
-        self.weights = None if weights is None else files.copy(weights)
-        files.release()
+    def __init__(self, layout: NDArray[Any], matrices: list[NDArray[Any]], weights: Values | None) -> None:
+        self.layout, self.matrices = layout, [_in_file(matrix) for matrix in matrices]
+        self.weights = None if weights is None else _in_file(weights)
+        self.release()
 
     def __reduce__(self) -> Any:
-        return self._copied, (self.layout, self.matrices, self.weights)
+        return type(self), (self.layout, self.matrices, self.weights)
 
-    @classmethod
-    def _copied(cls, layout: NDArray[Any], matrices: list[NDArray[Any]], weights: Values | None) -> Self:
-        files = Scratch()
-        return cls(layout, [files.copy(matrix) for matrix in matrices], weights, files)
+    def release(self) -> None:
+        """Take what was read or written out of the memory of this process; the system may still have it."""
+        for array in (*self.matrices, self.weights):
+            base = None if array is None else array.base
+            if isinstance(base, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):  # not on every system
+                base.madvise(mmap.MADV_DONTNEED)
 
 
-def weights_in_rows(part: Part, sums: Sums | None) -> Values | None:
-    return None if sums is None else sums.in_rows(np.asarray(part.weights, np.float64))
+def _in_file(array: NDArray[Any]) -> NDArray[Any]:
+    if isinstance(array.base, mmap.mmap):
+        return array
+    copy = scratch(array.shape, array.dtype)
+    copy[:] = array
+    return copy
 
 
 class Coded(Stored):
@@ -282,14 +230,11 @@ class Coded(Stored):
 
     @classmethod
     def of(cls, part: Part, plan: CodingPlan, sums: Sums | None) -> Coded:
-        files = Scratch()
-        matrices = empty_matrices(plan.n_levels, len(part.y), files.empty)
+        matrices = empty_matrices(plan.n_levels, len(part.y), scratch)
         widths, places = find_places(plan.n_levels)
-        for positions, codes in plan.codes_of(part):
-            for width, matrix in enumerate(matrices):
-                mine = widths[positions] == width
-                matrix[places[positions[mine]]] = codes[mine]
-        return cls(plan.n_levels, matrices, weights_in_rows(part, sums), files)
+        for column, codes in plan.codes_of(part):
+            matrices[widths[column]][places[column]] = codes
+        return cls(plan.n_levels, matrices, None if sums is None else sums.in_rows(part.weights))
 
 
 class RowsOfPart(Stored):
@@ -298,34 +243,26 @@ class RowsOfPart(Stored):
     @classmethod
     def of(cls, part: Part, plan: CodingPlan, sums: Sums | None, heights: Positions) -> RowsOfPart:
         """The values of a part, numbers or codes, in the first row of each column."""
-        columns, files = np.flatnonzero(heights), Scratch()
-        rows = files.empty((int(heights.sum()), len(part.y)), np.float64)
+        columns = np.flatnonzero(heights)
+        rows = scratch((int(heights.sum()), len(part.y)), np.float64)
         rows[(np.cumsum(heights) - heights)[columns]] = plan.values_of(part, columns)
-        return cls(heights, [rows], weights_in_rows(part, sums), files)
+        return cls(heights, [rows], None if sums is None else sums.in_rows(part.weights))
 
     def take(self, columns: Positions) -> tuple[Values, Values | None]:
         return self.matrices[0][(np.cumsum(self.layout) - self.layout)[columns]], self.weights
 
-    def put(self, columns: Positions, rows: Values) -> None:
+    def put(self, columns: Positions, rows: Values) -> RowsOfPart:
         """Write the rows of some columns that follow each other."""
         first = int(self.layout[: columns[0]].sum())
         self.matrices[0][first : first + len(rows)] = rows
+        self.release()
+        return self
 
-    def products(self, *, rows: Positions, others: Positions | slice) -> Values:
-        return np.asarray(self._add(lambda stretch: stretch[rows] @ stretch[others].T))
-
-    def lengths(self) -> Values:
-        return np.asarray(self._add(lambda stretch: np.einsum("ij,ij->i", stretch, stretch)))
-
-    def fourth_moment(self, *, rows: Positions) -> float:
-        """The sum over samples of the square of the sum of squares of some rows."""
-        return float(self._add(lambda stretch: ((stretch[rows] ** 2).sum(axis=0) ** 2).sum()))
-
-    def _add(self, function: Callable[[Values], Any]) -> Any:
-        """What a function finds in stretches of the samples, added up in their order."""
+    def total(self, *, function: Callable[[Values], Any]) -> Any:
+        """What a function finds in stretches of the samples, all rows of them, added up in their order."""
         n_rows, n_samples = self.matrices[0].shape
         step, found = max(1, _STRETCH // n_rows), []
         for start in range(0, max(n_samples, 1), step):
             found.append(function(self.matrices[0][:, start : start + step]))
-            self.files.release()
+            self.release()
         return sum(found)

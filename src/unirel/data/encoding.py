@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from unirel._runtime import check_time, pieces
 from unirel.data import CONTINUOUS, DISCRETE, IGNORED, KINDS, UNKNOWN, Codes, Kind, Kinds, Mask, Positions, Values
 from unirel.data.kernels import FLOAT, HIGHEST, LOWEST, MOST_SLOTS, SIGNED, UNSIGNED, code_levels
-from unirel.data.readers import Numbers, Source, as_slice
-from unirel.data.values import LARGEST_EXACT, Raw, as_numbers, encode_objects, refuse_rounding
+from unirel.data.readers import Numbers, Raw, Source, as_slice
+from unirel.data.values import LARGEST_EXACT, as_numbers, encode_objects, refuse_rounding
 
 # Below this many different texts a column is no identifier, however few rows there are.
 _IDENTIFIER_LEVELS = 20
@@ -170,12 +170,10 @@ class DenseColumns:
     def read_target(self, source: Source, asked: int) -> NDArray[Any] | None:
         """Read the last column, which must be complete and vary; return the labels of its classes if it has any."""
         column, raw = len(self.facts.kinds) - 1, source.read(0)
-        refuse_missing(raw.n_missing, raw.values.size)
         if asked != UNKNOWN:
             self.facts.reasons[column] = "given by target_type"
         levels = self._describe(raw, "y", column, asked, TARGET)
-        if len(levels) == 1:
-            raise one_class(levels.tolist()[0])
+        check_target(raw.n_missing, raw.values.size, levels)
         return levels if self.facts.kinds[column] == DISCRETE else None
 
     @property
@@ -196,8 +194,7 @@ class DenseColumns:
     def codes_of(self, columns: Positions) -> Codes:
         """Codes of discrete columns, one row each; do not write to them."""
         if not self._wide:
-            stretch = as_slice(columns)
-            return self.codes[columns] if stretch is None else self.codes[stretch]
+            return self.codes[as_slice(columns)]
         wide = [self._wide.get(column) for column in columns.tolist()]
         dtype = np.result_type(np.uint8, *(codes for codes in wide if codes is not None))
         rows = self.codes[columns].astype(dtype, copy=False)
@@ -307,7 +304,10 @@ class DenseColumns:
 
     def _hold_levels(self, raw: Raw, column: int) -> NDArray[Any]:
         """Keep the codes of a discrete column of any type; return its levels."""
-        levels, codes = encode(raw)
+        find = encode_objects if raw.values.dtype == object else partial(np.unique, return_inverse=True)
+        levels, present_codes = find(raw.present)
+        codes = np.full(raw.values.size, len(levels))  # those of missing values, which come last
+        codes[~raw.missing] = present_codes
         self.facts.kinds[column] = DISCRETE
         self.facts.n_values[column], self.facts.n_missing[column] = len(levels), raw.n_missing
         dtype = narrowest(len(levels) + (raw.n_missing > 0))
@@ -327,16 +327,14 @@ class DenseColumns:
         self._note_numbers(values.astype(np.float64)[np.newaxis], np.array([column]))
 
 
-def refuse_missing(n_missing: int, n_samples: int) -> None:
+def check_target(n_missing: int, n_samples: int, levels: NDArray[Any] | None) -> None:
     if n_missing == n_samples:
         raise ValueError(f"y has no value at all: all {n_missing} are missing (NaN); choose another target")
     if n_missing:
         values = "value" if n_missing == 1 else "values"
         raise ValueError(f"y has {n_missing} missing {values} (NaN); drop those rows from X and y")
-
-
-def one_class(label: Any) -> ValueError:
-    return ValueError(f"y has one class only: every value is {label!r}; choose a target that varies")
+    if levels is not None and len(levels) == 1:
+        raise ValueError(f"y has one class only: every value is {levels.tolist()[0]!r}; choose a target that varies")
 
 
 def wide_type(dtype: np.dtype[Any]) -> type[np.number[Any]]:
@@ -360,19 +358,6 @@ def _copy_columns(array: NDArray[Any], rows: NDArray[Any]) -> None:
         rows[:, start : start + step] = array[start : start + step].T
 
 
-def encode(raw: Raw) -> tuple[NDArray[Any], Positions]:
-    """Sorted levels, and the code of every row; missing values come last."""
-    if raw.values.dtype == object:
-        levels, present_codes = encode_objects(raw.present)
-    else:
-        levels, present_codes = np.unique(raw.present, return_inverse=True)
-    if not raw.n_missing:
-        return levels, present_codes
-    codes = np.full(raw.values.size, levels.size, dtype=np.intp)
-    codes[~raw.missing] = present_codes
-    return levels, codes
-
-
 class FoundLevels(NamedTuple):
     """What the levels of columns are: how many values, how many missing, whether infinity, and the code of 0."""
 
@@ -385,10 +370,7 @@ class FoundLevels(NamedTuple):
 
 
 def find_levels(
-    values: NDArray[Any],
-    limit: int,
-    starts: Codes | None = None,
-    zeros: Mask | None = None,
+    values: NDArray[Any], limit: int, starts: Codes | None = None, zeros: Mask | None = None
 ) -> FoundLevels:
     """Code rows of numbers, see `code_levels`, or stretches of one row, of which some have zeros beside them."""
     if starts is None:

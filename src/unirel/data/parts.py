@@ -60,9 +60,10 @@ class Rows:
 
         With `each` it gets an entry of that as well, and a part whose entry is None is left out.
         """
+        look = self._task(partial(ask, function=function))
         if each is None:
-            return [ask(part, function=function) for part in self]
-        return [ask(part, own, function=function) for part, own in zip(self, each, strict=True) if own is not None]
+            return self._finish([look(part) for part in self])
+        return self._finish([look(part, own) for part, own in zip(self, each, strict=True) if own is not None])
 
     def add(self, function: Function, add: Add, n_jobs: int | None = None) -> Any:
         """What a function finds in every part, added up in any order."""
@@ -76,20 +77,37 @@ class Rows:
 
     def keep(self, function: Function) -> Rows:
         """What a function makes of every part, kept where that is, in files that can be taken out of memory."""
-        return Rows(self.map(function))
+        make = self._task(function)
+        return self._kept([make(part) for part in self])
 
     def exchange(self, take: Function, encode: Function, put: Function, blocks: Sequence[Any]) -> Rows:
         """Change what was made of parts by what is found in all of them together, a block at a time.
 
         ``take(part, block)`` gives what is needed of a part, ``encode(taken, block)`` what is to be put into each part,
-        and ``put(part, block, piece)`` does so.
+        and ``put(part, block, piece)`` does so and returns the part.
         """
+        take, encode, put = map(self._task, (take, encode, put))
+        changed = self._changeable()
         for block in blocks:
             found = encode([take(part, block) for part in self], block)
-            for part, piece in zip(self, found, strict=True):
-                put(part, block, piece)
-                part.files.release()
-        return self
+            changed = [put(part, block, found[place]) for place, part in enumerate(changed)]
+        return self._kept(changed)
+
+    @staticmethod
+    def _task(function: Function) -> Function:
+        """A function that is called where its arguments are: here and at once."""
+        return function
+
+    def _finish(self, tasks: list[Any]) -> list[Any]:
+        return tasks
+
+    def _kept(self, tasks: list[Any]) -> Rows:
+        """What tasks have made, which stays where it is."""
+        return Rows(tasks)
+
+    def _changeable(self) -> list[Any]:
+        """Parts that something can be put into."""
+        return list(self)
 
     def close(self) -> None:
         """Give everything up: files are deleted with the last array, and workers forget what they keep."""
@@ -100,7 +118,7 @@ def ask(part: Any, *each: Any, function: Function) -> Any:
     """What a function finds in a part, which leaves memory then if it is in files."""
     found = function(part, *each)
     if not isinstance(part, Part):
-        part.files.release()
+        part.release()
     return found
 
 
@@ -179,7 +197,9 @@ class ArrowRows(Rows):
             table.column(given) if isinstance(given, str) else None if given is None else given[start:][: len(table)]
             for given in (self._y, self._weights)
         )
-        return Part(table.select(self._features), y, None if weights is None else np.asarray(weights), label)
+        return Part(
+            table.select(self._features), y, None if weights is None else np.asarray(weights, np.float64), label
+        )
 
 
 def _label(fragment: Any) -> str:
@@ -204,51 +224,36 @@ def _waiting() -> AbstractContextManager[Any]:
     return cast(AbstractContextManager[Any], worker_client())
 
 
-def _delayed(function: Function) -> Any:
-    from dask import delayed
-
-    return delayed(function, pure=False, traverse=False)
-
-
 class DaskRows(Rows):
     """Parts that Dask has or can compute, added up by a tree of tasks; one that is lost is made again."""
 
-    def map(self, function: Function, each: Sequence[Any] | None = None) -> list[Any]:
-        import dask
-
-        look = _delayed(partial(ask, function=function))
-        if each is None:
-            tasks = [look(part) for part in self]
-        else:
-            pairs = zip(self, each, strict=True)
-            tasks = [look(part, dask.delayed(own, traverse=False)) for part, own in pairs if own is not None]
-        with _waiting():
-            return list(dask.compute(*tasks))
-
-    def add(self, function: Function, add: Add, n_jobs: int | None = None) -> Any:
-        look, join = _delayed(partial(ask, function=function)), _delayed(add)
-        found = [look(part) for part in self]
-        while len(found) > 1:
-            found = [join(some) for some in pieces(found, _WIDTH)]
-        with _waiting():
-            return join(found).compute()
-
-    def keep(self, function: Function) -> DaskRows:
-        return self._persist([_delayed(function)(part) for part in self])
-
-    def exchange(self, take: Function, encode: Function, put: Function, blocks: Sequence[Any]) -> DaskRows:
-        """The same on the workers: a block of all parts comes together on one of them."""
-        take_one, encode_all = _delayed(take), _delayed(encode)
-        change = _delayed(partial(_changed, put=put, blocks=list(blocks)))
-        encoded = [encode_all([take_one(part, block) for part in self], block) for block in blocks]
-        return self._persist([change(part, [own[n] for own in encoded]) for n, part in enumerate(self)])
-
     @staticmethod
-    def _persist(tasks: list[Any]) -> DaskRows:
+    def _task(function: Function) -> Function:
+        from dask import delayed
+
+        return cast(Function, delayed(function, pure=False, traverse=False))
+
+    def _finish(self, tasks: list[Any]) -> list[Any]:
+        from dask import compute
+
+        with _waiting():
+            return list(compute(*tasks))
+
+    def _kept(self, tasks: list[Any]) -> DaskRows:
         from dask import persist
 
         with _waiting():
             return DaskRows(list(persist(*tasks)))
+
+    def _changeable(self) -> list[Any]:
+        return list(map(self._task(deepcopy), self))  # The parts themselves may be needed again.
+
+    def add(self, function: Function, add: Add, n_jobs: int | None = None) -> Any:
+        look, join = self._task(partial(ask, function=function)), self._task(add)
+        found = [look(part) for part in self]
+        while len(found) > 1:
+            found = [join(some) for some in pieces(found, _WIDTH)]
+        return self._finish([join(found)])[0]
 
     @classmethod
     def of_collection(cls, X: Any, y: Any, sample_weight: Any) -> DaskRows:
@@ -266,7 +271,7 @@ class DaskRows(Rows):
         partitions = np.ravel(X.to_delayed()).tolist()
         targets = _partitions_of(y, "y", X, len(partitions))
         weights = _partitions_of(sample_weight, "sample_weight", X, len(partitions))
-        threes, make = zip(partitions, targets, weights, strict=True), _delayed(_make_part)
+        threes, make = zip(partitions, targets, weights, strict=True), cls._task(_make_part)
         parts = [make(*three, features, f"partition {number}") for number, three in enumerate(threes)]
         names = map(str, features) if features is not None else (f"x{place}" for place in range(X.shape[1]))
         target = y if isinstance(y, str) else getattr(y, "name", None)
@@ -277,22 +282,13 @@ class DaskRows(Rows):
     def of_files(cls, dataset: Any, y: str, without: Collection[str] = ()) -> DaskRows:
         """Row groups of the files of a dataset, which the workers read themselves."""
         rows = ArrowRows(dataset, y, without=without)
-        read = _delayed(rows.read)
+        read = cls._task(rows.read)
         fragments = [
             group
             for fragment in dataset.get_fragments()
             for group in (fragment.split_by_row_group() if hasattr(fragment, "row_groups") else [fragment])
         ]
         return cls([read(fragment) for fragment in fragments], rows.names)
-
-
-def _changed(part: Any, pieces: list[Any], *, put: Function, blocks: list[Any]) -> Any:
-    """A copy of a part with something put into it: the part itself may be needed again."""
-    copy = deepcopy(part)
-    for block, piece in zip(blocks, pieces, strict=True):
-        put(copy, block, piece)
-    copy.files.release()
-    return copy
 
 
 def _partitions_of(data: Any, parameter: str, X: Any, n_partitions: int) -> list[Any]:
@@ -317,4 +313,6 @@ def _make_part(X: Any, y: Any, weights: Any, features: list[Any] | None, label: 
     """A part of a partition of every collection, or of columns of the first."""
     weights = X[weights] if isinstance(weights, str) else weights
     y = X[y] if isinstance(y, str) else y
-    return Part(X if features is None else X[features], y, None if weights is None else np.asarray(weights), label)
+    return Part(
+        X if features is None else X[features], y, None if weights is None else np.asarray(weights, np.float64), label
+    )

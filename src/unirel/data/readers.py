@@ -10,6 +10,7 @@ import numbers
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Literal, get_args
 
 import narwhals.stable.v2 as nw
@@ -17,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unirel._runtime import check_choice
-from unirel.data import CONTINUOUS, DISCRETE, IGNORED, KINDS, UNKNOWN, Kinds, Positions
-from unirel.data.values import Raw, read_column
+from unirel.data import CONTINUOUS, DISCRETE, IGNORED, KINDS, UNKNOWN, Kinds, Mask, Positions
 
 TargetType = Literal["auto", "discrete", "continuous"]
 DiscreteFeatures = bool | Literal["auto"] | Sequence[Any] | NDArray[Any] | Mapping[Any, bool | None]
@@ -28,6 +28,24 @@ _PLAIN: dict[type, np.dtype[Any]] = {nw.Boolean: np.dtype(bool)} | {
     getattr(nw, name): np.dtype(name.lower())
     for name in ("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64", "Float32", "Float64")
 }
+
+
+@dataclass(frozen=True)
+class Raw:
+    """Values of one column as they were read, with a mask of the missing ones."""
+
+    family: Literal["number", "boolean", "text", "category"]
+    values: NDArray[Any]
+    missing: Mask
+    since: str = ""  # of dates, times and durations: what their numbers are
+
+    @cached_property
+    def n_missing(self) -> int:
+        return int(np.count_nonzero(self.missing))
+
+    @cached_property
+    def present(self) -> NDArray[Any]:
+        return self.values[~self.missing] if self.n_missing else self.values
 
 
 @dataclass(frozen=True)
@@ -45,8 +63,8 @@ class Numbers:
             return np.array([self.data[column].to_numpy() for column in columns.tolist()]).T
         stretch = as_slice(columns)  # This is a view, where the input allows it.
         if isinstance(self.data, np.ndarray):
-            return self.data[:, columns if stretch is None else stretch]
-        if stretch is not None:
+            return self.data[:, stretch]
+        if isinstance(stretch, slice):
             return self.data[:, stretch].to_numpy()
         once, order = np.unique(columns, return_inverse=True)  # No frame has a column twice.
         array: NDArray[Any] = self.data[:, once.tolist()].to_numpy()
@@ -77,10 +95,29 @@ class Source:
         return name if self.parameter == "X" else f"{name} of {self.parameter}"
 
     def read(self, position: int) -> Raw:
-        column = self.others.get(position)
+        label, column = self.label(position), self.others.get(position)
         if column is None:
             column = next(block for block in self.blocks if position in block.positions).column(position)
-        return read_column(self.label(position), column)
+        plain = column.dtype if isinstance(column, np.ndarray) else _PLAIN.get(type(column.dtype))
+        if plain is not None and plain.kind in "biuf":
+            values = np.asarray(column)
+            if values.dtype == plain:
+                return read_numbers(label, values)
+        from unirel.data.values import read_column  # all that is no plain number
+
+        return read_column(label, column)
+
+
+def read_numbers(label: str, values: NDArray[Any]) -> Raw:
+    """Plain numbers or booleans, of which NaN are missing."""
+    missing = ~np.isfinite(values)
+    if missing.any() and np.isinf(values).any():
+        raise no_infinity(label)
+    return Raw("boolean" if values.dtype.kind == "b" else "number", values, missing)
+
+
+def no_infinity(label: str) -> ValueError:
+    return ValueError(f"{label} contains infinity (inf); replace it by a number or a missing value")
 
 
 def open_all(X: Any, conditional_on: Any, y: Any, feature_names: Sequence[str] | None = None) -> list[Source]:
@@ -94,39 +131,34 @@ def open_all(X: Any, conditional_on: Any, y: Any, feature_names: Sequence[str] |
             about = f"feature_names has {len(names)} names, but X has {features.shape[1]} columns"
             raise ValueError(f"{about}; name each of them")
         features = replace(features, names=_distinct("feature_names", names), numbered={})
-    sources = [features, target]
-    if conditional_on is not None:
-        sources.insert(1, open_source(conditional_on, "conditional_on", "z{}"))
-    for source in sources[:-1]:
+    given = [] if conditional_on is None else [open_source(conditional_on, "conditional_on", "z{}")]
+    for source in (features, *given):
         for count, word in zip(source.shape, ("sample", "feature"), strict=True):
             if count == 0:
                 about = f"{source.parameter} has 0 {word}(s) (shape={source.shape})"
                 raise ValueError(f"{about} while a minimum of 1 is required.")
     if target.shape[1] != 1:
         raise ValueError(f"y should be a 1d array, but its shape is {target.shape}; pass one target column")
-    for other in (target, *sources[1:-1]):
+    for other in (target, *given):
         if other.shape[0] != features.shape[0]:
             lengths = f"X has {features.shape[0]} rows, {other.parameter} has {other.shape[0]}"
             raise ValueError(f"{lengths}; they must describe the same samples")
     if features.shape[0] == 1:
         raise ValueError(f"X has 1 sample (shape={features.shape}); mutual information needs at least 2")
-    return sources
+    return [features, *given, target]
 
 
-def as_slice(positions: Positions) -> slice | None:
-    """Positions as a slice, if they follow each other."""
+def as_slice(positions: Positions) -> slice | Positions:
+    """Positions as a slice if they follow each other, otherwise as they are."""
     if len(positions) and (np.diff(positions) == 1).all():
         return slice(int(positions[0]), int(positions[-1]) + 1)
-    return None
+    return positions
 
 
 def is_parted(data: Any) -> bool:
     """Whether the rows are read in parts: a Dask collection or a dataset of Arrow; neither library is imported."""
-    if isinstance(data, np.ndarray | list):
-        return False
-    if callable(getattr(data, "__dask_graph__", None)) and hasattr(data, "to_delayed"):
-        return True
-    return getattr(data, "is_parted", False) is True or is_dataset(data)
+    is_dask = callable(getattr(data, "__dask_graph__", None)) and hasattr(data, "to_delayed")
+    return is_dask or getattr(data, "is_parted", False) is True or is_dataset(data)
 
 
 def is_dataset(data: Any) -> bool:  # of Arrow
@@ -201,8 +233,7 @@ def as_narwhals(data: Any, parameter: str) -> Any:
     try:
         return nw.from_native(data, eager_only=True, allow_series=True, pass_through=True)
     except nw.exceptions.DuplicateError:
-        names = getattr(data, "column_names", None)
-    return _distinct(parameter, data.columns if names is None else names)  # refused there
+        return _distinct(parameter, getattr(data, "column_names", data.columns))  # refused there
 
 
 def _open_frame(frame: nw.DataFrame[Any], parameter: str) -> Source:
@@ -305,19 +336,19 @@ def unknown_column(column: str, known: Sequence[str]) -> str:
     return f"there is no column {column!r}; the columns are {listed}"
 
 
-def target_kind(target_type: str) -> int:
+def kinds_asked(discrete_features: DiscreteFeatures, target_type: str, sources: Sequence[Source]) -> list[Kinds]:
+    """Kinds asked for of the columns of each source, features first; conditions can be named like features.
+
+    The last is that of the target, which is none of the sources.
+    """
     check_choice("target_type", target_type, get_args(TargetType))
-    return UNKNOWN if target_type == "auto" else KINDS.index(target_type)
-
-
-def kinds_asked(discrete_features: DiscreteFeatures, sources: Sequence[Source]) -> list[Kinds]:
-    """Kinds asked for of the columns of each source, features first; conditions can be named like features."""
+    of_target = np.array([UNKNOWN if target_type == "auto" else KINDS.index(target_type)], np.int8)
     given = discrete_features
-    asked = [np.full(source.shape[1], UNKNOWN, np.int8) for source in sources]
+    asked = [*(np.full(source.shape[1], UNKNOWN, np.int8) for source in sources), of_target]
     if isinstance(given, str) and given == "auto":
         return asked
     if isinstance(given, bool | np.bool_):
-        return [np.full_like(kinds, DISCRETE if given else CONTINUOUS) for kinds in asked]
+        return [*(np.full_like(kinds, DISCRETE if given else CONTINUOUS) for kinds in asked[:-1]), of_target]
     if isinstance(given, str) or not isinstance(given, Iterable):
         known = "'auto', True, False, a mask, a list of columns and a mapping"
         raise TypeError(f"discrete_features={given!r} is none of {known}")
@@ -370,9 +401,9 @@ def take_named(data: Any, names: Sequence[str], library: str | None = None) -> A
         raise TypeError(f"X is {type(data).__name__} and has no names of columns; pass a frame, or by_name=False")
     known = list(map(str, data.collect_schema().names() if lazy else as_narwhals(data, "X").columns))
     positions = {name: position for position, name in enumerate(known)}
-    missing = [name for name in names if name not in positions]
-    if missing:
-        raise ValueError(f"X lacks what was selected: {unknown_column(missing[0], known)}")
+    for name in names:
+        if name not in positions:
+            raise ValueError(f"X lacks what was selected: {unknown_column(name, known)}")
     if lazy:
         return take_columns(data.select(list(names)).collect(), np.arange(len(names)), library)
     return take_columns(data, np.array([positions[name] for name in names], np.intp), library)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
-from typing import Any, NamedTuple
+from functools import partial, reduce
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +16,9 @@ from unirel.data import CONTINUOUS, DISCRETE, IGNORED, UNKNOWN, Kinds, Mask, Pos
 from unirel.data.encoding import FEATURE, NARROW_LEVELS, TARGET, Columns, decide, find_levels
 from unirel.data.kernels import find_bins, frequency_edges, width_edges
 from unirel.data.parts import Part
-from unirel.data.readers import Source, open_source
+from unirel.data.readers import Raw, Source, no_infinity, open_source
 from unirel.data.table import have_other_indexes
-from unirel.data.values import Raw, as_numbers, no_infinity, refuse_rounding, sorted_levels
+from unirel.data.values import as_numbers, refuse_rounding, sorted_levels
 
 # What a sketch keeps: with 2048 a rank is wrong by at most 0.14 % of the rows in 99 of 100 sketches, and up to about as
 # many values as that nothing is lost and edges are exact.
@@ -52,27 +52,21 @@ class Seen:
     whole: bool = True  # whether all numbers came in a type of whole numbers
     n_missing: int = 0
     levels: dict[Any, int] | None = field(default_factory=dict)  # rows of each value; None if there are too many
-    sketch: Any = None  # of the numbers of a column that may be continuous
+    sketch: bytes | None = None  # of the numbers of a column that may be continuous
     lowest: float = np.inf
     highest: float = -np.inf
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "sketch": None if self.sketch is None else self.sketch.serialize()}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__ = state
-        if self.sketch is not None:
-            from datasketches import kll_doubles_sketch
-
-            self.sketch = kll_doubles_sketch.deserialize(self.sketch)
+    @property
+    def ordered(self) -> list[Any]:
+        """The levels in the order of their codes."""
+        return sorted_levels(self.levels or {})
 
 
 @dataclass
 class Scan:
-    """What is known after a look at some parts: how many rows each has, its levels of the target, and all columns."""
+    """What is known after a look at some parts: how many rows each has, and all columns."""
 
     n_rows: list[int]
-    targets: list[dict[Any, int] | None]
     columns: list[Seen]
     other_indexes: bool = False  # whether pandas would match the rows of X and y otherwise
 
@@ -144,7 +138,7 @@ def scan_part(part: Part, wanted: Wanted) -> Scan:
             continue
         for column, row, known in zip(block.positions.tolist(), block.rows, _count_levels(block.rows), strict=True):
             columns[column] = _look_at_numbers(row, known, block, column, wanted, repeats)
-    return Scan([len(part.y)], [columns[-1].levels], columns, have_other_indexes(part.X, part.y))
+    return Scan([len(part.y)], columns, have_other_indexes(part.X, part.y))
 
 
 def _count_levels(rows: Values) -> Iterator[dict[float, int] | None]:
@@ -163,45 +157,42 @@ def _look_at_numbers(
 ) -> Seen:
     """What a column of numbers shows; its levels if they are known to be few."""
     asked, limit = wanted.kinds[column], wanted.limit(column)
-    gaps = np.isnan(row) if levels is None else np.zeros(0, bool)
-    n_missing = int(np.count_nonzero(gaps)) if levels is None else len(row) - sum(levels.values())
+    present = row[~np.isnan(row)] if levels is None else np.array(list(levels))
+    n_missing = len(row) - (len(present) if levels is None else sum(levels.values()))
     if n_missing == len(row):
         return Seen("", block.whole, n_missing)
-    present = row[~gaps] if levels is None and n_missing else row
     if levels is None and limit == MOST_LEVELS:
         values, counts = np.unique(present, return_counts=True)
         levels = dict(zip(values.tolist(), counts.tolist(), strict=True))
-    known = present if levels is None else np.array(list(levels))
-    seen = Seen(block.family, block.whole, n_missing, levels, None, float(known.min()), float(known.max()))
+    if asked == CONTINUOUS or (levels is not None and len(levels) > limit):
+        levels = None
+    seen = Seen(block.family, block.whole, n_missing, levels, None, float(present.min()), float(present.max()))
     if np.isinf([seen.lowest, seen.highest]).any():
         raise no_infinity(f"column {wanted.names[column]!r}")
-    if asked == CONTINUOUS or (levels is not None and len(levels) > limit):
-        seen.levels = None
-    if seen.levels is None and asked != DISCRETE:
-        seen.sketch = new_sketch(present if repeats is None else np.repeat(row, repeats))
-    elif repeats is not None and asked == UNKNOWN:
-        # The column may turn out to have more levels elsewhere; quantiles count weights, kinds count rows.
-        seen.sketch = new_sketch(np.repeat(row, repeats))
+    # With weights also of few levels: there may be more elsewhere, and quantiles count weights, kinds count rows.
+    if asked != DISCRETE and (levels is None or repeats is not None):
+        seen.sketch = new_sketch(row if repeats is None else np.repeat(row, repeats))
     return seen
 
 
-def new_sketch(values: Values) -> Any:
-    """A sketch of some numbers; missing values are passed over."""
+def new_sketch(values: Values, *others: bytes) -> bytes:
+    """A sketch of some numbers, missing ones passed over, and of those that other sketches have seen."""
     from datasketches import kll_doubles_sketch
 
     sketch = kll_doubles_sketch(SKETCH_SIZE)
     sketch.update(np.require(values, requirements=["C", "W"]))  # It takes no array that cannot be written to.
-    return sketch
+    for other in others:
+        sketch.merge(kll_doubles_sketch.deserialize(other))
+    return cast(bytes, sketch.serialize())
 
 
 def merge(scans: Sequence[Scan], wanted: Wanted) -> Scan:
     columns = [
-        reduce(lambda a, b, at=at: _merge_two(a, b, at, wanted), seen)  # type: ignore[misc]
+        reduce(partial(_merge_two, column=at, wanted=wanted), seen)
         for at, seen in enumerate(zip(*(scan.columns for scan in scans), strict=True))
     ]
-    n_rows, targets = [n for scan in scans for n in scan.n_rows], [one for scan in scans for one in scan.targets]
-    targets = targets if columns[-1].levels is not None else [None] * len(targets)
-    return Scan(n_rows, targets, columns, any(scan.other_indexes for scan in scans))
+    n_rows = [n for scan in scans for n in scan.n_rows]
+    return Scan(n_rows, columns, any(scan.other_indexes for scan in scans))
 
 
 def _merge_two(a: Seen, b: Seen, column: int, wanted: Wanted) -> Seen:
@@ -218,13 +209,16 @@ def _merge_two(a: Seen, b: Seen, column: int, wanted: Wanted) -> Seen:
         levels = None
     sketch = None
     if numeric and (a.sketch is not None or b.sketch is not None or levels is None):
-        sketch = new_sketch(np.empty(0))  # Neither may change: a cluster may need them again.
-        for seen in (a, b):
-            known = seen.levels or {}  # of a column whose numbers are so few that they were counted instead
-            counted = np.repeat(np.array(list(known), np.float64), list(known.values()))
-            sketch.merge(new_sketch(counted) if seen.sketch is None else seen.sketch)
+        sketch = new_sketch(np.empty(0), *(_sketch_of(seen) for seen in (a, b)))
     lowest, highest = min(a.lowest, b.lowest), max(a.highest, b.highest)
     return Seen("".join(families), a.whole and b.whole, a.n_missing + b.n_missing, levels, sketch, lowest, highest)
+
+
+def _sketch_of(seen: Seen) -> bytes:
+    """A sketch also of a column whose numbers are so few that they were counted instead."""
+    known = seen.levels or {}
+    values = np.array(list(known), np.float64)
+    return new_sketch(np.repeat(values, list(known.values()))) if seen.sketch is None else seen.sketch
 
 
 def describe_columns(scan: Scan, wanted: Wanted) -> Columns:
@@ -254,11 +248,15 @@ def sketched_edges(seen: Seen, n_bins: int, binning: str) -> Values:
     edges = np.full((1, n_bins - 1), np.inf)
     if binning == "uniform" and seen.lowest <= seen.highest:
         width_edges(np.array([[seen.lowest, seen.highest]]), n_bins, edges)
-    elif binning == "quantile" and seen.sketch is not None and not seen.sketch.is_empty():
-        values = np.unique([value for value, _ in seen.sketch])
-        # Not the weights beside the values: those of a merged sketch come out as 1.
-        below = np.rint(np.array(seen.sketch.get_cdf(values, True))[:-1] * seen.sketch.n)
-        frequency_edges(values[None], np.array([len(values)]), np.append(0.0, below)[None], n_bins, edges)
+    elif binning == "quantile" and seen.sketch is not None:
+        from datasketches import kll_doubles_sketch
+
+        sketch = kll_doubles_sketch.deserialize(seen.sketch)
+        values = np.unique([value for value, _ in sketch])
+        if len(values):
+            # Not the weights beside the values: those of a merged sketch come out as 1.
+            below = np.rint(np.array(sketch.get_cdf(values, True))[:-1] * sketch.n)
+            frequency_edges(values[None], np.array([len(values)]), np.append(0.0, below)[None], n_bins, edges)
     return np.asarray(edges[0])
 
 
@@ -278,7 +276,7 @@ class CodingPlan:
         """The plan for all parts; `cuts` are the edges of continuous columns."""
         edges, levels = [], []
         for column, (kind, seen) in enumerate(zip(facts.kinds.tolist(), scan.columns, strict=True)):
-            known = sorted_levels(seen.levels or {}) if kind == DISCRETE else []
+            known = seen.ordered if kind == DISCRETE else []
             is_text = seen.family in ("text", "category")
             own = np.arange(1.0, len(known)) if is_text else np.array(known[1:], np.float64)
             edges.append(cuts.get(column, own) if kind == CONTINUOUS else own)
@@ -289,48 +287,34 @@ class CodingPlan:
         n_levels = np.where(facts.kinds == IGNORED, 0, gap + (facts.n_missing > 0))
         return cls(wanted, facts.kinds, edges, levels, n_levels, gap)
 
-    def codes_of(self, part: Part) -> list[tuple[Positions, NDArray[Any]]]:
-        """Codes of the rows of a part, in blocks: which columns, and a row for each of them."""
-        return [found for block in self._blocks(part, self.kinds != IGNORED) for found in self._codes(*block)]
+    def codes_of(self, part: Part) -> Iterator[tuple[int, NDArray[Any]]]:
+        """Columns of a part and the codes of their rows."""
+        for column, row in self._columns(part, self.kinds != IGNORED):
+            yield column, self._codes(column, row)
 
     def values_of(self, part: Part, columns: Positions) -> Values:
         """Some columns of a part as numbers, a row for each: codes of discrete columns, values of continuous ones."""
         places = np.full(len(self.kinds), -1)
         places[columns] = np.arange(len(columns))
         values = np.zeros((len(columns), len(part.y)))
-        for positions, rows in self._blocks(part, places >= 0):
-            continuous = self.kinds[positions] == CONTINUOUS
-            values[places[positions[continuous]]] = rows[continuous]
-            for own, codes in self._codes(positions[~continuous], rows[~continuous]):
-                values[places[own]] = codes
+        for column, row in self._columns(part, places >= 0):
+            values[places[column]] = row if self.kinds[column] == CONTINUOUS else self._codes(column, row)
         return values
 
-    def _blocks(self, part: Part, used: Mask) -> Iterator[tuple[Positions, Values]]:
-        """Numbers of blocks of columns; texts as their codes, NaN where they are missing."""
+    def _columns(self, part: Part, used: Mask) -> Iterator[tuple[int, Values]]:
+        """Numbers of columns; texts as their codes, NaN where they are missing."""
         for block in read_part(part, self.wanted, used):
             rows, raw = block.rows, block.raw
             if raw is not None:
                 codes = {level: float(code) for code, level in enumerate(self.levels[int(block.positions[0])])}
                 rows = np.full((1, raw.values.size), np.nan)
                 rows[0, ~raw.missing] = [codes[value] for value in raw.present.tolist()]
-            yield block.positions, rows
+            yield from zip(block.positions.tolist(), rows, strict=True)
 
-    def _codes(self, positions: Positions, values: Values) -> list[tuple[Positions, NDArray[Any]]]:
-        """Codes of columns of numbers, a row for each; those of few levels together."""
-        known = [self.edges[position] for position in positions.tolist()]
-        sizes = np.array([len(edges) for edges in known], np.intp)
-        few = np.flatnonzero(sizes <= _FEW_EDGES)
-        found: list[tuple[Positions, NDArray[Any]]] = []
-        if len(few):
-            edges = np.full((len(few), max(1, sizes[few].max())), np.inf)
-            for row, place in zip(edges, few.tolist(), strict=True):
-                row[: sizes[place]] = known[place]
-            codes = np.empty((len(few), values.shape[1]), np.uint8)
-            numbers = values if len(few) == len(values) else values[few]
-            find_bins(np.ascontiguousarray(numbers), edges, self.gap[positions[few]], codes)
-            found.append((positions[few], codes))
-        for place in np.flatnonzero(sizes > _FEW_EDGES).tolist():
-            reached = np.searchsorted(known[place], values[place], side="right")
-            wide = np.where(np.isnan(values[place]), self.gap[positions[place]], reached)
-            found.append((positions[[place]], wide.astype(np.uint32)[np.newaxis]))
-        return found
+    def _codes(self, column: int, row: Values) -> NDArray[Any]:
+        edges, gap = self.edges[column], self.gap[column]
+        if len(edges) > _FEW_EDGES:
+            return np.where(np.isnan(row), gap, np.searchsorted(edges, row, side="right"))
+        codes = np.empty(len(row), np.uint8)
+        find_bins(row[np.newaxis], np.array([edges]), np.array([gap]), codes[np.newaxis])
+        return codes

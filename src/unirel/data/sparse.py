@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from unirel._runtime import pieces
 from unirel.data import CONTINUOUS, DISCRETE, IGNORED, UNKNOWN, Codes, Kinds, Positions, Values
 from unirel.data.encoding import Columns, DenseColumns, narrowest, wide_type
-from unirel.data.readers import Source, as_slice
-from unirel.data.values import LARGEST_EXACT, no_infinity, refuse_rounding
+from unirel.data.readers import Source, as_slice, no_infinity
+from unirel.data.values import LARGEST_EXACT, refuse_rounding
 
 # Columns whose levels are looked for together.
 _STEP = 2**16
@@ -128,7 +128,7 @@ class SparseColumns:
         sizes = self._starts[columns + 1] - self._starts[columns]
         starts = np.r_[0, np.cumsum(sizes)]
         stretch = as_slice(columns)
-        if stretch is not None:
+        if isinstance(stretch, slice):
             return starts, slice(self._starts[stretch.start], self._starts[stretch.stop])
         return starts, np.arange(starts[-1]) + np.repeat(self._starts[columns] - starts[:-1], sizes)
 

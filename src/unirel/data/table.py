@@ -22,13 +22,13 @@ from unirel.data.readers import (
     is_parted,
     kinds_asked,
     open_all,
-    target_kind,
 )
 from unirel.data.sparse import SparseBlock, SparseColumns, SparseNumbers
 from unirel.data.weights import Sums
 
 Scale = Literal["standard", "rank"] | None
 
+OTHER_INDEXES = "X and y have different indexes; their rows are matched by position. If not meant, pass y.loc[X.index]"
 # Columns are scaled together in blocks of about this many values, few enough to stay in the cache.
 _BLOCK = 2**15
 # Numbers below this can be squared and added up; squares of numbers below the other vanish, or lose digits.
@@ -103,9 +103,8 @@ class Table:
         """Read features, columns to condition on, and a target without missing values, as `relevance` takes them."""
         sources = open_all(X, conditional_on, y, feature_names)
         if have_other_indexes(X, y):
-            warn_of_indexes()
-        asked = kinds_asked(discrete_features, sources[:-1])
-        return cls._read(sources, asked, target_kind(target_type))
+            warn(OTHER_INDEXES)
+        return cls._read(sources, kinds_asked(discrete_features, target_type, sources[:-1]))
 
     def decided_types(self, X: Any) -> dict[str, Any]:
         """Parameters that read rows of `X`, of which this is the table, with the same kinds of columns."""
@@ -116,21 +115,21 @@ class Table:
         return {"discrete_features": known, "target_type": self.columns[self.target].kind}
 
     @classmethod
-    def _read(cls, sources: Sequence[Source], asked: Sequence[Kinds], of_target: int) -> Table:
+    def _read(cls, sources: Sequence[Source], asked: Sequence[Kinds]) -> Table:
         features, names = sources[0], tuple(name for source in sources for name in source.names)
         columns, start = Columns(names, features.shape[0]), 0
         first = 0 if features.sparse is None else features.shape[1]  # of the dense columns, behind the sparse ones
         dense = DenseColumns(columns.behind(first), features.shape[1] - first)
         sparse = SparseColumns(features, asked[0], columns, dense) if first else None
-        for source, kinds in zip(sources[:-1], asked, strict=True):
+        for source, kinds in zip(sources[:-1], asked[:-1], strict=True):
             if source.sparse is None:
                 dense.read(source, start - first, kinds)
             start += source.shape[1]
         if dense.since:
             listed = ", ".join(f"{name!r} as {words}" for name, words in dense.since.items())
             warn(f"read {listed}; to leave a column out, pass exclude=[{next(iter(dense.since))!r}]")
-        check_inputs(columns, features.shape[1], np.concatenate(asked))
-        classes = dense.read_target(sources[-1], of_target)
+        check_inputs(columns, features.shape[1], np.concatenate(asked[:-1]))
+        classes = dense.read_target(sources[-1], int(asked[-1][0]))
         refuse_overflow(dense, "standard")
         return cls(columns, classes, features, dense, sparse)
 
@@ -204,6 +203,9 @@ class Table:
     def codes(self, column: int) -> NDArray[np.int32]:
         return np.array(self.code_block([column])[0][0], np.int32)
 
+    def target_codes(self) -> NDArray[np.int32] | None:
+        return None if self.classes is None else self.codes(self.target)
+
     def code_block(self, columns: Sequence[int] | Positions) -> tuple[Codes, NDArray[np.int64]]:
         """Codes of discrete columns, one row each, and how many levels each has; a missing value has the last code.
 
@@ -266,17 +268,15 @@ class Table:
         # A few columns at a time, since those of all rows have to be taken.
         for places in np.array_split(np.arange(len(chosen)), max(1, len(chosen) * self.n_samples // 2**22)):
             codes, numbers = places[discrete[places]], places[continuous[places]]
-            if len(codes):
-                values[:, codes] = self.code_block(chosen[codes])[0][:, rows].T
-            if len(numbers):
-                values[:, numbers] = self.continuous_block(chosen[numbers])[:, rows].T
+            values[:, codes] = self.code_block(chosen[codes])[0][:, rows].T
+            values[:, numbers] = self.continuous_block(chosen[numbers])[:, rows].T
         return self.small(columns, values)
 
     def small(self, columns: Positions, values: Values) -> Table:
         """A table of some rows: codes and numbers of some columns and, last, of the target."""
         kinds = self.columns.kinds
         sources = open_all(values[:, :-1], None, values[:, -1])
-        return Table._read(sources, [kinds[columns]], int(kinds[-1])).scaled(self._scale)
+        return Table._read(sources, [kinds[columns], kinds[-1:]]).scaled(self._scale)
 
     def level_sizes(self, column: int) -> NDArray[np.int64]:
         return np.bincount(self.codes(column))
@@ -335,11 +335,6 @@ def have_other_indexes(X: Any, y: Any) -> bool:
     return bool(known and not ours.equals(theirs))
 
 
-def warn_of_indexes() -> None:
-    about = "X and y have different indexes; their rows are matched by position"
-    warn(f"{about}. If that is not meant, pass y.loc[X.index]")
-
-
 class Scaled(NamedTuple):
     """All columns as rows of one matrix, see `Table`."""
 
@@ -384,28 +379,26 @@ def scale_columns(dense: DenseColumns, scale: Scale) -> Scaled:
 
 def refuse_overflow(dense: DenseColumns, scale: Scale) -> None:
     """Refuse a column whose scaled values, or squares of their differences, would not be finite or would vanish."""
-    largest = dense.largest
+    largest, fault, remedy = dense.largest, "overflows", "divide it by a constant"
+    faulty = np.zeros(len(largest), bool)
     if scale == "standard":
+        fault = "overflows when it is scaled"
         for column in np.flatnonzero(largest >= _SAFE).tolist():
             row = dense.numbers_of(np.array([column]))
-            if not np.isfinite(_standardise(row[:, ~np.isnan(row[0])])).all():
-                raise _unusable(dense, column, "overflows when it is scaled", largest, "divide it by a constant")
-    if scale is None:
+            faulty[column] = not np.isfinite(_standardise(row[:, ~np.isnan(row[0])])).all()
+    elif scale is None:
         facts, dtype = dense.facts, dense.precision
         # Estimators sum squares of differences over columns, and those must stay finite too.
         limit = np.sqrt(np.finfo(dtype).max) / (4 * max(4, facts.n_levels.max(), len(facts)))
         with np.errstate(over="ignore"):
             largest = largest.astype(dtype).astype(np.float64)
-        for column in np.flatnonzero(largest >= limit).tolist():
-            raise _unusable(dense, column, "overflows", largest, "divide it by a constant")
-        remedy = "multiply it by a constant, or leave scale='standard'"
-        for column in np.flatnonzero((largest > 0) & (largest < _TINY)).tolist():
-            raise _unusable(dense, column, "vanishes when it is squared", largest, remedy)
-
-
-def _unusable(dense: DenseColumns, column: int, fault: str, largest: Values, remedy: str) -> ValueError:
-    label = "y" if column == len(largest) - 1 else f"column {dense.facts.names[column]!r}"
-    return ValueError(f"{label} {fault} (largest value {largest[column]:.3g}); {remedy}")
+        faulty = largest >= limit
+        if not faulty.any():
+            fault, remedy = "vanishes when it is squared", "multiply it by a constant, or leave scale='standard'"
+            faulty = (largest > 0) & (largest < _TINY)
+    for column in np.flatnonzero(faulty).tolist():
+        label = "y" if column == len(largest) - 1 else f"column {dense.facts.names[column]!r}"
+        raise ValueError(f"{label} {fault} (largest value {largest[column]:.3g}); {remedy}")
 
 
 def _scale_rows(rows: Values, scale: Scale) -> Values | float:

@@ -1,39 +1,20 @@
-"""Values of single columns: numbers, texts, categories, dates, objects, and what cannot be read."""
+"""Values of columns that are no plain numbers: texts, categories, dates, objects, and what cannot be read."""
 
 import numbers
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from datetime import UTC, date, time, timedelta
 from decimal import Decimal
-from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
 from unirel.data import Mask, Positions, Values
+from unirel.data.readers import Raw, read_numbers
 
 # Whole numbers beyond this are not all told apart by floats.
 LARGEST_EXACT = 2**53
-
-
-@dataclass(frozen=True)
-class Raw:
-    """Values of one column as they were read, with a mask of the missing ones."""
-
-    family: Literal["number", "boolean", "text", "category"]
-    values: NDArray[Any]
-    missing: Mask
-    since: str = ""  # of dates, times and durations: what their numbers are
-
-    @cached_property
-    def n_missing(self) -> int:
-        return int(np.count_nonzero(self.missing))
-
-    @cached_property
-    def present(self) -> NDArray[Any]:
-        return self.values[~self.missing] if self.n_missing else self.values
 
 
 def read_column(label: str, column: nw.Series[Any] | NDArray[Any]) -> Raw:
@@ -77,18 +58,6 @@ def _parse(label: str, values: NDArray[Any]) -> Raw:
     if code in "Mm":
         return _read_times(values)
     raise _no_nesting(label, str(values.dtype))
-
-
-def read_numbers(label: str, values: NDArray[Any]) -> Raw:
-    """Plain numbers or booleans, of which NaN are missing."""
-    missing = ~np.isfinite(values)
-    if missing.any() and np.isinf(values).any():
-        raise no_infinity(label)
-    return Raw("boolean" if values.dtype.kind == "b" else "number", values, missing)
-
-
-def no_infinity(label: str) -> ValueError:
-    return ValueError(f"{label} contains infinity (inf); replace it by a number or a missing value")
 
 
 def as_numbers(raw: Raw, label: str) -> Raw:

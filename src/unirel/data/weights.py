@@ -110,36 +110,32 @@ def sample_table(
 
     The rows are the same ones wherever they are, in memory or in parts.
     """
+    rows, take = np.arange(table.n_samples), table.take
     if table.is_parted:
-        return cast("PartedTable", table).sample(columns, most, rng)
-    rows = np.arange(table.n_samples)
+        parts = cast("PartedTable", table)
+        sample_weight, take = parts.row_weights(), parts.take_few
+    labels = table.target_codes()
     if sample_weight is not None:
         weights = np.asarray(sample_weight, np.float64)
         rows = repeat_rows(weights, add_sums([sum_weights(weights)]).unit, rng.random(table.n_samples))
-        if table.classes is not None:  # A class of little weight keeps its heaviest row.
-            codes = table.codes(table.target)
-            lost = np.setdiff1d(codes[weights > 0], codes[rows])
-            heaviest = [int(np.argmax(np.where(codes == label, weights, -1.0))) for label in lost.tolist()]
+        if labels is not None:  # A class of little weight keeps its heaviest row.
+            lost = np.setdiff1d(labels[weights > 0], labels[rows])
+            heaviest = [int(np.argmax(np.where(labels == label, weights, -1.0))) for label in lost.tolist()]
             rows = np.sort(np.append(rows, np.array(heaviest, np.intp)))
-    return table.take(columns, choose_by_class(table, rows, most, rng))
+    return take(columns, choose_by_class(labels, rows, most, rng))
 
 
-def draw_rows(sizes: NDArray[np.int64], most: int | None, rng: np.random.Generator, by_class: bool) -> list[Positions]:
-    """Which rows of each class are taken, from how many it has."""
-    total = int(sizes.sum())
-    if most is None or most >= total:
-        return [np.arange(size) for size in sizes.tolist()]
-    if not by_class:
-        return [rng.choice(total, most, replace=False)]
-    wanted = [min(size, max(_FEWEST, round(size * most / total))) for size in sizes.tolist()]
-    return [rng.choice(size, own, replace=False) for size, own in zip(sizes.tolist(), wanted, strict=True)]
-
-
-def choose_by_class(table: Table, rows: Positions, most: int | None, rng: np.random.Generator) -> Positions:
+def choose_by_class(
+    labels: NDArray[np.int32] | None, rows: Positions, most: int | None, rng: np.random.Generator
+) -> Positions:
     """Some of the rows in ascending order: of each class its share, but enough for a ball if it has them."""
     if most is None or most >= len(rows):
         return rows
-    by_class = table.classes is not None
-    codes = table.codes(table.target)[rows] if by_class else np.zeros(len(rows), np.int32)
-    drawn = draw_rows(np.bincount(codes), most, rng, by_class)
-    return np.sort(np.concatenate([rows[codes == label][own] for label, own in enumerate(drawn)]))
+    if labels is None:
+        return np.sort(rows[rng.choice(len(rows), most, replace=False)])
+    chosen = []
+    for label in range(labels.max() + 1):
+        own = rows[labels[rows] == label]
+        size = min(len(own), max(_FEWEST, round(len(own) * most / len(rows))))
+        chosen.append(own[rng.choice(len(own), size, replace=False)])
+    return np.sort(np.concatenate(chosen))

@@ -222,17 +222,18 @@ class EncodedParts(Encoded):
         super().__init__(layout, table.n_samples)
         self._kept: Rows = table.encode_rows(partial(encode_columns, layout=layout), layout.heights)
         owners = np.repeat(np.arange(len(layout.heights)), layout.heights)
-        self.ranks = np.bincount(owners[self._add(RowsOfPart.lengths) > 0.5], minlength=len(layout.heights))
+        is_there = self._add(lambda stretch: np.einsum("ij,ij->i", stretch, stretch)) > 0.5
+        self.ranks = np.bincount(owners[is_there], minlength=len(layout.heights))
 
     def products(self, rows: Columns, others: Columns | slice = slice(None)) -> Values:
-        return np.asarray(self._add(partial(RowsOfPart.products, rows=rows, others=others)))
+        return np.asarray(self._add(lambda stretch: stretch[rows] @ stretch[others].T))
 
     def fourth_moment(self, rows: Columns) -> float:
-        return float(self._add(partial(RowsOfPart.fourth_moment, rows=rows)))
+        return float(self._add(lambda stretch: ((stretch[rows] ** 2).sum(axis=0) ** 2).sum()))
 
-    def _add(self, function: Callable[[RowsOfPart], Any]) -> Any:
-        """What a function finds in all parts, always added up in their order."""
-        return sum(self._kept.map(function))
+    def _add(self, function: Callable[[Values], Any]) -> Any:
+        """What a function finds in stretches of samples of all parts, always added up in their order."""
+        return sum(self._kept.map(partial(RowsOfPart.total, function=function)))
 
 
 def encode_columns(taken: list[tuple[Values, Weights | None]], columns: Columns, *, layout: Layout) -> list[Values]:

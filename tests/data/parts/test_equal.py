@@ -10,6 +10,8 @@ from numpy.testing import assert_array_equal
 import unirel.search.stopping
 from unirel import BURSelector, relevance, selection_path
 from unirel.criteria import CRITERIA
+from unirel.data.table import open_table
+from unirel.data.weights import sample_table
 from unirel.errors import UnirelWarning
 from unirel.estimation.binned import Binned
 from unirel.search.boost import Boost
@@ -228,3 +230,21 @@ def test_weights_are_exact_whatever_the_cut(rng):
     assert weights.sum() == weights[::-1].sum() == weights[:333].sum() + weights[333:].sum()
     whole = rng.integers(0, 9, 100).astype(float)
     assert_array_equal(sum_weights(whole).in_rows(whole), whole)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_sample_has_the_same_rows_and_keeps_a_class_of_little_weight(weighted, rng, tmp_path):
+    frame = pd.DataFrame({"a": rng.normal(size=420), "weight": rng.random(420) + 0.5, "y": np.arange(420) % 3})
+    frame.loc[frame["y"] == 2, "weight"] *= 1e-6
+    weights = frame["weight"] if weighted else None
+    features, target = frame[["a"]], frame["y"]
+    dataset = dataset_of(frame if weighted else frame[["a", "y"]], CUTS["uneven"], tmp_path)
+    here, _ = open_table(features, target)
+    parts, _ = open_table(dataset, "y", sample_weight="weight" if weighted else None)
+    samples = [
+        sample_table(table, np.array([0]), 90, np.random.default_rng(1), own)
+        for table, own in ((here, weights), (parts, None))
+    ]
+    assert len(samples[0].classes) == 3
+    assert_array_equal(*(sample.continuous_block([0]) for sample in samples))
+    assert_array_equal(*(sample.codes(sample.target) for sample in samples))

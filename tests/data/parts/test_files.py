@@ -1,6 +1,7 @@
 """Datasets that are read in parts: bounded memory, scratch files that go away, and faults that name their file."""
 
 import gc
+import mmap
 import pickle
 import signal
 import subprocess
@@ -12,7 +13,7 @@ import pandas as pd
 import pytest
 
 from unirel import BURSelector, redundancy_analysis, relevance
-from unirel.data.chunks import Coded, Scratch
+from unirel.data.chunks import Coded, Stored
 from unirel.data.encoding import empty_matrices
 from unirel.data.parts import ArrowRows
 from unirel.estimation.binned import Binned
@@ -66,8 +67,8 @@ def data(tmp_path):
 @needs_maps
 def test_scratch_files_are_used_and_deleted(data, scratch, monkeypatch):
     dataset, seen = write(data), []
-    real = Scratch.release
-    monkeypatch.setattr(Scratch, "release", lambda self: (seen.extend(mapped(scratch)), real(self))[1])
+    real = Stored.release
+    monkeypatch.setattr(Stored, "release", lambda self: (seen.extend(mapped(scratch)), real(self))[1])
     BURSelector("jmi", 2, beta=0).fit(dataset, "y")
     assert len(seen) > 0
     relevance(dataset, "y")
@@ -86,13 +87,14 @@ def test_a_full_disk_names_the_folder_and_the_remedy(data, scratch, monkeypatch)
 
 
 def test_arrays_on_disk_keep_what_is_written_when_memory_is_given_back(scratch, rng):
-    files = Scratch()
-    array = files.empty((3, 5000), np.uint8)
-    values = rng.integers(0, 256, array.shape).astype(np.uint8)
-    array[:] = values
-    files.release()
+    values = rng.integers(0, 256, (3, 5000)).astype(np.uint8)
+    stored = Stored(np.ones(3), [values, np.empty((0, 7), np.uint16)], None)
+    array, empty = stored.matrices
+    assert isinstance(array.base, mmap.mmap)
+    stored.release()
     np.testing.assert_array_equal(array, values)
-    assert files.empty((0, 7), np.uint16).shape == (0, 7)
+    assert empty.shape == (0, 7)
+    assert empty.dtype == np.uint16
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -101,7 +103,7 @@ def test_a_copy_of_codes_for_another_process_is_on_disk_there(weighted, scratch,
     matrices = empty_matrices(n_levels, 500, np.empty)
     for matrix in matrices:
         matrix[:] = rng.integers(0, 200, matrix.shape)
-    codes = Coded(n_levels, matrices, rng.random(500) if weighted else None, Scratch())
+    codes = Coded(n_levels, matrices, rng.random(500) if weighted else None)
     copy = pickle.loads(pickle.dumps(codes))
     assert [matrix.dtype for matrix in copy.matrices] == [np.uint8, np.uint16, np.uint32]
     for ours, theirs in zip([*copy.matrices, copy.weights], [*codes.matrices, codes.weights], strict=True):
