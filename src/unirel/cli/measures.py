@@ -16,9 +16,9 @@ _DATASETS = ("name", "n_samples", "n_features", "n_classes", "title")
 
 
 @flags.with_flags("unirel explain data.csv age --target outcome", 'unirel explain breast_cancer "mean radius"')
-def explain(data: flags.Data, asked: flags.Feature, options: flags.Selecting, printing: flags.Printing) -> int:
+def explain(*, data: flags.Data, feature: flags.Feature, options: flags.Selecting, printing: flags.Printing) -> int:
     """Tell what one feature adds to the selected ones, and which of them it could replace."""
-    output, feature = Output(printing), asked.feature
+    output = Output(printing)
     given = open_data(data, output)
     if feature not in given.names:
         raise BadInput(f"FEATURE: there is no column {feature!r}; {flags.suggest(feature, given.names)}")

@@ -25,6 +25,10 @@ _ORDER = ("target", "n_features", "report", "save", "as_json")
 METRICS = ("auto", "chebyshev", "manhattan", "euclidean")
 BOOSTS = ("both", "reference", "selected", "ksg", "classifier", "none")
 CLASSIFIERS = ("logistic", "rf", "knn", "svm")
+_ABOUT_DATA = (
+    "A CSV, TSV, Parquet or Arrow file, compressed or not; - for standard input; a pattern in quotes for Parquet "
+    "or Arrow files that are read in parts; or the name of a dataset."
+)
 
 
 def flag(
@@ -37,11 +41,6 @@ def flag(
     return dataclasses.field(default=default, metadata={"option": option})
 
 
-def argument(metavar: str, words: str) -> Any:
-    """A field of a group that is named by its position."""
-    return dataclasses.field(metadata={"option": typer.Argument(metavar=metavar, show_default=False, help=words)})
-
-
 def _checking(among: Collection[str]) -> Callable[[str | None], str | None]:
     def check(value: str | None) -> str | None:
         if value is not None and value.lower() not in among:
@@ -52,17 +51,20 @@ def _checking(among: Collection[str]) -> Callable[[str | None], str | None]:
 
 
 _data, _method, _output = (partial(flag, panel=panel) for panel in (DATA, METHOD, OUTPUT))
+_argument = partial(typer.Argument, show_default=False)
+# What one command alone is given is a parameter of it, not of a group.
+Feature = Annotated[str, _argument(metavar="FEATURE", help="The column to look at.")]
+SavedSelection = Annotated[str, _argument(metavar="SELECTION", help="What `unirel select --save` wrote.")]
+_page = partial(typer.Option, metavar="FILE.html")
+ReportFile = Annotated[Path | None, _page("--report", help="Write a page to look at and to send.")]
+OutputFile = Annotated[Path | None, _page("--output", "-o", help="Where to; named after the data if not given.")]
 
 
 @dataclass(frozen=True, kw_only=True)
 class File:
     """Where a table is, and how a text file is written; None is found out."""
 
-    data: str = argument(
-        "DATA",
-        "A CSV, TSV, Parquet or Arrow file, compressed or not; - for standard input; a pattern in quotes for Parquet "
-        "or Arrow files that are read in parts; or the name of a dataset.",
-    )
+    data: str = dataclasses.field(metadata={"option": _argument(metavar="DATA", help=_ABOUT_DATA)})
     delimiter: str | None = _data(None, "--delimiter", "Field separator; found if not given.", metavar="CHAR")
     decimal: str | None = _data(None, "--decimal", "Decimal mark, . or , ; found if not given.", metavar="CHAR")
     encoding: str = _data("utf-8", "--encoding", "Encoding of text.", metavar="NAME")
@@ -230,21 +232,6 @@ class Writing:
 
 
 @dataclass(frozen=True, kw_only=True)
-class WritingSelection(Writing):
-    report: Path | None = flag(None, "--report", "Write a page to look at and to send.", metavar="FILE.html")
-
-
-@dataclass(frozen=True, kw_only=True)
-class WritingReport(Writing):
-    output: Path | None = flag(None, "--output -o", "Where to; named after the data if not given.", metavar="FILE.html")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Saved:
-    selection: str = argument("SELECTION", "What `unirel select --save` wrote.")
-
-
-@dataclass(frozen=True, kw_only=True)
 class Applying:
     output: Path = flag(
         dataclasses.MISSING, "--output -o", "Where to: .csv, .tsv, .parquet, .arrow or .feather.", metavar="FILE"
@@ -252,11 +239,6 @@ class Applying:
     keep: list[str] | None = flag(None, "--keep", "Columns to keep beside the selected ones.", metavar="COL,...")
     force: bool = flag(False, "--force", "Write over the file that is read.")
     quiet: bool = flag(False, "--quiet -q", "No messages.")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Feature:
-    feature: str = argument("FEATURE", "The column to look at.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -362,12 +344,9 @@ def with_flags(*examples: str) -> Callable[[Callable[..., int]], Callable[..., i
     """Make a function that typer understands: each parameter that is a group becomes the flags of its fields."""
 
     def decorate(command: Callable[..., int]) -> Callable[..., int]:
-        hints = get_type_hints(command)
-        groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
-        parameters = [parameter for group in groups.values() for parameter in _flags_of(group)]
-        if "context" in hints:
-            kind = inspect.Parameter.KEYWORD_ONLY
-            parameters.append(inspect.Parameter("context", kind, annotation=typer.Context))
+        own = inspect.signature(command).parameters.values()
+        groups: dict[str, Any] = {one.name: one.annotation for one in own if is_dataclass(one.annotation)}
+        parameters = [flag for one in own for flag in (_flags_of(one.annotation) if one.name in groups else [one])]
 
         @wraps(command)
         def run(**given: Any) -> int:

@@ -9,13 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import typer
+from typer import Context
 
 from unirel._runtime import Deadline, atomic_path
 from unirel.cli import VERSION, BadInput, Exit, Failed, Output, bar, say, to_json, width_of_output
 from unirel.cli import options as flags
 from unirel.cli.files import SUFFIXES, check_names, open_data, read_table
-from unirel.cli.options import Data, Printing, Selecting, Writing, WritingReport, WritingSelection
+from unirel.cli.options import Data, OutputFile, Printing, ReportFile, Selecting, Writing
 from unirel.errors import printable, shorten
 
 # Columns of text that the answer takes beside the names.
@@ -32,20 +32,22 @@ _FORMATS = {".csv": "csv", ".tsv": "tsv", **SUFFIXES}
     "zcat big.csv.gz | unirel select - -t outcome --json > selection.json",
 )
 def select(
-    context: typer.Context, data: Data, options: Selecting, writing: WritingSelection, printing: Printing
+    *, context: Context, data: Data, options: Selecting, writing: Writing, printing: Printing, report: ReportFile = None
 ) -> int:
     """Select the features that are most informative about a target, each given those already selected."""
-    return _select(context.obj, data, options, writing, printing, writing.report)
+    return _select(context.obj, data, options, writing, printing, report)
 
 
 @flags.with_flags(
     "unirel report data.csv --target outcome",
     "unirel report data.csv --target outcome -o outcome.html --accuracy knn",
 )
-def report(context: typer.Context, data: Data, options: Selecting, writing: WritingReport, printing: Printing) -> int:
+def report(
+    *, context: Context, data: Data, options: Selecting, writing: Writing, printing: Printing, output: OutputFile = None
+) -> int:
     """Select features and write a page about it, to look at and to send."""
     name = "report" if data.data == "-" else Path(data.data).name.split(".")[0] or "report"
-    return _select(context.obj, data, options, writing, printing, writing.output or Path(f"{name}.html"))
+    return _select(context.obj, data, options, writing, printing, output or Path(f"{name}.html"))
 
 
 def _select(
@@ -146,9 +148,9 @@ def _next(arguments: list[str], data: Data, report: Path | None, save: Path | No
     "unirel apply selection.json new.csv -o small.parquet",
     "unirel apply selection.json new.csv --keep id,outcome -o small.csv",
 )
-def apply(saved: flags.Saved, file: flags.File, options: flags.Applying) -> int:
+def apply(*, selection: flags.SavedSelection, file: flags.File, options: flags.Applying) -> int:
     """Write the selected columns of a file to another file, in order of selection."""
-    selection, output = saved.selection, options.output
+    output = options.output
     kind = _FORMATS.get(output.suffix.lower())
     if kind is None:
         raise BadInput(f"'{output}' has no known ending; end it with {', '.join(_FORMATS)}")
