@@ -41,10 +41,6 @@ class Failed(Exception):
     """What was asked for is fine but could not be done."""
 
 
-class Stopped(Exception):
-    """Carries what the parser would handle in its own way: Ctrl-C, and a reader of the output who has seen enough."""
-
-
 # Ctrl-C as it was heard: an import that compiled code asks for forgets it, or makes another error of it.
 heard: list[int] = []
 
@@ -104,13 +100,11 @@ def _run(given: list[str]) -> int:
             code = make_command().main(args=given, prog_name="unirel", standalone_mode=False, obj=given)
             if sys.stdout is not None:
                 sys.stdout.flush()
-        if code == Exit.INTERRUPTED and not isinstance(code, Exit):  # while flags were read, as typer says it
+        if code == Exit.INTERRUPTED and not isinstance(code, Exit):  # what typer makes of Ctrl-C
             raise KeyboardInterrupt
         return int(code) if isinstance(code, int) else Exit.OK
-    except (Stopped, BrokenPipeError, SystemExit) as stopped:  # the last is what typer makes of a broken pipe
-        if isinstance(stopped.__cause__, KeyboardInterrupt):
-            raise KeyboardInterrupt from None
-        _close_output()  # as in `unirel ... | head`
+    except (BrokenPipeError, SystemExit):  # as in `unirel ... | head`; the last is what typer makes of it
+        _close_output()
         return Exit.OK
     except Exception as error:
         if heard or type(error).__name__ == "Abort":

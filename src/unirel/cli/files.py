@@ -118,7 +118,7 @@ def _open_pattern(data: Data) -> tuple[Any, str, dict[str, Any]]:
     import pyarrow.dataset as ds
 
     from unirel.cli.parquet import size_in_memory
-    from unirel.data.parts import ArrowRows
+    from unirel.data.parts import ArrowRows, DaskRows, connect
 
     files = sorted(glob(data.data, recursive=True))
     if not files:
@@ -141,8 +141,6 @@ def _open_pattern(data: Data) -> tuple[Any, str, dict[str, Any]]:
     if data.scheduler is None:
         parts: Any = ArrowRows(dataset, target, without=drop)
     else:
-        from unirel.data.parts import DaskRows, connect
-
         try:
             connect(data.scheduler)
         except (OSError, ValueError, ImportError) as error:
@@ -174,7 +172,6 @@ def _open_file(data: Data, output: Output) -> tuple[Any, Any, dict[str, Any]]:
 
     file = read_table(data)
     table, source = file.table, "standard input" if data.data == "-" else _as_text(Path(data.data).name)
-    check_names(table.column_names)
     target, drop = _check_columns(data, table.column_names)
     table, n_rows = table.drop_columns(drop), table.num_rows
     if n_rows == 0:
@@ -241,7 +238,7 @@ def _snippet(data: Data, file: FileTable, left_out: list[str]) -> tuple[str, ...
     return (*lines, f"X, y = data.drop(columns={left_out!r}), data[{data.target!r}]")
 
 
-def read_table(file: File, columns: Sequence[str] | None = None, as_text: bool = False) -> FileTable:
+def read_table(file: File, columns: list[str] | None = None, as_text: bool = False) -> FileTable:
     """Read a file, or standard input for ``-``; only some columns if they are named, text as it is if wanted."""
     import pyarrow as pa
 
@@ -281,8 +278,7 @@ def _decompressed(stream: Any, limit: float, label: str) -> Any:
     if compression is None:
         return stream
     content, expanding = io.BytesIO(), pa.CompressedInputStream(pa.PythonFile(stream, "r"), compression)
-    while part := expanding.read(_BLOCK):
-        content.write(part)
+    while content.write(expanding.read(_BLOCK)):
         _check_size(content.tell(), limit, label)
     content.seek(0)
     return content
@@ -321,7 +317,7 @@ def _kind(head: bytes, name: str, encoding: str, label: str) -> str:
     return "text"
 
 
-def _read_binary(kind: str, stream: Any, columns: Sequence[str] | None, limit: float, label: str) -> Any:
+def _read_binary(kind: str, stream: Any, columns: list[str] | None, limit: float, label: str) -> Any:
     import pyarrow as pa
     import pyarrow.parquet as pq
     from pyarrow import feather
@@ -331,24 +327,24 @@ def _read_binary(kind: str, stream: Any, columns: Sequence[str] | None, limit: f
     if kind == "parquet":
         _check_size(size_in_memory(stream, limit), limit, label)
         file = pq.ParquetFile(stream)
-        return file.read(columns=None if columns is None else _present(columns, file.schema_arrow.names, label))
+        return file.read(columns=_wanted(columns, file.schema_arrow.names, label))
     table = pa.ipc.open_stream(stream).read_all() if kind == "arrow stream" else feather.read_table(stream)
-    return table if columns is None else table.select(_present(columns, table.column_names, label))
+    wanted = _wanted(columns, table.column_names, label)
+    return table if wanted is None else table.select(wanted)
 
 
-def _present(columns: Sequence[str], names: Sequence[str], label: str) -> list[str]:
-    """The columns asked for; an error names all that are missing, with what they may be called."""
-    known = set(names)
-    missing = [column for column in columns if column not in known]
-    if missing:
+def _wanted(columns: list[str] | None, names: Sequence[str], label: str) -> list[str] | None:
+    """The columns asked for, None for all, each of which must be there once."""
+    times = Counter(names)
+    if missing := [column for column in columns or () if column not in times]:
         hint = f"for {missing[0]!r}, {suggest(missing[0], names)}"
         raise BadInput(f"{label} lacks columns that were selected: {listed(missing, 20)}; {hint}")
-    return list(columns)
+    if repeated := [name for name in (times if columns is None else columns) if times[name] > 1]:
+        raise BadInput(f"duplicate column names: {', '.join(map(repr, repeated[:10]))}; rename or remove them")
+    return columns
 
 
-def _read_text(
-    stream: Any, head: bytes, file: File, label: str, columns: Sequence[str] | None, as_text: bool
-) -> FileTable:
+def _read_text(stream: Any, head: bytes, file: File, label: str, columns: list[str] | None, as_text: bool) -> FileTable:
     import pyarrow as pa
     from pyarrow import csv as arrow
 
@@ -361,12 +357,11 @@ def _read_text(
         # The header has been read and is passed over: pyarrow would not cut blanks or name what has no name.
         read.column_names, read.skip_rows_after_names = names, 1
         stream.seek(0)
-        check_names(names)
         convert = arrow.ConvertOptions(
             null_values=_MISSING,
             strings_can_be_null=not as_text,
             decimal_point=decimal,
-            include_columns=None if columns is None else _present(columns, names, label),
+            include_columns=_wanted(columns, names, label),
             column_types=dict.fromkeys(names, pa.string()) if as_text else None,
         )
         parse = arrow.ParseOptions(delimiter=delimiter, newlines_in_values=True)
@@ -435,9 +430,3 @@ def _with_points(table: Any) -> Any:
         return pc.replace_substring(column, ",", ".") if pc.all(fits).as_py() else column
 
     return table.from_arrays([written(column) for column in table.columns], table.column_names)
-
-
-def check_names(names: Sequence[str]) -> None:
-    repeated = [name for name, times in Counter(names).items() if times > 1]
-    if repeated:
-        raise BadInput(f"duplicate column names: {', '.join(map(repr, repeated[:10]))}; rename or remove them")

@@ -4,14 +4,15 @@ import dataclasses
 import difflib
 import inspect
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass
 from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unirel.cli import BadInput, Stopped
+from unirel.cli import BadInput
 from unirel.criteria import CRITERIA
 from unirel.estimation import ESTIMATORS
 
@@ -304,10 +305,8 @@ def make_selector(options: Boosting, names: Sequence[str], **parameters: Any) ->
 def _number(text: str) -> int | float | str:
     """A number if it is one; what else it can be, the library knows."""
     for kind in (int, float):
-        try:
+        with suppress(ValueError):
             return kind(text)
-        except ValueError:
-            pass
     return text
 
 
@@ -352,10 +351,7 @@ def with_flags(*examples: str) -> Callable[[Callable[..., int]], Callable[..., i
         def run(**given: Any) -> int:
             for name, group in groups.items():
                 given[name] = group(**{one.name: given.pop(one.name) for one in fields(group)})
-            try:
-                return command(**given)
-            except (KeyboardInterrupt, BrokenPipeError) as error:
-                raise Stopped from error
+            return command(**given)
 
         run.__signature__ = inspect.Signature(sorted(parameters, key=_place))  # type: ignore[attr-defined]
         run.examples = "\n\n".join(("Examples:", *examples))  # type: ignore[attr-defined]
@@ -365,11 +361,8 @@ def with_flags(*examples: str) -> Callable[[Callable[..., int]], Callable[..., i
 
 
 def _flags_of(group: Any) -> Iterator[inspect.Parameter]:
-    hints = get_type_hints(group)
-    for one in fields(group):
-        default = inspect.Parameter.empty if one.default is dataclasses.MISSING else one.default
-        hint: Any = Annotated[hints[one.name], one.metadata["option"]]
-        yield inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
+    for one, parameter in zip(fields(group), inspect.signature(group).parameters.values(), strict=True):
+        yield parameter.replace(annotation=Annotated[parameter.annotation, one.metadata["option"]])
 
 
 def _place(parameter: inspect.Parameter) -> tuple[int, int]:

@@ -14,7 +14,7 @@ from typer import Context
 from unirel._runtime import Deadline, atomic_path
 from unirel.cli import VERSION, BadInput, Exit, Failed, Output, bar, say, to_json, width_of_output
 from unirel.cli import options as flags
-from unirel.cli.files import SUFFIXES, check_names, open_data, read_table
+from unirel.cli.files import SUFFIXES, open_data, read_table
 from unirel.cli.options import Data, OutputFile, Printing, ReportFile, Selecting, Writing
 from unirel.errors import printable, shorten
 
@@ -70,16 +70,9 @@ def _select(
     rows, words, document = found.rows(), found.paragraphs(), found.document()
     if any(row["significant"] == "no" for row in rows):
         words.append("A question mark stands beside a relevance that may be chance.")
-    output.show(
-        "selection",
-        document,
-        columns,
-        rows,
-        words,
-        (*HEADERS, "selected in") if found.stability else HEADERS,
-        _shown(rows, found.stability is not None),
-        _next(arguments, data, report, writing.save),
-    )
+    headers = (*HEADERS, "selected in") if found.stability else HEADERS
+    shown, then = _shown(rows, found.stability is not None), _next(arguments, data, report, writing.save)
+    output.show("selection", document, columns, rows, words, headers, shown, then)
     n_selected, complete = len(found.selection), found.selection.complete
     if found.interrupted:
         return output.end(False, f"{n_selected} features{'' if complete else ' so far'}, no file was written")
@@ -157,7 +150,6 @@ def apply(*, selection: flags.SavedSelection, file: flags.File, options: flags.A
     _check_path(output, [selection, file.data], options.force)
     wanted = list(dict.fromkeys([*flags.split_names(options.keep), *_read_selected_names(selection)]))
     found = read_table(file, wanted, as_text=kind in ("csv", "tsv"))  # from text to text nothing is rewritten
-    check_names(found.table.column_names)
     table = found.table.select(wanted)
     _write_table(table, output, kind)
     if not options.quiet:
