@@ -284,7 +284,7 @@ def test_the_command_is_installed():
 
 
 def test_an_unexpected_error_is_one_line(unirel, table, monkeypatch):
-    from unirel.report import report
+    from unirel import report
 
     monkeypatch.setattr(report, "analyse", lambda *_, **__: 1 / 0)
     done = unirel("select", table, "-t", "class")

@@ -23,8 +23,8 @@ def explain(*, data: flags.Data, feature: flags.Feature, options: flags.Selectin
     if feature not in given.names:
         raise BadInput(f"FEATURE: there is no column {feature!r}; {flags.suggest(feature, given.names)}")
     from unirel.inference import relations
+    from unirel.report import Report
     from unirel.report.explain import explanation_in_words
-    from unirel.report.report import Report
 
     with output.catching_warnings():
         table = given.read()

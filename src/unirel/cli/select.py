@@ -56,7 +56,7 @@ def _select(
     _check_files(writing, data.data, report)
     output = Output(printing)
     given = open_data(data, output, in_parts=True)
-    from unirel.report.report import Report
+    from unirel.report import Report
 
     selector = flags.make_selector(options, given.names, verbose=output.verbose, **given.kinds)
     deadline = Deadline.after(selector.max_seconds)
@@ -93,7 +93,7 @@ def _check_files(writing: Writing, data: str, report: Path | None) -> None:
     for path in filter(None, (writing.save, report)):
         _check_path(path, [data], writing.force)
     if report is not None:
-        from unirel.report.report import check_installed
+        from unirel.report import check_installed
 
         check_installed()
 

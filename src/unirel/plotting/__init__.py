@@ -75,12 +75,10 @@ class Display:
         ax.yaxis.label.set_size(NORMAL)
         return ax
 
-    def _legend(self, **where: Any) -> None:
-        """A legend, where there is room unless it is said where."""
+    def _legend(self, above: bool = False) -> None:
+        """A legend above the axes, or where there is room."""
+        where = {"loc": "lower left", "bbox_to_anchor": (0, 1), "ncols": 2, "borderaxespad": 0.2} if above else {}
         self.ax_.legend(frameon=False, fontsize=SMALL, **where)
-
-    def _legend_above(self) -> None:
-        self._legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, borderaxespad=0.2)
 
 
 def label(name: str, longest: int = 28) -> str:
@@ -125,7 +123,7 @@ class SelectionDisplay(Display):
         ax.set(ylim=(n_rows - 0.4, -0.6), xlabel="nats")
         mark = "" if selection.complete else ", incomplete"
         ax.set_title(f"{selection.criterion}, beta {selection.beta:g}{mark}", fontsize=TITLE, loc="right")
-        self._legend_above()
+        self._legend(above=True)
         return self
 
 
@@ -226,7 +224,7 @@ class RelevanceDisplay(Display):
             draw_threshold(ax, x[significant])
         ax.margins(x=0.06, y=0.08)
         ax.set(xlabel="relevance (nats)", ylabel="unique relevance")
-        self._legend_above()
+        self._legend(above=True)
         self._name(selection.order[:max_labels], np.column_stack([x, y]))
         return self
 
@@ -237,14 +235,13 @@ class RelevanceDisplay(Display):
         spots = ax.transData.transform(points[self.selection.order])
         taken: list[Any] = []
         for feature in features:
-            own = ax.transData.transform(points[feature])
+            others = spots[~np.isclose(spots, ax.transData.transform(points[feature])).all(axis=1)]
             for across, up, align, stand in _SIDES:
                 place = {"textcoords": "offset points", "fontsize": SMALL, "ha": align, "va": stand}
                 text = ax.annotate(label(self.selection.names[feature], 24), points[feature], (across, up), **place)
                 box = text.get_window_extent().padded(2)
-                inside = ax.bbox.x0 <= box.x0 and box.x1 <= ax.bbox.x1 and ax.bbox.y0 <= box.y0 and box.y1 <= ax.bbox.y1
-                covers = any(box.contains(*spot) for spot in spots if not np.allclose(spot, own))
-                if inside and not covers and not any(box.overlaps(other) for other in taken):
+                inside = ax.bbox.count_contains(box.get_points()) == 2  # of its corners
+                if inside and not box.count_contains(others) and not box.count_overlaps(taken):
                     taken.append(box)
                     break
                 text.remove()

@@ -9,7 +9,7 @@ from unirel.report.text import LEAST_GAIN, LITTLE, in_nats, is_credible, listed,
 from unirel.results import Redundancy, RelevanceTest, Selection
 
 if TYPE_CHECKING:
-    from unirel.report.report import Report
+    from unirel.report import Report
 
 
 def explanation_in_words(found: Explanation, report: "Report") -> list[str]:
@@ -68,15 +68,11 @@ def redundancy_in_words(result: Redundancy, target: str) -> str:
     removed = f" Without {listed(names, most=5)} the estimate does not fall." if names else ""
     size = len(result.saturated)
     return (
-        f"{_saturation(result, target)} Of {size} feature{plural(size)}, {n_unique} {_verb(n_unique, 'has', 'have')} "
-        f"unique relevance, {n_conditional} more {_verb(n_conditional)} needed given the others, and "
-        f"{bound}{n_redundant} {_verb(n_redundant)} redundant: the redundancy rate is "
+        f"{_saturation(result, target)} Of {size} feature{plural(size)}, {n_unique} {plural(n_unique, 'has', 'have')} "
+        f"unique relevance, {n_conditional} more {plural(n_conditional, 'is', 'are')} needed given the others, and "
+        f"{bound}{n_redundant} {plural(n_redundant, 'is', 'are')} redundant: the redundancy rate is "
         f"{bound}{percent(result.rate)}.{removed}"
     )
-
-
-def _verb(number: int, one: str = "is", more: str = "are") -> str:
-    return one if number == 1 else more
 
 
 def _saturation(result: Redundancy, target: str) -> str:

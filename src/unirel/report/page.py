@@ -14,7 +14,7 @@ from unirel.errors import printable
 from unirel.inference.relations import order_by_similarity
 
 if TYPE_CHECKING:
-    from unirel.report.report import Report
+    from unirel.report import Report
 
 Rows = list[dict[str, Any]]
 
