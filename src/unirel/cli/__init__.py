@@ -37,10 +37,6 @@ class BadInput(Exception):
     """What was asked for or handed over cannot be used; the message is one line and says why."""
 
 
-class Failed(Exception):
-    """What was asked for is fine but could not be done."""
-
-
 # Ctrl-C as it was heard: an import that compiled code asks for forgets it, or makes another error of it.
 heard: list[int] = []
 
@@ -121,7 +117,7 @@ def make_command() -> Any:
     except ModuleNotFoundError as error:
         if (error.name or "unirel").startswith("unirel"):
             raise
-        raise Failed(f"the command line needs {error.name}; install it with: pip install 'unirel[cli]'") from None
+        raise ImportError(f"the command line needs {error.name}; install it with: pip install 'unirel[cli]'") from None
     app = typer.Typer(
         name="unirel",
         no_args_is_help=True,
@@ -195,7 +191,7 @@ def _explain(error: Any) -> Exit:
     elif isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
         say(f"the name of a file, {error.filename!r}, is too long")
         return Exit.USAGE
-    elif isinstance(error, BadInput | ValueError | TypeError | Failed | ImportError | OSError):
+    elif isinstance(error, BadInput | ValueError | TypeError | ImportError | OSError):
         say(str(error))
     else:
         say(f"failed: {type(error).__name__}: {error} (UNIREL_TRACEBACK=1 shows where)")
@@ -257,7 +253,7 @@ class Output:
 
     def __init__(self, printing: "Printing") -> None:
         if sys.stdout is None:
-            raise Failed("standard output is closed, so there is no place for the result")
+            raise OSError("standard output is closed, so there is no place for the result")
         self.printing, self.verbose = printing, not printing.quiet
         self.notes: list[str] = []
         if self.verbose:

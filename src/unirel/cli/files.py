@@ -12,7 +12,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from unirel.cli import BadInput, Failed, Output
+from unirel.cli import BadInput, Output
 from unirel.cli.options import Data, File, find_names, listed, suggest
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def _open_pattern(data: Data) -> tuple[Any, str, dict[str, Any]]:
         try:
             connect(data.scheduler)
         except (OSError, ValueError, ImportError) as error:
-            raise Failed(f"--scheduler {data.scheduler} cannot be reached: {error}") from None
+            raise OSError(f"--scheduler {data.scheduler} cannot be reached: {error}") from None
         parts = DaskRows.of_files(dataset, target, without=drop)
     call = f"X, y = ds.dataset(sorted(glob({data.data!r}))), {target!r}"
     lines = ("import pyarrow.dataset as ds", "from glob import glob", call)
@@ -378,14 +378,12 @@ def _read_text(stream: Any, head: bytes, file: File, label: str, columns: list[s
 def find_delimiter(sample: str) -> str:
     """The separator that cuts the first lines into equally many fields, more than one."""
     lines = _lines(re.sub(r'"(?:[^"]|"")*"', "", sample))
-    best, delimiter = (0.0, 0), ","
-    for candidate in _DELIMITERS:
-        counts = [line.count(candidate) for line in lines]
-        if counts and counts[0]:
-            fit = (sum(count == counts[0] for count in counts) / len(counts), counts[0])
-            if fit > best:
-                best, delimiter = fit, candidate
-    return delimiter
+
+    def fit(delimiter: str) -> tuple[float, int]:
+        counts = [line.count(delimiter) for line in lines] or [0]
+        return counts.count(counts[0]) / len(counts) if counts[0] else 0.0, counts[0]
+
+    return max(_DELIMITERS, key=fit)
 
 
 def find_decimal(sample: str, delimiter: str) -> str:

@@ -38,9 +38,8 @@ def explain(*, data: flags.Data, feature: flags.Feature, options: flags.Selectin
     words = explanation_in_words(found, report)
     content = {"data": given.about, **found.to_dict(), "words": words}
     headers = ("step", "selected feature", "shared", "", "with both", "instead of it")
-    shown = [
-        [n, name, shared, bar(shared, 1.0), *rest] for n, name, shared, *rest in map(dict.values, content["beside"])
-    ]
+    cells = [[row[column] for column in _EXPLAINED] for row in content["beside"]]
+    shown = [[*row[:3], bar(row[2], 1.0), *row[3:]] for row in cells]
     output.show("explanation", content, _EXPLAINED, content["beside"], words, headers, shown)
     return Exit.INTERRUPTED if report.interrupted else Exit.OK
 

@@ -12,7 +12,7 @@ from typing import Any
 from typer import Context
 
 from unirel._runtime import Deadline, atomic_path
-from unirel.cli import VERSION, BadInput, Exit, Failed, Output, bar, say, to_json, width_of_output
+from unirel.cli import VERSION, BadInput, Exit, Output, bar, say, to_json, width_of_output
 from unirel.cli import options as flags
 from unirel.cli.files import SUFFIXES, open_data, read_table
 from unirel.cli.options import Data, OutputFile, Printing, ReportFile, Selecting, Writing
@@ -214,7 +214,7 @@ def _replacing(path: Path) -> Iterator[Path]:
         with atomic_path(path) as temporary:
             yield temporary
     except OSError as error:
-        raise Failed(f"'{path}' cannot be written: {error.strerror or error}") from None
+        raise OSError(f"'{path}' cannot be written: {error.strerror or error}") from None
 
 
 def _write_text(path: Path, text: str) -> None:

@@ -153,8 +153,11 @@ class BetaPathDisplay(Display):
         first, last = self.selections[0], self.selections[-1]
         # Features that are selected at the first weight have colours; later arrivals are grey.
         colors = dict(zip(first.order.tolist(), cycle(COLORS), strict=False))
-        for feature, ranks in self._ranks(size).items():
-            ax.plot(betas, ranks, "o-", color=colors.get(feature, QUIET), markersize=3.5, linewidth=1.4)
+        ranks = np.full((len(first.names), len(betas)), np.nan)  # of features that are not among the first
+        for position, selection in enumerate(self.selections):
+            ranks[selection.order[:size], position] = np.arange(1, min(size, len(selection)) + 1)
+        for feature in np.flatnonzero(np.isfinite(ranks).any(axis=1)).tolist():
+            ax.plot(betas, ranks[feature], "o-", color=colors.get(feature, QUIET), markersize=3.5, linewidth=1.4)
         for selection, side, away in ((first, "right", -6), (last, "left", 6)):
             for rank, feature in enumerate(selection.order[:size], start=1):
                 place = {"textcoords": "offset points", "ha": side, "va": "center", "fontsize": 7.5, "color": "0.25"}
@@ -166,14 +169,6 @@ class BetaPathDisplay(Display):
         ax.set_title(f"{self.criterion}: rank of every feature, first selected on top{few}", fontsize=TITLE)
         ax.spines["left"].set_visible(False)
         return self
-
-    def _ranks(self, size: int) -> dict[int, list[float]]:
-        """Rank of every feature for every weight; NaN where it is not among the first."""
-        ranks: dict[int, list[float]] = {}
-        for position, selection in enumerate(self.selections):
-            for rank, feature in enumerate(selection.order[:size].tolist(), start=1):
-                ranks.setdefault(feature, [np.nan] * len(self.selections))[position] = rank
-        return ranks
 
 
 @dataclass(eq=False)

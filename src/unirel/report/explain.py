@@ -1,18 +1,14 @@
 """What is said about one feature, about a test of all of them, and about the redundancy of a selection."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from unirel.inference.relations import REDUNDANT, Explanation
+from unirel.report import Report
 from unirel.report.text import LEAST_GAIN, LITTLE, in_nats, is_credible, listed, percent, place_of, plural, quoted
 from unirel.results import Redundancy, RelevanceTest, Selection
 
-if TYPE_CHECKING:
-    from unirel.report import Report
 
-
-def explanation_in_words(found: Explanation, report: "Report") -> list[str]:
+def explanation_in_words(found: Explanation, report: Report) -> list[str]:
     """Information of one feature, alone and given the selected ones, and which of them it could replace."""
     chosen = "not selected" if found.step is None else f"selected in step {found.step}"
     place = place_of(found.rank, report.table)

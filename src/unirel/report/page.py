@@ -5,16 +5,14 @@ from contextlib import suppress
 from importlib import import_module
 from itertools import pairwise, permutations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import altair as alt
 
 from unirel._runtime import write_text
 from unirel.errors import printable
 from unirel.inference.relations import order_by_similarity
-
-if TYPE_CHECKING:
-    from unirel.report import Report
+from unirel.report import Report
 
 Rows = list[dict[str, Any]]
 
@@ -37,7 +35,7 @@ _TITLES = {
 _TEXTS, _EXACT = {"name", "partners", "a", "b"}, {"n", "step", "beta"}
 
 
-def render(report: "Report") -> str:
+def render(report: Report) -> str:
     """Fill the template; every text is escaped, in HTML and within scripts, and has no control characters."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -85,7 +83,7 @@ def _vega() -> str:
     return script
 
 
-def make_charts(report: "Report") -> dict[str, Any]:
+def make_charts(report: Report) -> dict[str, Any]:
     """Specifications by name; a chart with nothing to show is left out."""
     answer, analysis = report.to_dict(), report.analysis
     accuracy, curve = answer["accuracy"], analysis.curve.tolist()
@@ -127,7 +125,7 @@ def _color(field: str, title: str, **scale: Any) -> alt.Color:
     return alt.Color(field, scale=alt.Scale(**scale), legend=alt.Legend(title=title, orient="bottom"))
 
 
-def _order_rows(report: "Report") -> Rows:
+def _order_rows(report: Report) -> Rows:
     """One row per weight and selected feature; each weight stands for all that are nearer to it than to another."""
     asked = {feature: place for place, feature in enumerate(report.selection.order.tolist())}
     partners = [row["partners"] for row in report.rows()]
@@ -297,7 +295,7 @@ def _label_sides(rows: Rows) -> list[str | None]:
     return sides
 
 
-def _heat(report: "Report") -> Any:
+def _heat(report: Report) -> Any:
     shared, names = report.analysis.shared[:_MOST_COMPARED, :_MOST_COMPARED], report.analysis.names
     order = order_by_similarity(shared)
     cells = [{"a": names[i], "b": names[j], "shared": round(float(shared[i, j]), 4)} for i, j in permutations(order, 2)]
@@ -325,11 +323,6 @@ def _finish(chart: Any) -> dict[str, Any]:
     limit = {"labelLimit": {"expr": "containerSize()[0] < 500 ? 120 : 190"}}
     # Their form never changes, so a test checks it against the schema, once, instead of every page.
     spec: dict[str, Any] = chart.to_dict(validate=False, context={"pre_transform": False})
-    spec["config"] = {
-        "background": "transparent",
-        "view": {"stroke": None},
-        "axis": {**grey, **limit, **plain},
-        "legend": plain,
-        "font": "system-ui, sans-serif",
-    }
+    style = {"background": "transparent", "view": {"stroke": None}, "axis": {**grey, **limit, **plain}, "legend": plain}
+    spec["config"] = {**style, "font": "system-ui, sans-serif"}
     return {**spec, "autosize": {"type": "fit-x", "contains": "padding"}}
