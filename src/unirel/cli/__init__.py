@@ -303,9 +303,9 @@ class Output:
         People may see other headers, and other rows: those that are `shown`. `then` is a command to go on with.
         """
         cells = [[row[name] for name in columns] for row in rows]
-        if self.printing.as_json:
+        if self.printing.json:
             _write(to_json(kind, content, plain=not _has_all_characters()))
-        elif self.printing.as_csv:
+        elif self.printing.csv:
             _write(_to_csv([columns, *cells]))
         else:
             print_table(headers or columns, cells if shown is None else shown)

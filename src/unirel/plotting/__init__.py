@@ -153,7 +153,7 @@ class BetaPathDisplay(Display):
         first, last = self.selections[0], self.selections[-1]
         # Features that are selected at the first weight have colours; later arrivals are grey.
         colors = dict(zip(first.order.tolist(), cycle(COLORS), strict=False))
-        ranks = np.full((len(first.names), len(betas)), np.nan)  # of features that are not among the first
+        ranks = np.full((len(first.names), len(betas)), np.nan)  # NaN: not among the first
         for position, selection in enumerate(self.selections):
             ranks[selection.order[:size], position] = np.arange(1, min(size, len(selection)) + 1)
         for feature in np.flatnonzero(np.isfinite(ranks).any(axis=1)).tolist():
