@@ -23,7 +23,8 @@ from unirel._version import __version__
 from unirel.errors import UnirelWarning, printable
 
 if TYPE_CHECKING:
-    from unirel.cli.options import Printing
+    from unirel.cli.files import Input
+    from unirel.cli.options import Data, Printing
 
 
 class Exit(IntEnum):
@@ -258,6 +259,12 @@ class Output:
         self.notes: list[str] = []
         if self.verbose:
             COMPILING.announce()
+
+    def open(self, data: "Data", *, in_parts: bool = False) -> "Input":
+        """Read the data; a command says whether it can do with parts of the rows, which are not read yet."""
+        from unirel.cli.files import open_data  # here: pyarrow takes long to import
+
+        return open_data(data, self, in_parts)
 
     def note(self, text: str) -> None:
         """Say what the reader of the result should know, and keep it for the report."""

@@ -8,9 +8,17 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from glob import glob
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pyarrow import csv as arrow
+from pyarrow import feather
 
 from unirel.cli import BadInput, Output
 from unirel.cli.options import Data, File, find_names, listed, suggest
@@ -26,6 +34,8 @@ _REFUSED = {b"PK\x03\x04": "zip or workbook", b"\x89HDF": "HDF5", b"\x93NUMPY": 
 # A compressed file may become this large, or this many times as large as it is: tables do by about ten times, and a
 # few megabytes made to fill the memory by a thousand.
 _EXPANDED, _TIMES = 2**28, 100
+# Bytes of a value in memory, by the physical types of Parquet; of a text where it begins.
+_WIDTHS = {"BOOLEAN": 1, "INT32": 4, "FLOAT": 4, "INT64": 8, "DOUBLE": 8, "INT96": 8, "BYTE_ARRAY": 4}
 # Bytes that are looked at; bytes of a block, which a row, and so a field, can be no longer than.
 _SAMPLE, _BLOCK = 2**16, 2**24
 _DELIMITERS = (",", ";", "\t", "|")
@@ -69,8 +79,7 @@ class FileTable(NamedTuple):
     decimal: str = "."
 
 
-def open_data(data: Data, output: Output, *, in_parts: bool = False) -> Input:
-    """Read the data; a command says whether it can do with parts of the rows, which are not read yet."""
+def open_data(data: Data, output: Output, in_parts: bool) -> Input:
     name = data.data
     is_file = name == "-" or os.path.exists(name)
     if not is_file and any(mark in name for mark in "*?["):
@@ -91,8 +100,6 @@ def open_data(data: Data, output: Output, *, in_parts: bool = False) -> Input:
 
 
 def _open_dataset(data: Data) -> tuple[Any, Any, dict[str, Any]]:
-    import pyarrow as pa
-
     from unirel.data.datasets import load
 
     name = data.data
@@ -112,12 +119,8 @@ def _open_dataset(data: Data) -> tuple[Any, Any, dict[str, Any]]:
 
 def _open_pattern(data: Data) -> tuple[Any, str, dict[str, Any]]:
     """Files that are read in parts, here or on a cluster."""
-    from glob import glob
-
-    import pyarrow as pa
     import pyarrow.dataset as ds
 
-    from unirel.cli.parquet import size_in_memory
     from unirel.data.parts import ArrowRows, DaskRows, connect
 
     files = sorted(glob(data.data, recursive=True))
@@ -131,7 +134,7 @@ def _open_pattern(data: Data) -> tuple[Any, str, dict[str, Any]]:
     try:
         for file in files if kinds[0] == "parquet" else ():
             limit = _largest(os.path.getsize(file), data.any_size)
-            _check_size(size_in_memory(file, limit), limit, f"'{file}'")
+            _check_size(_size_in_memory(file, limit), limit, f"'{file}'")
         dataset = ds.dataset(files, format="parquet" if kinds[0] == "parquet" else "ipc")
     except (pa.ArrowException, OSError) as error:
         raise BadInput(f"'{file}' cannot be read: {error}") from None
@@ -168,8 +171,6 @@ def _check_columns(data: Data, names: Sequence[str]) -> tuple[str, list[str]]:
 
 
 def _open_file(data: Data, output: Output) -> tuple[Any, Any, dict[str, Any]]:
-    import pyarrow.compute as pc
-
     file = read_table(data)
     table, source = file.table, "standard input" if data.data == "-" else _as_text(Path(data.data).name)
     target, drop = _check_columns(data, table.column_names)
@@ -206,10 +207,6 @@ def _as_text(name: str) -> str:
 
 def _reason_to_ignore(column: Any) -> str:
     """Why a column should not be a feature unless that is asked for; empty if there is no reason."""
-    import numpy as np
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
         first = next((text for text in column[:100].to_pylist() if text is not None), "")
         if re.match(_DATE, first) and pc.all(pc.match_substring_regex(column, _DATE)).as_py():
@@ -223,8 +220,6 @@ def _reason_to_ignore(column: Any) -> str:
 
 def _snippet(data: Data, file: FileTable, left_out: list[str]) -> tuple[str, ...]:
     """Lines of Python that read the same file."""
-    import pyarrow as pa
-
     arguments = [repr("data.csv" if data.data == "-" else _as_text(Path(data.data).name))]
     reader = {"parquet": "read_parquet", "text": "read_csv"}.get(file.format, "read_feather")
     if reader == "read_csv":
@@ -240,8 +235,6 @@ def _snippet(data: Data, file: FileTable, left_out: list[str]) -> tuple[str, ...
 
 def read_table(file: File, columns: list[str] | None = None, as_text: bool = False) -> FileTable:
     """Read a file, or standard input for ``-``; only some columns if they are named, text as it is if wanted."""
-    import pyarrow as pa
-
     label = "standard input" if file.data == "-" else f"'{file.data}'"
     try:
         with _open(file.data, label) as opened:
@@ -271,8 +264,6 @@ def _open(name: str, label: str) -> Any:
 
 def _decompressed(stream: Any, limit: float, label: str) -> Any:
     """The stream, or all that it holds in its compressed form, unless that is far more than tables hold."""
-    import pyarrow as pa
-
     compression = _by_start(stream.read(8), _COMPRESSED)
     stream.seek(0)
     if compression is None:
@@ -299,6 +290,39 @@ def _check_size(size: float, limit: float, label: str) -> None:
         raise BadInput(f"{about}, far more than tables do; if it is one, pass --any-size")
 
 
+def _size_in_memory(source: Any, limit: float) -> int:
+    """Bytes that the values of a file take, or more than the limit: runs of equal values are stored as one.
+
+    So are texts that are repeated. Where one of them might be so long that all are too many, they are counted as
+    places in their dictionaries, which take little memory.
+    """
+    metadata = pq.ParquetFile(source).metadata
+    size, long = 0, set()
+    for group in map(metadata.row_group, range(metadata.num_row_groups)):
+        for place in range(group.num_columns):
+            chunk = group.column(place)
+            width = _WIDTHS.get(chunk.physical_type) or metadata.schema.column(place).length
+            size += max(chunk.total_uncompressed_size, chunk.num_values * width)
+            if chunk.physical_type == "BYTE_ARRAY" and chunk.num_values * chunk.total_uncompressed_size > limit:
+                long.add(chunk.path_in_schema)
+    if size <= limit and long:
+        coded = pq.ParquetFile(source, read_dictionary=sorted(long))
+        for group in range(metadata.num_row_groups):
+            size += sum(map(_size_of_texts, coded.read_row_group(group, sorted(long)).columns))
+    return size
+
+
+def _size_of_texts(column: Any) -> int:
+    size = 0
+    for chunk in column.chunks:
+        while pa.types.is_list(chunk.type) or pa.types.is_large_list(chunk.type):
+            chunk = chunk.flatten()
+        if pa.types.is_dictionary(chunk.type):
+            lengths = pc.cast(pc.binary_length(chunk.dictionary), pa.int64())
+            size += pc.sum(lengths.take(chunk.indices)).as_py() or 0
+    return size
+
+
 def _kind(head: bytes, name: str, encoding: str, label: str) -> str:
     """Format of a file by its first bytes; refuse what is no table."""
     if not head.strip():
@@ -318,14 +342,8 @@ def _kind(head: bytes, name: str, encoding: str, label: str) -> str:
 
 
 def _read_binary(kind: str, stream: Any, columns: list[str] | None, limit: float, label: str) -> Any:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-    from pyarrow import feather
-
-    from unirel.cli.parquet import size_in_memory
-
     if kind == "parquet":
-        _check_size(size_in_memory(stream, limit), limit, label)
+        _check_size(_size_in_memory(stream, limit), limit, label)
         file = pq.ParquetFile(stream)
         return file.read(columns=_wanted(columns, file.schema_arrow.names, label))
     table = pa.ipc.open_stream(stream).read_all() if kind == "arrow stream" else feather.read_table(stream)
@@ -345,9 +363,6 @@ def _wanted(columns: list[str] | None, names: Sequence[str], label: str) -> list
 
 
 def _read_text(stream: Any, head: bytes, file: File, label: str, columns: list[str] | None, as_text: bool) -> FileTable:
-    import pyarrow as pa
-    from pyarrow import csv as arrow
-
     sample = head.decode(file.encoding, "replace").lstrip("\ufeff")
     delimiter = file.separator or find_delimiter(sample)
     decimal = file.decimal or find_decimal(sample, delimiter)
@@ -420,8 +435,6 @@ def _header(stream: Any, encoding: str, delimiter: str) -> list[str]:
 
 def _with_points(table: Any) -> Any:
     """Texts that are numbers with a decimal comma, with a point: that is how numbers are written to a file."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
 
     def written(column: Any) -> Any:
         fits = pc.or_(pc.match_substring_regex(column, _WITH_COMMA), pc.is_in(column, pa.array(_MISSING)))

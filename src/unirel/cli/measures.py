@@ -3,11 +3,13 @@
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unirel.cli import BadInput, Exit, Output, bar
 from unirel.cli import options as flags
-from unirel.cli.files import Input, open_data
+
+if TYPE_CHECKING:
+    from unirel.cli.files import Input
 
 _REDUNDANCY = ("size", "name", "role", "joint_information", "unique_relevance")
 _EXPLAINED = ("step", "name", "shared", "together", "instead")
@@ -19,7 +21,7 @@ _DATASETS = ("name", "n_samples", "n_features", "n_classes", "title")
 def explain(*, data: flags.Data, feature: flags.Feature, options: flags.Selecting, printing: flags.Printing) -> int:
     """Tell what one feature adds to the selected ones, and which of them it could replace."""
     output = Output(printing)
-    given = open_data(data, output)
+    given = output.open(data)
     if feature not in given.names:
         raise BadInput(f"FEATURE: there is no column {feature!r}; {flags.suggest(feature, given.names)}")
     from unirel.inference import relations
@@ -52,7 +54,7 @@ def explain(*, data: flags.Data, feature: flags.Feature, options: flags.Selectin
 def relevance(data: flags.Data, options: flags.Estimation, ranking: flags.Ranking, printing: flags.Printing) -> int:
     """Print the relevance of every feature, its mutual information with the target in nats, best first."""
     output = Output(printing)
-    given = open_data(data, output, in_parts=True)
+    given = output.open(data, in_parts=True)
     from unirel import relevance_test
     from unirel.report.explain import tested_in_words
 
@@ -83,7 +85,7 @@ def relevance(data: flags.Data, options: flags.Estimation, ranking: flags.Rankin
     return output.end(tested is None or tested.complete, "p-values are from the permutations that were made")
 
 
-def _measure(given: Input, estimator: Any, n_jobs: int) -> tuple[list[dict[str, Any]], float | None]:
+def _measure(given: "Input", estimator: Any, n_jobs: int) -> tuple[list[dict[str, Any]], float | None]:
     """A row for each feature, the most relevant first, and the entropy of a discrete target."""
     from unirel.estimation.base import make_information
 
@@ -106,7 +108,7 @@ def _measure(given: Input, estimator: Any, n_jobs: int) -> tuple[list[dict[str, 
 def redundancy(data: flags.Data, options: flags.Splitting, printing: flags.Printing) -> int:
     """Tell which features are unique, which are needed given others, and which are redundant."""
     output = Output(printing)
-    given = open_data(data, output)
+    given = output.open(data)
     ordered = flags.find_names(options.order, given.names, "--order") or None
     from unirel import redundancy_analysis
     from unirel.report.explain import redundancy_in_words
@@ -123,7 +125,7 @@ def redundancy(data: flags.Data, options: flags.Splitting, printing: flags.Print
     return output.end(result.complete, "this is the best that was found")
 
 
-def _sample(given: Input, max_rows: int, seed: int, output: Output) -> Input:
+def _sample(given: "Input", max_rows: int, seed: int, output: Output) -> "Input":
     """The same, or some of the rows with a note, of each class its share, where there are more."""
     n_rows = given.X.num_rows
     if n_rows <= max_rows:
@@ -148,7 +150,7 @@ def _sample(given: Input, max_rows: int, seed: int, output: Output) -> Input:
 def compare(data: flags.Data, options: flags.Comparing, printing: flags.Printing) -> int:
     """Compare selectors by the scores of models that are trained on what they select."""
     output = Output(printing)
-    given = _sample(open_data(data, output), options.max_rows, options.seed, output)
+    given = _sample(output.open(data), options.max_rows, options.seed, output)
 
     from unirel import evaluation
     from unirel.predictors import PEERS

@@ -14,7 +14,6 @@ from typer import Context
 from unirel._runtime import Deadline, atomic_path
 from unirel.cli import VERSION, BadInput, Exit, Output, bar, say, to_json, width_of_output
 from unirel.cli import options as flags
-from unirel.cli.files import SUFFIXES, open_data, read_table
 from unirel.cli.options import Data, OutputFile, Printing, ReportFile, Selecting, Writing
 from unirel.errors import printable, shorten
 
@@ -22,7 +21,6 @@ from unirel.errors import printable, shorten
 _OTHERS = 40
 HEADERS = ("step", "name", "relevance", "unique", "most redundant with")
 COLUMNS = ("step", "name", "kind", "score", "relevance", "unique_relevance", "partner", "shared")
-_FORMATS = {".csv": "csv", ".tsv": "tsv", **SUFFIXES}
 
 
 @flags.with_flags(
@@ -55,7 +53,7 @@ def _select(
 ) -> int:
     _check_files(writing, data.data, report)
     output = Output(printing)
-    given = open_data(data, output, in_parts=True)
+    given = output.open(data, in_parts=True)
     from unirel.report import Report
 
     selector = flags.make_selector(options, given.names, verbose=output.verbose, **given.kinds)
@@ -143,10 +141,12 @@ def _next(arguments: list[str], data: Data, report: Path | None, save: Path | No
 )
 def apply(*, selection: flags.SavedSelection, file: flags.File, options: flags.Applying) -> int:
     """Write the selected columns of a file to another file, in order of selection."""
-    output = options.output
-    kind = _FORMATS.get(output.suffix.lower())
+    from unirel.cli.files import SUFFIXES, read_table
+
+    output, formats = options.output, {".csv": "csv", ".tsv": "tsv", **SUFFIXES}
+    kind = formats.get(output.suffix.lower())
     if kind is None:
-        raise BadInput(f"'{output}' has no known ending; end it with {', '.join(_FORMATS)}")
+        raise BadInput(f"'{output}' has no known ending; end it with {', '.join(formats)}")
     _check_path(output, [selection, file.data], options.force)
     wanted = list(dict.fromkeys([*flags.split_names(options.keep), *_read_selected_names(selection)]))
     found = read_table(file, wanted, as_text=kind in ("csv", "tsv"))  # from text to text nothing is rewritten
