@@ -137,9 +137,8 @@ def _sample(given: "Input", max_rows: int, seed: int, output: Output) -> "Input"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of what will be said of the sample
         rows = choose_by_class(given.read(), np.arange(n_rows), max_rows, np.random.default_rng(seed))
-    output.note(
-        f"took a sample of {len(rows):,} of the {n_rows:,} rows, to be done soon; --max-rows {n_rows} takes all"
-    )
+    taken = f"took a sample of {len(rows):,} of the {n_rows:,} rows"
+    output.note(f"{taken}, to be done soon; --max-rows {n_rows} takes all")
     return replace(given, X=given.X.take(rows), y=given.y.take(rows))
 
 
@@ -178,10 +177,8 @@ def compare(data: flags.Data, options: flags.Comparing, printing: flags.Printing
 
 def _comparison_in_words(content: Mapping[str, Any]) -> str:
     best = max(content["summary"], key=lambda row: row["test_score"])
-    sentences = [
-        f"Best on average: {best['selector']} with {best['model']}, test score {best['test_score']:.3f} with "
-        f"{best['n_features']:.1f} features."
-    ]
+    score = f"test score {best['test_score']:.3f} with {best['n_features']:.1f} features"
+    sentences = [f"Best on average: {best['selector']} with {best['model']}, {score}."]
     for row in content["differences"]:
         low, high = row["low"], row["high"]
         interval = "" if low is None else f" (95 % interval {low:+.3f} to {high:+.3f})"

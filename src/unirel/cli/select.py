@@ -102,19 +102,15 @@ def _shown(rows: list[dict[str, Any]], often: bool) -> list[list[Any]]:
     free = width_of_output() - _OTHERS - (10 if often else 0)
     wanted = [max((len(str(row[key] or "")) for row in rows), default=0) for key in ("name", "partner")]
     name = min(wanted[0], max(free // 2, free - wanted[1]))
-    return [
-        [
-            row["step"],
-            shorten(printable(row["name"]), name),
-            number(row["relevance"], ".2f")
-            + ("?" if row["significant"] == "no" else " ")
-            + ("" if often else bar(row["relevance"], largest, 8)),
-            number(row["unique_relevance"], ".3f").rjust(6),
-            f"{number(row['shared'], '.2f')} {shorten(printable(row['partner'] or ''), free - name)}".strip(),
-            *([number(row["frequency"], ".0%")] if often else []),
-        ]
-        for row in rows
-    ]
+    shown = []
+    for row in rows:
+        mark = "?" if row["significant"] == "no" else " "
+        drawn = "" if often else bar(row["relevance"], largest, 8)
+        partner = shorten(printable(row["partner"] or ""), free - name)
+        cells = [row["step"], shorten(printable(row["name"]), name), number(row["relevance"], ".2f") + mark + drawn]
+        cells += [number(row["unique_relevance"], ".3f").rjust(6), f"{number(row['shared'], '.2f')} {partner}".strip()]
+        shown.append([*cells, number(row["frequency"], ".0%")] if often else cells)
+    return shown
 
 
 def number(value: float | None, form: str) -> str:

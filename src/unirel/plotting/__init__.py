@@ -417,10 +417,10 @@ class AccuracyDisplay(Display):
 
 def make_html(caption: str, columns: Mapping[str, Sequence[Any]], bars: Collection[str] = ()) -> str:
     """A table under a caption, with bars before the numbers of some columns; it needs no style sheet and no script."""
-    cells = []
-    for name, values in columns.items():
-        largest = max((value or 0.0 for value in values), default=0.0) if name in bars else 0.0
-        cells.append([_cell(value, largest) for value in values[:_MOST_ROWS]])
+    largest = {name: max((value or 0.0 for value in columns.get(name, ())), default=0.0) for name in bars}
+    cells = [
+        [_cell(value, largest.get(name, 0.0)) for value in values[:_MOST_ROWS]] for name, values in columns.items()
+    ]
     rows = ["".join(row) for row in zip(*cells, strict=True)]
     n_more = max(map(len, columns.values()), default=0) - len(rows)
     if n_more > 0:

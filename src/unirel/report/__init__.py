@@ -4,7 +4,7 @@ import os
 import platform
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -22,6 +22,7 @@ from unirel.data.readers import collected
 from unirel.data.table import Table
 from unirel.errors import quietly, warn
 from unirel.inference.relations import Analysis, analyse, find_significant
+from unirel.inference.stability import selection_stability
 from unirel.report import text
 from unirel.report.accuracy import Accuracy, check_measures, measure_accuracy, pin_types
 from unirel.results import RelevanceTest, Selection, SelectionPath, Stability, plain
@@ -215,8 +216,6 @@ class Report:
         if name == "accuracy":
             progress = progress_of(selector.verbose, "measuring accuracy")
             return measure_accuracy(value, X, y, self.table, self.selection, pinned, progress)
-        from unirel.inference.stability import selection_stability
-
         pinned.set_params(verbose=False, max_seconds=None)
         how: Any = {"n_subsamples": value, "n_jobs": selector.n_jobs, "verbose": selector.verbose}
         return selection_stability(X, y, selector=pinned, **how)
@@ -286,7 +285,7 @@ class Report:
     @cached_property
     def _answer(self) -> dict[str, Any]:
         selection, enough = self.selection, text.find_enough(self)
-        rows = self._rows()
+        rows = list(self._rows())
         certainty = (text.stability_in_words(self), text.exchangeable_in_words(self), text.significance_in_words(self))
         settings = {name: str(value) for name, value in selection.settings.items() if value not in (None, [], {})}
         return {
@@ -314,7 +313,7 @@ class Report:
             "snippet": _snippet(selection, self.origin),
         }
 
-    def _rows(self) -> list[dict[str, Any]]:
+    def _rows(self) -> Iterator[dict[str, Any]]:
         """One row per feature: the selected ones in order, then the others, most relevant first."""
         selection, test, stability = self.selection, self.test, self.stability
         chosen: list[int] = selection.order.tolist()
@@ -322,40 +321,34 @@ class Report:
         rest = sorted(set(self.table.features.tolist()).difference(chosen), key=lambda one: (-relevance[one], one))
         unique = np.full(len(relevance), np.nan) if selection.unique_relevance is None else selection.unique_relevance
         why = [*text.why_selected(self), *(text.why_left_out(feature, self) for feature in rest)]
-        rows = []
         for place, (feature, reason) in enumerate(zip([*chosen, *rest], why, strict=True)):
             column, selected = self.table.columns[feature], place < len(chosen)
             similar = self.analysis.most_similar(place) if selected else []
             adjusted = np.nan if test is None else test.adjusted[feature]
-            rows.append(
-                {
-                    "step": place + 1 if selected else None,
-                    "name": column.name,
-                    "relevance": plain(selection.relevance[feature]),
-                    "unique_relevance": plain(unique[feature]),
-                    "significant": None if np.isnan(adjusted) else "yes" if adjusted <= text.ALPHA else "no",
-                    "frequency": None if stability is None else float(stability.frequency[feature]),
-                    "why": reason.words,
-                    "partner": similar[0][0] if similar else None,
-                    "shared": similar[0][1] if similar else None,
-                    "kind": column.kind,
-                    "missing": column.n_missing,
-                    "score": plain(selection.scores[place]) if selected else None,
-                    "partners": "; ".join(f"{name} ({shared:.2f})" for name, shared in similar),
-                    "heading": reason.heading,
-                    "unsure": text.unsure_of(feature, self) if selected else [],
-                }
-            )
-        return rows
+            yield {
+                "step": place + 1 if selected else None,
+                "name": column.name,
+                "relevance": plain(selection.relevance[feature]),
+                "unique_relevance": plain(unique[feature]),
+                "significant": None if np.isnan(adjusted) else "yes" if adjusted <= text.ALPHA else "no",
+                "frequency": None if stability is None else float(stability.frequency[feature]),
+                "why": reason.words,
+                "partner": similar[0][0] if similar else None,
+                "shared": similar[0][1] if similar else None,
+                "kind": column.kind,
+                "missing": column.n_missing,
+                "score": plain(selection.scores[place]) if selected else None,
+                "partners": "; ".join(f"{name} ({shared:.2f})" for name, shared in similar),
+                "heading": reason.heading,
+                "unsure": text.unsure_of(feature, self) if selected else [],
+            }
 
     def _groups(self) -> list[dict[str, Any]]:
         """Features that are redundant with each other, the most relevant of each group marked."""
-        names = self.selection.selected_names
+        steps = [{"step": step, "name": name} for step, name in enumerate(self.selection.selected_names, start=1)]
         return [
             {
-                "members": [
-                    {"step": place + 1, "name": names[place], "best": place == group.best} for place in group.members
-                ],
+                "members": [{**steps[place], "best": place == group.best} for place in group.members],
                 "others": [name for name, _ in group.others],
                 "words": text.group_in_words(group, self.selection),
             }

@@ -33,10 +33,8 @@ def _replaces(found: Explanation, selection: Selection) -> str:
     places = sorted(np.flatnonzero(can_go).tolist(), key=lambda place: -found.shared[place])[:3]
     if places:
         left = min(found.alone, *found.instead[places])
-        names = listed(
-            [f"{quoted(found.names[place])} (normalised MI {found.shared[place]:.2f})" for place in places], "or"
-        )
-        return f"It could replace {names}: {left:.2f} of {found.alone:.2f} nats stay."
+        names = [f"{quoted(found.names[place])} (normalised MI {found.shared[place]:.2f})" for place in places]
+        return f"It could replace {listed(names, 'or')}: {left:.2f} of {found.alone:.2f} nats stay."
     if (found.shared >= REDUNDANT).any():
         return "It is redundant with some of them, but in their place information would be lost."
     return f"It is redundant with none of them (normalised MI at most {found.shared.max():.2f})."
@@ -74,16 +72,14 @@ def redundancy_in_words(result: Redundancy, target: str) -> str:
 def _saturation(result: Redundancy, target: str) -> str:
     """How many features count, and whether joint information is saturated there: only a flat curve says so."""
     size, n_features = len(result.saturated), int(np.isfinite(result.unique_relevance).sum())
-    amount = f"an estimated {result.joint_information:.2f} nats of information about {quoted(target)}"
-    carry = f"The first {size} features carry" if size > 1 else "The first feature carries"
+    first = f"The first {size} features carry" if size > 1 else "The first feature carries"
+    said = f"{first} an estimated {result.joint_information:.2f} nats of information about {quoted(target)}"
     rest = result.curve[size:]
     if len(rest) == 0:
         if size == n_features or not result.complete:
-            return f"{carry} {amount}."
-        return f"{carry} {amount}, and the last of them still added to it: more features may carry more."
+            return f"{said}."
+        return f"{said}, and the last of them still added to it: more features may carry more."
     if rest.min() >= (1 - LITTLE) * result.joint_information - result.tolerance:
-        return f"{carry} {amount}, and the next {len(rest)} add nothing."
-    return (
-        f"{carry} {amount}; with more the estimate falls, which shows its limits: "
-        "it does not say that the others carry nothing."
-    )
+        return f"{said}, and the next {len(rest)} add nothing."
+    limits = "which shows its limits: it does not say that the others carry nothing"
+    return f"{said}; with more the estimate falls, {limits}."

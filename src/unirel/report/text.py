@@ -194,10 +194,8 @@ def _together(report: "Report") -> str:
         return ""
     size, joint = int(known[-1]) + 1, float(curve[known[-1]])
     if not is_credible(selection, joint):
-        return (
-            f"Their joint information cannot be estimated from {report.table.n_samples:,} rows: the estimate for "
-            f"{size} columns, {joint:.2f} nats, is below the relevance of one of them."
-        )
+        below = f"the estimate for {size} columns, {joint:.2f} nats, is below the relevance of one of them"
+        return f"Their joint information cannot be estimated from {report.table.n_samples:,} rows: {below}."
     who = "Together they" if size == len(selection) else f"The first {size} together"
     return f"{who} carry an estimated {in_nats(joint, report.analysis.entropy)} of information about the target."
 
@@ -214,9 +212,8 @@ def _unique(report: "Report") -> str:
     if not np.isfinite(unique).any() or np.nanmax(unique) <= LITTLE * (report.analysis.entropy or 1.0):
         return f"None of them has detectable unique relevance{sample}."
     best = int(np.nanargmax(unique))
-    return (
-        f"{quoted(selection.selected_names[best])} has the largest unique relevance, {unique[best]:.2f} nats{sample}."
-    )
+    name = quoted(selection.selected_names[best])
+    return f"{name} has the largest unique relevance, {unique[best]:.2f} nats{sample}."
 
 
 def _least_redundant(report: "Report") -> str:
