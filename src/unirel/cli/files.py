@@ -159,9 +159,8 @@ def _check_columns(data: Data, names: Sequence[str]) -> tuple[str, list[str]]:
     """The target, and the columns to drop."""
     if data.target is None:
         likely = next((name for name in names if _TARGETS & set(re.split(r"\W|_", name.lower()))), names[-1])
-        raise BadInput(
-            f"name the column to explain with --target; it may be {likely!r}; the columns are {listed(names, 10)}"
-        )
+        known = f"it may be {likely!r}; the columns are {listed(names, 10)}"
+        raise BadInput(f"name the column to explain with --target; {known}")
     if data.target not in names:
         raise BadInput(f"--target: there is no column {data.target!r}; {suggest(data.target, names)}")
     drop = find_names(data.drop, names, "--drop")

@@ -43,11 +43,9 @@ def _replaces(found: Explanation, selection: Selection) -> str:
 def tested_in_words(tested: RelevanceTest, alpha: float, target: str) -> str:
     """What a test found, and what its numbers mean."""
     n_tested, n_found = int((~np.isnan(tested.adjusted)).sum()), int(tested.significant(alpha).sum())
-    found = (
-        f"{n_found:,} of {n_tested:,} features are significant, at a false discovery rate of {alpha:.0%}."
-        if n_found
-        else f"None of {n_tested:,} features is significant: their relevance may be chance."
-    )
+    found = f"None of {n_tested:,} features is significant: their relevance may be chance."
+    if n_found:
+        found = f"{n_found:,} of {n_tested:,} features are significant, at a false discovery rate of {alpha:.0%}."
     return (
         f"{found} The p-value of a feature is how often one that is independent of '{target}' would seem at least as "
         "relevant; the adjusted value allows for the number of features. A feature that is not significant may still "
