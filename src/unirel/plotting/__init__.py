@@ -156,7 +156,7 @@ class BetaPathDisplay(Display):
         ranks = np.full((len(first.names), len(betas)), np.nan)  # NaN: not among the first
         for position, selection in enumerate(self.selections):
             ranks[selection.order[:size], position] = np.arange(1, min(size, len(selection)) + 1)
-        for feature in np.flatnonzero(np.isfinite(ranks).any(axis=1)).tolist():
+        for feature in dict.fromkeys(one for selection in self.selections for one in selection.order[:size].tolist()):
             ax.plot(betas, ranks[feature], "o-", color=colors.get(feature, QUIET), markersize=3.5, linewidth=1.4)
         for selection, side, away in ((first, "right", -6), (last, "left", 6)):
             for rank, feature in enumerate(selection.order[:size], start=1):
