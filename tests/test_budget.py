@@ -153,7 +153,7 @@ def test_a_report_without_the_accuracy_that_there_was_no_time_for(data, monkeypa
 def test_a_selection_that_leaves_no_time_to_analyse_it_is_returned(data, late, monkeypatch):
     from unirel.report import Report
 
-    monkeypatch.setattr("unirel.report.report.analyse", lambda *_, **__: late() or check_time())
+    monkeypatch.setattr("unirel.report.analyse", lambda *_, **__: late() or check_time())
     report = Report.from_data(*data, selector=BURSelector(n_features_to_select=2, max_seconds=50))
     assert len(report.selection) == 2
     assert report.selection.complete

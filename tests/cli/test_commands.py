@@ -175,6 +175,15 @@ class TestApply:
         assert unirel("apply", saved, tmp_path / "new.csv", "-o", tmp_path / "out.csv").code == 0
         assert (tmp_path / "out.csv").read_text(encoding="utf-8") == f"{names[0]},{names[1]}\n1.50,007\n1e3,\n"
 
+    @pytest.mark.parametrize(("repeated", "code"), [("z", 0), ("", 2)])
+    def test_repeated_names_matter_where_they_are_selected(self, unirel, saved, tmp_path, repeated, code):
+        names = [row["name"] for row in json.loads(saved.read_text(encoding="utf-8"))["features"]]
+        header = [*names, "z", repeated or names[0]]
+        (tmp_path / "new.csv").write_text(f"{','.join(header)}\n{','.join('1' * len(header))}\n", encoding="utf-8")
+        done = unirel("apply", saved, tmp_path / "new.csv", "-o", tmp_path / "out.csv")
+        assert done.code == code
+        assert ("duplicate column names" in done.err) == (code == 2)
+
     def test_missing_columns_are_named(self, unirel, saved, tmp_path):
         (tmp_path / "new.csv").write_text("x,y\n1,2\n", encoding="utf-8")
         (tmp_path / "out.csv").write_text("before", encoding="utf-8")
@@ -284,7 +293,7 @@ def test_the_command_is_installed():
 
 
 def test_an_unexpected_error_is_one_line(unirel, table, monkeypatch):
-    from unirel.report import report
+    from unirel import report
 
     monkeypatch.setattr(report, "analyse", lambda *_, **__: 1 / 0)
     done = unirel("select", table, "-t", "class")

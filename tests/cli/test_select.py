@@ -299,7 +299,7 @@ def test_no_time_left_for_accuracy(unirel, table, tmp_path, monkeypatch):
     def out_of_time(*_):
         raise TimeoutError
 
-    monkeypatch.setattr("unirel.report.report.measure_accuracy", out_of_time)
+    monkeypatch.setattr("unirel.report.measure_accuracy", out_of_time)
     options = ["-k", 2, "--max-seconds", 1000, "--report", tmp_path / "page.html", "--accuracy", "knn"]
     done = unirel("select", table, "-t", "class", *options)
     assert done.code == 0

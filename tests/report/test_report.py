@@ -360,7 +360,7 @@ class TestAnalysis:
 
 
 def test_a_missing_library_is_named(monkeypatch):
-    from unirel.report import report as module
+    import unirel.report as module
 
     monkeypatch.setattr(module, "find_spec", lambda name: None if name == "altair" else object())
     with pytest.raises(ImportError, match=r"needs altair; install it with: pip install 'unirel\[report\]'"):
@@ -371,7 +371,7 @@ def test_the_page_of_a_selection_that_left_no_time_to_analyse_it(monkeypatch):
     def too_late(*_, **__):
         raise TimeoutError
 
-    monkeypatch.setattr("unirel.report.report.analyse", too_late)
+    monkeypatch.setattr("unirel.report.analyse", too_late)
     report = make_report(max_seconds=50)
     assert report.selection.complete
     assert len(report.selection) == 3

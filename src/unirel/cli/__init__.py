@@ -23,7 +23,8 @@ from unirel._version import __version__
 from unirel.errors import UnirelWarning, printable
 
 if TYPE_CHECKING:
-    from unirel.cli.options import Printing
+    from unirel.cli.files import Input
+    from unirel.cli.options import Data, Printing
 
 
 class Exit(IntEnum):
@@ -35,14 +36,6 @@ class Exit(IntEnum):
 
 class BadInput(Exception):
     """What was asked for or handed over cannot be used; the message is one line and says why."""
-
-
-class Failed(Exception):
-    """What was asked for is fine but could not be done."""
-
-
-class Stopped(Exception):
-    """Carries what the parser would handle in its own way: Ctrl-C, and a reader of the output who has seen enough."""
 
 
 # Ctrl-C as it was heard: an import that compiled code asks for forgets it, or makes another error of it.
@@ -104,13 +97,11 @@ def _run(given: list[str]) -> int:
             code = make_command().main(args=given, prog_name="unirel", standalone_mode=False, obj=given)
             if sys.stdout is not None:
                 sys.stdout.flush()
-        if code == Exit.INTERRUPTED and not isinstance(code, Exit):  # while flags were read, as typer says it
+        if code == Exit.INTERRUPTED and not isinstance(code, Exit):  # what typer makes of Ctrl-C
             raise KeyboardInterrupt
         return int(code) if isinstance(code, int) else Exit.OK
-    except (Stopped, BrokenPipeError, SystemExit) as stopped:  # the last is what typer makes of a broken pipe
-        if isinstance(stopped.__cause__, KeyboardInterrupt):
-            raise KeyboardInterrupt from None
-        _close_output()  # as in `unirel ... | head`
+    except (BrokenPipeError, SystemExit):  # as in `unirel ... | head`; the last is what typer makes of it
+        _close_output()
         return Exit.OK
     except Exception as error:
         if heard or type(error).__name__ == "Abort":
@@ -127,7 +118,7 @@ def make_command() -> Any:
     except ModuleNotFoundError as error:
         if (error.name or "unirel").startswith("unirel"):
             raise
-        raise Failed(f"the command line needs {error.name}; install it with: pip install 'unirel[cli]'") from None
+        raise ImportError(f"the command line needs {error.name}; install it with: pip install 'unirel[cli]'") from None
     app = typer.Typer(
         name="unirel",
         no_args_is_help=True,
@@ -201,7 +192,7 @@ def _explain(error: Any) -> Exit:
     elif isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
         say(f"the name of a file, {error.filename!r}, is too long")
         return Exit.USAGE
-    elif isinstance(error, BadInput | ValueError | TypeError | Failed | ImportError | OSError):
+    elif isinstance(error, BadInput | ValueError | TypeError | ImportError | OSError):
         say(str(error))
     else:
         say(f"failed: {type(error).__name__}: {error} (UNIREL_TRACEBACK=1 shows where)")
@@ -263,11 +254,17 @@ class Output:
 
     def __init__(self, printing: "Printing") -> None:
         if sys.stdout is None:
-            raise Failed("standard output is closed, so there is no place for the result")
+            raise OSError("standard output is closed, so there is no place for the result")
         self.printing, self.verbose = printing, not printing.quiet
         self.notes: list[str] = []
         if self.verbose:
             COMPILING.announce()
+
+    def open(self, data: "Data", *, in_parts: bool = False) -> "Input":
+        """Read the data; a command says whether it can do with parts of the rows, which are not read yet."""
+        from unirel.cli.files import open_data  # here: pyarrow takes long to import
+
+        return open_data(data, self, in_parts)
 
     def note(self, text: str) -> None:
         """Say what the reader of the result should know, and keep it for the report."""
@@ -313,9 +310,9 @@ class Output:
         People may see other headers, and other rows: those that are `shown`. `then` is a command to go on with.
         """
         cells = [[row[name] for name in columns] for row in rows]
-        if self.printing.as_json:
+        if self.printing.json:
             _write(to_json(kind, content, plain=not _has_all_characters()))
-        elif self.printing.as_csv:
+        elif self.printing.csv:
             _write(_to_csv([columns, *cells]))
         else:
             print_table(headers or columns, cells if shown is None else shown)

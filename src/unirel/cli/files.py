@@ -8,11 +8,19 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from glob import glob
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from unirel.cli import BadInput, Failed, Output
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pyarrow import csv as arrow
+from pyarrow import feather
+
+from unirel.cli import BadInput, Output
 from unirel.cli.options import Data, File, find_names, listed, suggest
 
 if TYPE_CHECKING:
@@ -26,6 +34,8 @@ _REFUSED = {b"PK\x03\x04": "zip or workbook", b"\x89HDF": "HDF5", b"\x93NUMPY": 
 # A compressed file may become this large, or this many times as large as it is: tables do by about ten times, and a
 # few megabytes made to fill the memory by a thousand.
 _EXPANDED, _TIMES = 2**28, 100
+# Bytes of a value in memory, by the physical types of Parquet; of a text where it begins.
+_WIDTHS = {"BOOLEAN": 1, "INT32": 4, "FLOAT": 4, "INT64": 8, "DOUBLE": 8, "INT96": 8, "BYTE_ARRAY": 4}
 # Bytes that are looked at; bytes of a block, which a row, and so a field, can be no longer than.
 _SAMPLE, _BLOCK = 2**16, 2**24
 _DELIMITERS = (",", ";", "\t", "|")
@@ -69,8 +79,7 @@ class FileTable(NamedTuple):
     decimal: str = "."
 
 
-def open_data(data: Data, output: Output, *, in_parts: bool = False) -> Input:
-    """Read the data; a command says whether it can do with parts of the rows, which are not read yet."""
+def open_data(data: Data, output: Output, in_parts: bool) -> Input:
     name = data.data
     is_file = name == "-" or os.path.exists(name)
     if not is_file and any(mark in name for mark in "*?["):
@@ -91,8 +100,6 @@ def open_data(data: Data, output: Output, *, in_parts: bool = False) -> Input:
 
 
 def _open_dataset(data: Data) -> tuple[Any, Any, dict[str, Any]]:
-    import pyarrow as pa
-
     from unirel.data.datasets import load
 
     name = data.data
@@ -112,13 +119,9 @@ def _open_dataset(data: Data) -> tuple[Any, Any, dict[str, Any]]:
 
 def _open_pattern(data: Data) -> tuple[Any, str, dict[str, Any]]:
     """Files that are read in parts, here or on a cluster."""
-    from glob import glob
-
-    import pyarrow as pa
     import pyarrow.dataset as ds
 
-    from unirel.cli.parquet import size_in_memory
-    from unirel.data.parts import ArrowRows
+    from unirel.data.parts import ArrowRows, DaskRows, connect
 
     files = sorted(glob(data.data, recursive=True))
     if not files:
@@ -131,7 +134,7 @@ def _open_pattern(data: Data) -> tuple[Any, str, dict[str, Any]]:
     try:
         for file in files if kinds[0] == "parquet" else ():
             limit = _largest(os.path.getsize(file), data.any_size)
-            _check_size(size_in_memory(file, limit), limit, f"'{file}'")
+            _check_size(_size_in_memory(file, limit), limit, f"'{file}'")
         dataset = ds.dataset(files, format="parquet" if kinds[0] == "parquet" else "ipc")
     except (pa.ArrowException, OSError) as error:
         raise BadInput(f"'{file}' cannot be read: {error}") from None
@@ -141,12 +144,10 @@ def _open_pattern(data: Data) -> tuple[Any, str, dict[str, Any]]:
     if data.scheduler is None:
         parts: Any = ArrowRows(dataset, target, without=drop)
     else:
-        from unirel.data.parts import DaskRows, connect
-
         try:
             connect(data.scheduler)
         except (OSError, ValueError, ImportError) as error:
-            raise Failed(f"--scheduler {data.scheduler} cannot be reached: {error}") from None
+            raise OSError(f"--scheduler {data.scheduler} cannot be reached: {error}") from None
         parts = DaskRows.of_files(dataset, target, without=drop)
     call = f"X, y = ds.dataset(sorted(glob({data.data!r}))), {target!r}"
     lines = ("import pyarrow.dataset as ds", "from glob import glob", call)
@@ -158,9 +159,8 @@ def _check_columns(data: Data, names: Sequence[str]) -> tuple[str, list[str]]:
     """The target, and the columns to drop."""
     if data.target is None:
         likely = next((name for name in names if _TARGETS & set(re.split(r"\W|_", name.lower()))), names[-1])
-        raise BadInput(
-            f"name the column to explain with --target; it may be {likely!r}; the columns are {listed(names, 10)}"
-        )
+        known = f"it may be {likely!r}; the columns are {listed(names, 10)}"
+        raise BadInput(f"name the column to explain with --target; {known}")
     if data.target not in names:
         raise BadInput(f"--target: there is no column {data.target!r}; {suggest(data.target, names)}")
     drop = find_names(data.drop, names, "--drop")
@@ -170,11 +170,8 @@ def _check_columns(data: Data, names: Sequence[str]) -> tuple[str, list[str]]:
 
 
 def _open_file(data: Data, output: Output) -> tuple[Any, Any, dict[str, Any]]:
-    import pyarrow.compute as pc
-
     file = read_table(data)
     table, source = file.table, "standard input" if data.data == "-" else _as_text(Path(data.data).name)
-    check_names(table.column_names)
     target, drop = _check_columns(data, table.column_names)
     table, n_rows = table.drop_columns(drop), table.num_rows
     if n_rows == 0:
@@ -209,10 +206,6 @@ def _as_text(name: str) -> str:
 
 def _reason_to_ignore(column: Any) -> str:
     """Why a column should not be a feature unless that is asked for; empty if there is no reason."""
-    import numpy as np
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
         first = next((text for text in column[:100].to_pylist() if text is not None), "")
         if re.match(_DATE, first) and pc.all(pc.match_substring_regex(column, _DATE)).as_py():
@@ -226,8 +219,6 @@ def _reason_to_ignore(column: Any) -> str:
 
 def _snippet(data: Data, file: FileTable, left_out: list[str]) -> tuple[str, ...]:
     """Lines of Python that read the same file."""
-    import pyarrow as pa
-
     arguments = [repr("data.csv" if data.data == "-" else _as_text(Path(data.data).name))]
     reader = {"parquet": "read_parquet", "text": "read_csv"}.get(file.format, "read_feather")
     if reader == "read_csv":
@@ -241,10 +232,8 @@ def _snippet(data: Data, file: FileTable, left_out: list[str]) -> tuple[str, ...
     return (*lines, f"X, y = data.drop(columns={left_out!r}), data[{data.target!r}]")
 
 
-def read_table(file: File, columns: Sequence[str] | None = None, as_text: bool = False) -> FileTable:
+def read_table(file: File, columns: list[str] | None = None, as_text: bool = False) -> FileTable:
     """Read a file, or standard input for ``-``; only some columns if they are named, text as it is if wanted."""
-    import pyarrow as pa
-
     label = "standard input" if file.data == "-" else f"'{file.data}'"
     try:
         with _open(file.data, label) as opened:
@@ -274,15 +263,12 @@ def _open(name: str, label: str) -> Any:
 
 def _decompressed(stream: Any, limit: float, label: str) -> Any:
     """The stream, or all that it holds in its compressed form, unless that is far more than tables hold."""
-    import pyarrow as pa
-
     compression = _by_start(stream.read(8), _COMPRESSED)
     stream.seek(0)
     if compression is None:
         return stream
     content, expanding = io.BytesIO(), pa.CompressedInputStream(pa.PythonFile(stream, "r"), compression)
-    while part := expanding.read(_BLOCK):
-        content.write(part)
+    while content.write(expanding.read(_BLOCK)):
         _check_size(content.tell(), limit, label)
     content.seek(0)
     return content
@@ -303,6 +289,39 @@ def _check_size(size: float, limit: float, label: str) -> None:
         raise BadInput(f"{about}, far more than tables do; if it is one, pass --any-size")
 
 
+def _size_in_memory(source: Any, limit: float) -> int:
+    """Bytes that the values of a file take, or more than the limit: runs of equal values are stored as one.
+
+    So are texts that are repeated. Where one of them might be so long that all are too many, they are counted as
+    places in their dictionaries, which take little memory.
+    """
+    metadata = pq.ParquetFile(source).metadata
+    size, long = 0, set()
+    for group in map(metadata.row_group, range(metadata.num_row_groups)):
+        for place in range(group.num_columns):
+            chunk = group.column(place)
+            width = _WIDTHS.get(chunk.physical_type) or metadata.schema.column(place).length
+            size += max(chunk.total_uncompressed_size, chunk.num_values * width)
+            if chunk.physical_type == "BYTE_ARRAY" and chunk.num_values * chunk.total_uncompressed_size > limit:
+                long.add(chunk.path_in_schema)
+    if size <= limit and long:
+        coded = pq.ParquetFile(source, read_dictionary=sorted(long))
+        for group in range(metadata.num_row_groups):
+            size += sum(map(_size_of_texts, coded.read_row_group(group, sorted(long)).columns))
+    return size
+
+
+def _size_of_texts(column: Any) -> int:
+    size = 0
+    for chunk in column.chunks:
+        while pa.types.is_list(chunk.type) or pa.types.is_large_list(chunk.type):
+            chunk = chunk.flatten()
+        if pa.types.is_dictionary(chunk.type):
+            lengths = pc.cast(pc.binary_length(chunk.dictionary), pa.int64())
+            size += pc.sum(lengths.take(chunk.indices)).as_py() or 0
+    return size
+
+
 def _kind(head: bytes, name: str, encoding: str, label: str) -> str:
     """Format of a file by its first bytes; refuse what is no table."""
     if not head.strip():
@@ -321,37 +340,28 @@ def _kind(head: bytes, name: str, encoding: str, label: str) -> str:
     return "text"
 
 
-def _read_binary(kind: str, stream: Any, columns: Sequence[str] | None, limit: float, label: str) -> Any:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-    from pyarrow import feather
-
-    from unirel.cli.parquet import size_in_memory
-
+def _read_binary(kind: str, stream: Any, columns: list[str] | None, limit: float, label: str) -> Any:
     if kind == "parquet":
-        _check_size(size_in_memory(stream, limit), limit, label)
+        _check_size(_size_in_memory(stream, limit), limit, label)
         file = pq.ParquetFile(stream)
-        return file.read(columns=None if columns is None else _present(columns, file.schema_arrow.names, label))
+        return file.read(columns=_wanted(columns, file.schema_arrow.names, label))
     table = pa.ipc.open_stream(stream).read_all() if kind == "arrow stream" else feather.read_table(stream)
-    return table if columns is None else table.select(_present(columns, table.column_names, label))
+    wanted = _wanted(columns, table.column_names, label)
+    return table if wanted is None else table.select(wanted)
 
 
-def _present(columns: Sequence[str], names: Sequence[str], label: str) -> list[str]:
-    """The columns asked for; an error names all that are missing, with what they may be called."""
-    known = set(names)
-    missing = [column for column in columns if column not in known]
-    if missing:
+def _wanted(columns: list[str] | None, names: Sequence[str], label: str) -> list[str] | None:
+    """The columns asked for, None for all, each of which must be there once."""
+    times = Counter(names)
+    if missing := [column for column in columns or () if column not in times]:
         hint = f"for {missing[0]!r}, {suggest(missing[0], names)}"
         raise BadInput(f"{label} lacks columns that were selected: {listed(missing, 20)}; {hint}")
-    return list(columns)
+    if repeated := [name for name in (times if columns is None else columns) if times[name] > 1]:
+        raise BadInput(f"duplicate column names: {', '.join(map(repr, repeated[:10]))}; rename or remove them")
+    return columns
 
 
-def _read_text(
-    stream: Any, head: bytes, file: File, label: str, columns: Sequence[str] | None, as_text: bool
-) -> FileTable:
-    import pyarrow as pa
-    from pyarrow import csv as arrow
-
+def _read_text(stream: Any, head: bytes, file: File, label: str, columns: list[str] | None, as_text: bool) -> FileTable:
     sample = head.decode(file.encoding, "replace").lstrip("\ufeff")
     delimiter = file.separator or find_delimiter(sample)
     decimal = file.decimal or find_decimal(sample, delimiter)
@@ -361,12 +371,11 @@ def _read_text(
         # The header has been read and is passed over: pyarrow would not cut blanks or name what has no name.
         read.column_names, read.skip_rows_after_names = names, 1
         stream.seek(0)
-        check_names(names)
         convert = arrow.ConvertOptions(
             null_values=_MISSING,
             strings_can_be_null=not as_text,
             decimal_point=decimal,
-            include_columns=None if columns is None else _present(columns, names, label),
+            include_columns=_wanted(columns, names, label),
             column_types=dict.fromkeys(names, pa.string()) if as_text else None,
         )
         parse = arrow.ParseOptions(delimiter=delimiter, newlines_in_values=True)
@@ -383,14 +392,12 @@ def _read_text(
 def find_delimiter(sample: str) -> str:
     """The separator that cuts the first lines into equally many fields, more than one."""
     lines = _lines(re.sub(r'"(?:[^"]|"")*"', "", sample))
-    best, delimiter = (0.0, 0), ","
-    for candidate in _DELIMITERS:
-        counts = [line.count(candidate) for line in lines]
-        if counts and counts[0]:
-            fit = (sum(count == counts[0] for count in counts) / len(counts), counts[0])
-            if fit > best:
-                best, delimiter = fit, candidate
-    return delimiter
+
+    def fit(delimiter: str) -> tuple[float, int]:
+        counts = [line.count(delimiter) for line in lines] or [0]
+        return counts.count(counts[0]) / len(counts) if counts[0] else 0.0, counts[0]
+
+    return max(_DELIMITERS, key=fit)
 
 
 def find_decimal(sample: str, delimiter: str) -> str:
@@ -427,17 +434,9 @@ def _header(stream: Any, encoding: str, delimiter: str) -> list[str]:
 
 def _with_points(table: Any) -> Any:
     """Texts that are numbers with a decimal comma, with a point: that is how numbers are written to a file."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
 
     def written(column: Any) -> Any:
         fits = pc.or_(pc.match_substring_regex(column, _WITH_COMMA), pc.is_in(column, pa.array(_MISSING)))
         return pc.replace_substring(column, ",", ".") if pc.all(fits).as_py() else column
 
     return table.from_arrays([written(column) for column in table.columns], table.column_names)
-
-
-def check_names(names: Sequence[str]) -> None:
-    repeated = [name for name, times in Counter(names).items() if times > 1]
-    if repeated:
-        raise BadInput(f"duplicate column names: {', '.join(map(repr, repeated[:10]))}; rename or remove them")

@@ -3,11 +3,13 @@
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unirel.cli import BadInput, Exit, Output, bar
 from unirel.cli import options as flags
-from unirel.cli.files import Input, open_data
+
+if TYPE_CHECKING:
+    from unirel.cli.files import Input
 
 _REDUNDANCY = ("size", "name", "role", "joint_information", "unique_relevance")
 _EXPLAINED = ("step", "name", "shared", "together", "instead")
@@ -16,15 +18,15 @@ _DATASETS = ("name", "n_samples", "n_features", "n_classes", "title")
 
 
 @flags.with_flags("unirel explain data.csv age --target outcome", 'unirel explain breast_cancer "mean radius"')
-def explain(data: flags.Data, asked: flags.Feature, options: flags.Selecting, printing: flags.Printing) -> int:
+def explain(*, data: flags.Data, feature: flags.Feature, options: flags.Selecting, printing: flags.Printing) -> int:
     """Tell what one feature adds to the selected ones, and which of them it could replace."""
-    output, feature = Output(printing), asked.feature
-    given = open_data(data, output)
+    output = Output(printing)
+    given = output.open(data)
     if feature not in given.names:
         raise BadInput(f"FEATURE: there is no column {feature!r}; {flags.suggest(feature, given.names)}")
     from unirel.inference import relations
+    from unirel.report import Report
     from unirel.report.explain import explanation_in_words
-    from unirel.report.report import Report
 
     with output.catching_warnings():
         table = given.read()
@@ -52,7 +54,7 @@ def explain(data: flags.Data, asked: flags.Feature, options: flags.Selecting, pr
 def relevance(data: flags.Data, options: flags.Estimation, ranking: flags.Ranking, printing: flags.Printing) -> int:
     """Print the relevance of every feature, its mutual information with the target in nats, best first."""
     output = Output(printing)
-    given = open_data(data, output, in_parts=True)
+    given = output.open(data, in_parts=True)
     from unirel import relevance_test
     from unirel.report.explain import tested_in_words
 
@@ -83,7 +85,7 @@ def relevance(data: flags.Data, options: flags.Estimation, ranking: flags.Rankin
     return output.end(tested is None or tested.complete, "p-values are from the permutations that were made")
 
 
-def _measure(given: Input, estimator: Any, n_jobs: int) -> tuple[list[dict[str, Any]], float | None]:
+def _measure(given: "Input", estimator: Any, n_jobs: int) -> tuple[list[dict[str, Any]], float | None]:
     """A row for each feature, the most relevant first, and the entropy of a discrete target."""
     from unirel.estimation.base import make_information
 
@@ -106,7 +108,7 @@ def _measure(given: Input, estimator: Any, n_jobs: int) -> tuple[list[dict[str, 
 def redundancy(data: flags.Data, options: flags.Splitting, printing: flags.Printing) -> int:
     """Tell which features are unique, which are needed given others, and which are redundant."""
     output = Output(printing)
-    given = open_data(data, output)
+    given = output.open(data)
     ordered = flags.find_names(options.order, given.names, "--order") or None
     from unirel import redundancy_analysis
     from unirel.report.explain import redundancy_in_words
@@ -123,7 +125,7 @@ def redundancy(data: flags.Data, options: flags.Splitting, printing: flags.Print
     return output.end(result.complete, "this is the best that was found")
 
 
-def _sample(given: Input, max_rows: int, seed: int, output: Output) -> Input:
+def _sample(given: "Input", max_rows: int, seed: int, output: Output) -> "Input":
     """The same, or some of the rows with a note, of each class its share, where there are more."""
     n_rows = given.X.num_rows
     if n_rows <= max_rows:
@@ -135,9 +137,8 @@ def _sample(given: Input, max_rows: int, seed: int, output: Output) -> Input:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of what will be said of the sample
         rows = choose_by_class(given.read().target_codes(), np.arange(n_rows), max_rows, np.random.default_rng(seed))
-    output.note(
-        f"took a sample of {len(rows):,} of the {n_rows:,} rows, to be done soon; --max-rows {n_rows} takes all"
-    )
+    taken = f"took a sample of {len(rows):,} of the {n_rows:,} rows"
+    output.note(f"{taken}, to be done soon; --max-rows {n_rows} takes all")
     return replace(given, X=given.X.take(rows), y=given.y.take(rows))
 
 
@@ -148,7 +149,7 @@ def _sample(given: Input, max_rows: int, seed: int, output: Output) -> Input:
 def compare(data: flags.Data, options: flags.Comparing, printing: flags.Printing) -> int:
     """Compare selectors by the scores of models that are trained on what they select."""
     output = Output(printing)
-    given = _sample(open_data(data, output), options.max_rows, options.seed, output)
+    given = _sample(output.open(data), options.max_rows, options.seed, output)
 
     from unirel import evaluation
     from unirel.predictors import PEERS
@@ -176,10 +177,8 @@ def compare(data: flags.Data, options: flags.Comparing, printing: flags.Printing
 
 def _comparison_in_words(content: Mapping[str, Any]) -> str:
     best = max(content["summary"], key=lambda row: row["test_score"])
-    sentences = [
-        f"Best on average: {best['selector']} with {best['model']}, test score {best['test_score']:.3f} with "
-        f"{best['n_features']:.1f} features."
-    ]
+    score = f"test score {best['test_score']:.3f} with {best['n_features']:.1f} features"
+    sentences = [f"Best on average: {best['selector']} with {best['model']}, {score}."]
     for row in content["differences"]:
         low, high = row["low"], row["high"]
         interval = "" if low is None else f" (95 % interval {low:+.3f} to {high:+.3f})"

@@ -4,14 +4,15 @@ import dataclasses
 import difflib
 import inspect
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass
 from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unirel.cli import BadInput, Stopped
+from unirel.cli import BadInput
 from unirel.criteria import CRITERIA
 from unirel.estimation import ESTIMATORS
 
@@ -21,25 +22,27 @@ if TYPE_CHECKING:
 # Panels of the help: flags that most people use stand first, under no heading of their own.
 FIRST = None
 DATA, METHOD, OUTPUT = "More about the data", "More about the method", "More about the output"
-_ORDER = ("target", "n_features", "report", "save", "as_json")
+_ORDER = ("target", "n_features", "report", "save", "json")
 METRICS = ("auto", "chebyshev", "manhattan", "euclidean")
 BOOSTS = ("both", "reference", "selected", "ksg", "classifier", "none")
 CLASSIFIERS = ("logistic", "rf", "knn", "svm")
+_ABOUT_DATA = (
+    "A CSV, TSV, Parquet or Arrow file, compressed or not; - for standard input; a pattern in quotes for Parquet "
+    "or Arrow files that are read in parts; or the name of a dataset."
+)
 
 
 def flag(
-    default: Any, names: str, words: str, *, panel: str | None = None, among: Collection[str] = (), **more: Any
+    default: Any, words: str, short: str = "", *, panel: str | None = None, among: Collection[str] = (), **more: Any
 ) -> Any:
-    """A field of a group that is a flag; `names` has blanks between them, `among` are the values that it can have."""
+    """A field of a group that is a flag of the same name; `among` are the values that it can have."""
     if among:
         more |= {"metavar": "|".join(among), "callback": _checking(among), "autocompletion": lambda: list(among)}
-    option = typer.Option(*names.split(), help=words, rich_help_panel=panel, **more)
+
+    def option(name: str) -> Any:
+        return typer.Option(name, *short.split(), help=words, rich_help_panel=panel, **more)
+
     return dataclasses.field(default=default, metadata={"option": option})
-
-
-def argument(metavar: str, words: str) -> Any:
-    """A field of a group that is named by its position."""
-    return dataclasses.field(metadata={"option": typer.Argument(metavar=metavar, show_default=False, help=words)})
 
 
 def _checking(among: Collection[str]) -> Callable[[str | None], str | None]:
@@ -52,21 +55,24 @@ def _checking(among: Collection[str]) -> Callable[[str | None], str | None]:
 
 
 _data, _method, _output = (partial(flag, panel=panel) for panel in (DATA, METHOD, OUTPUT))
+_argument = partial(typer.Argument, show_default=False)
+# What one command alone is given is a parameter of it, not of a group.
+Feature = Annotated[str, _argument(metavar="FEATURE", help="The column to look at.")]
+SavedSelection = Annotated[str, _argument(metavar="SELECTION", help="What `unirel select --save` wrote.")]
+_page = partial(typer.Option, metavar="FILE.html")
+ReportFile = Annotated[Path | None, _page(help="Write a page to look at and to send.")]
+OutputFile = Annotated[Path | None, _page("--output", "-o", help="Where to; named after the data if not given.")]
 
 
 @dataclass(frozen=True, kw_only=True)
 class File:
     """Where a table is, and how a text file is written; None is found out."""
 
-    data: str = argument(
-        "DATA",
-        "A CSV, TSV, Parquet or Arrow file, compressed or not; - for standard input; a pattern in quotes for Parquet "
-        "or Arrow files that are read in parts; or the name of a dataset.",
-    )
-    delimiter: str | None = _data(None, "--delimiter", "Field separator; found if not given.", metavar="CHAR")
-    decimal: str | None = _data(None, "--decimal", "Decimal mark, . or , ; found if not given.", metavar="CHAR")
-    encoding: str = _data("utf-8", "--encoding", "Encoding of text.", metavar="NAME")
-    any_size: bool = _data(False, "--any-size", "Read a compressed or Parquet file however large it becomes.")
+    data: str = dataclasses.field(metadata={"option": lambda _: _argument(metavar="DATA", help=_ABOUT_DATA)})
+    delimiter: str | None = _data(None, "Field separator; found if not given.", metavar="CHAR")
+    decimal: str | None = _data(None, "Decimal mark, . or , ; found if not given.", metavar="CHAR")
+    encoding: str = _data("utf-8", "Encoding of text.", metavar="NAME")
+    any_size: bool = _data(False, "Read a compressed or Parquet file however large it becomes.")
 
     def __post_init__(self) -> None:
         if self.delimiter is not None and len(self.separator) != 1:
@@ -91,15 +97,15 @@ class Data(File):
     """A table, which column of it is to be explained, and what the others are."""
 
     target: str | None = flag(
-        None, "--target -t", "The column to explain. Needed for files; datasets know theirs.", metavar="COL"
+        None, "The column to explain. Needed for files; datasets know theirs.", "-t", metavar="COL"
     )
-    target_type: str = _data("auto", "--target-type", "What the target is.", among=("auto", "discrete", "continuous"))
-    drop: list[str] | None = _data(None, "--drop", "Columns to leave out altogether.", metavar="COL,...")
-    discrete: list[str] | None = _data(None, "--discrete", "Columns whose values are categories.", metavar="COL,...")
-    continuous: list[str] | None = _data(None, "--continuous", "Columns whose values are numbers.", metavar="COL,...")
-    drop_missing_target: bool = _data(False, "--drop-missing-target", "Leave out rows without a target.")
+    target_type: str = _data("auto", "What the target is.", among=("auto", "discrete", "continuous"))
+    drop: list[str] | None = _data(None, "Columns to leave out altogether.", metavar="COL,...")
+    discrete: list[str] | None = _data(None, "Columns whose values are categories.", metavar="COL,...")
+    continuous: list[str] | None = _data(None, "Columns whose values are numbers.", metavar="COL,...")
+    drop_missing_target: bool = _data(False, "Leave out rows without a target.")
     scheduler: str | None = _data(
-        None, "--scheduler", "A running Dask cluster that reads the files of a pattern.", metavar="tcp://HOST:PORT"
+        None, "A running Dask cluster that reads the files of a pattern.", metavar="tcp://HOST:PORT"
     )
 
     def discrete_features(self, names: Sequence[str]) -> Any:
@@ -113,13 +119,12 @@ class Data(File):
 class Estimation:
     estimator: str = _method(
         "auto",
-        "--estimator",
         "How information is estimated; auto is binned for a selection and knn for a measure.",
         among=("auto", *ESTIMATORS),
     )
-    neighbors: int | None = _method(None, "--neighbors", "Neighbours of a row, for knn; 3 if not given.", min=1)
-    metric: str | None = _method(None, "--metric", "Distance in several columns, for knn.", among=METRICS)
-    jobs: int = _method(-1, "--jobs -j", "Threads, -1 for one for each core.")
+    neighbors: int | None = _method(None, "Neighbours of a row, for knn; 3 if not given.", min=1)
+    metric: str | None = _method(None, "Distance in several columns, for knn.", among=METRICS)
+    jobs: int = _method(-1, "Threads, -1 for one for each core.", "-j")
 
     def mi_estimator(self, automatic: str) -> Any:
         """The estimator of information, or its name; `automatic` is what "auto" stands for."""
@@ -136,23 +141,18 @@ class Estimation:
 
 @dataclass(frozen=True, kw_only=True)
 class Boosting(Estimation):
-    beta: float = _method(0.5, "--beta", "Weight of unique relevance; with 0 it is not computed.", min=0.0, max=1.0)
+    beta: float = _method(0.5, "Weight of unique relevance; with 0 it is not computed.", min=0.0, max=1.0)
     unique_relevance: str = _method(
         "both",
-        "--unique-relevance -u",
         "Given what a feature must be relevant: reference features, the selected ones, both, all others (ksg); or by "
         "the loss of a classifier without it.",
+        "-u",
         among=BOOSTS,
     )
-    unique_samples: int | None = _method(
-        None, "--unique-samples", "Rows that it is estimated from; 2000 if not given.", min=10
-    )
-    classifier: str | None = _method(
-        None, "--classifier", "What to train for --unique-relevance classifier.", among=CLASSIFIERS
-    )
+    unique_samples: int | None = _method(None, "Rows that it is estimated from; 2000 if not given.", min=10)
+    classifier: str | None = _method(None, "What to train for --unique-relevance classifier.", among=CLASSIFIERS)
     max_candidates: str = _method(
         "auto",
-        "--max-candidates",
         "Search among that many of the most relevant columns only; auto is 300 where there are more than ten columns "
         "for each row, otherwise 5000.",
         metavar="N|auto|all",
@@ -177,10 +177,10 @@ class Boosting(Estimation):
 
 @dataclass(frozen=True, kw_only=True)
 class Searching(Boosting):
-    criterion: str = _method("cmim", "--criterion -c", "What to score candidates by.", among=CRITERIA)
-    include: list[str] | None = _method(None, "--include", "Features that are selected first.", metavar="COL,...")
-    exclude: list[str] | None = _method(None, "--exclude", "Features that are never selected.", metavar="COL,...")
-    seed: int = _method(0, "--seed", "Seed of permutations and of samples of rows.", min=0)
+    criterion: str = _method("cmim", "What to score candidates by.", "-c", among=CRITERIA)
+    include: list[str] | None = _method(None, "Features that are selected first.", metavar="COL,...")
+    exclude: list[str] | None = _method(None, "Features that are never selected.", metavar="COL,...")
+    seed: int = _method(0, "Seed of permutations and of samples of rows.", min=0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,15 +189,13 @@ class Selecting(Searching):
 
     n_features: str = flag(
         "10",
-        "--n-features -k",
         "How many features, which share of them, all in order, or as many as are seen to add something.",
+        "-k",
         metavar="20|0.2|auto|all",
     )
-    alpha: float = _method(
-        0.05, "--alpha", "With -k auto: chance to select anything where nothing is relevant.", min=0.0, max=1.0
-    )
+    alpha: float = _method(0.05, "With -k auto: chance to select anything where nothing is relevant.", min=0.0, max=1.0)
     max_seconds: float | None = _method(
-        None, "--max-seconds", "Time budget; what is selected by then is printed, marked incomplete.", min=0.0
+        None, "Time budget; what is selected by then is printed, marked incomplete.", min=0.0
     )
 
 
@@ -205,12 +203,12 @@ class Selecting(Searching):
 class Printing:
     """How a result is printed, and whether anything is said beside it."""
 
-    as_json: bool = flag(False, "--json", "Print JSON for programs.")
-    as_csv: bool = _output(False, "--csv", "Print the table as CSV.")
-    quiet: bool = _output(False, "--quiet -q", "No messages and no progress.")
+    json: bool = flag(False, "Print JSON for programs.")
+    csv: bool = _output(False, "Print the table as CSV.")
+    quiet: bool = _output(False, "No messages and no progress.", "-q")
 
     def __post_init__(self) -> None:
-        if self.as_json and self.as_csv:
+        if self.json and self.csv:
             raise BadInput("--json and --csv are two ways to print; choose one")
 
 
@@ -218,84 +216,61 @@ class Printing:
 class Writing:
     """What is looked at beside the selection, and what is written."""
 
-    save: Path | None = flag(None, "--save", "Write the selection to a file for `unirel apply`.", metavar="FILE.json")
+    save: Path | None = flag(None, "Write the selection to a file for `unirel apply`.", metavar="FILE.json")
     accuracy: str | None = _output(
         None,
-        "--accuracy",
         "Show in the report how well this classifier predicts with 1, 2, ... features; knn is quick.",
         among=CLASSIFIERS,
     )
-    stability: int | None = _output(None, "--stability", "Select again in this many halves of the rows.", min=2)
-    force: bool = _output(False, "--force", "Write over the file that is read.")
-
-
-@dataclass(frozen=True, kw_only=True)
-class WritingSelection(Writing):
-    report: Path | None = flag(None, "--report", "Write a page to look at and to send.", metavar="FILE.html")
-
-
-@dataclass(frozen=True, kw_only=True)
-class WritingReport(Writing):
-    output: Path | None = flag(None, "--output -o", "Where to; named after the data if not given.", metavar="FILE.html")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Saved:
-    selection: str = argument("SELECTION", "What `unirel select --save` wrote.")
+    stability: int | None = _output(None, "Select again in this many halves of the rows.", min=2)
+    force: bool = _output(False, "Write over the file that is read.")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Applying:
     output: Path = flag(
-        dataclasses.MISSING, "--output -o", "Where to: .csv, .tsv, .parquet, .arrow or .feather.", metavar="FILE"
+        dataclasses.MISSING, "Where to: .csv, .tsv, .parquet, .arrow or .feather.", "-o", metavar="FILE"
     )
-    keep: list[str] | None = flag(None, "--keep", "Columns to keep beside the selected ones.", metavar="COL,...")
-    force: bool = flag(False, "--force", "Write over the file that is read.")
-    quiet: bool = flag(False, "--quiet -q", "No messages.")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Feature:
-    feature: str = argument("FEATURE", "The column to look at.")
+    keep: list[str] | None = flag(None, "Columns to keep beside the selected ones.", metavar="COL,...")
+    force: bool = flag(False, "Write over the file that is read.")
+    quiet: bool = flag(False, "No messages.", "-q")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ranking:
-    top: int = flag(30, "--top -n", "How many rows, 0 for all; --json prints all.", min=0)
-    test: bool = flag(False, "--test", "Test which features could seem relevant by chance.")
-    alpha: float = flag(0.05, "--alpha", "With --test: the false discovery rate.", min=0.0, max=1.0)
-    permutations: int = flag(1000, "--permutations", "With --test: permutations at most.", min=1)
-    seed: int = flag(0, "--seed", "With --test: seed of the permutations.", min=0)
+    top: int = flag(30, "How many rows, 0 for all; --json prints all.", "-n", min=0)
+    test: bool = flag(False, "Test which features could seem relevant by chance.")
+    alpha: float = flag(0.05, "With --test: the false discovery rate.", min=0.0, max=1.0)
+    permutations: int = flag(1000, "With --test: permutations at most.", min=1)
+    seed: int = flag(0, "With --test: seed of the permutations.", min=0)
 
 
 # Neighbours of all rows are looked for more often in some commands than one wants to wait for.
-_max_rows = partial(flag, names="--max-rows", words="Of more rows a sample of this size is taken, by class.", min=2)
-_max_features = partial(flag, names="--max-features", words="Features to select at most.", min=1)
+_max_rows = partial(flag, words="Of more rows a sample of this size is taken, by class.", min=2)
+_max_features = partial(flag, words="Features to select at most.", min=1)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Splitting(Searching):
     """How features are selected and then split into unique, conditional and redundant ones."""
 
-    criterion: str = _method("gsa", "--criterion -c", "What to score candidates by.", among=CRITERIA)
-    order: list[str] | None = flag(
-        None, "--order", "The features to analyse, instead of selecting some.", metavar="COL,..."
-    )
+    criterion: str = _method("gsa", "What to score candidates by.", "-c", among=CRITERIA)
+    order: list[str] | None = flag(None, "The features to analyse, instead of selecting some.", metavar="COL,...")
     max_features: int = _max_features(30)
-    tolerance: float = flag(0.0, "--tolerance", "What counts as no loss, in nats.", min=0.0)
+    tolerance: float = flag(0.0, "What counts as no loss, in nats.", min=0.0)
     max_rows: int = _max_rows(2000)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Comparing(Boosting):
-    jobs: int = _method(1, "--jobs -j", "Processes, -1 for one for each core; they take seconds to start.")
+    jobs: int = _method(1, "Processes, -1 for one for each core; they take seconds to start.", "-j")
     criteria: str = flag(
-        "jmi", "--criteria", "Criteria, plain and boosted; or kbest, lasso, forest, rfe, lightgbm.", metavar="NAME,..."
+        "jmi", "Criteria, plain and boosted; or kbest, lasso, forest, rfe, lightgbm.", metavar="NAME,..."
     )
-    models: str = flag("knn,svm", "--models", "Of logistic, rf, knn and svm.", metavar="NAME,...")
-    splits: int = flag(5, "--splits", "Random splits into 60 / 20 / 20 % of the rows.", min=1)
+    models: str = flag("knn,svm", "Of logistic, rf, knn and svm.", metavar="NAME,...")
+    splits: int = flag(5, "Random splits into 60 / 20 / 20 % of the rows.", min=1)
     max_features: int = _max_features(20)
-    seed: int = flag(0, "--seed", "Seed of the splits and of a sample.", min=0)
+    seed: int = flag(0, "Seed of the splits and of a sample.", min=0)
     max_rows: int = _max_rows(1200)
 
 
@@ -322,10 +297,8 @@ def make_selector(options: Boosting, names: Sequence[str], **parameters: Any) ->
 def _number(text: str) -> int | float | str:
     """A number if it is one; what else it can be, the library knows."""
     for kind in (int, float):
-        try:
+        with suppress(ValueError):
             return kind(text)
-        except ValueError:
-            pass
     return text
 
 
@@ -362,21 +335,15 @@ def with_flags(*examples: str) -> Callable[[Callable[..., int]], Callable[..., i
     """Make a function that typer understands: each parameter that is a group becomes the flags of its fields."""
 
     def decorate(command: Callable[..., int]) -> Callable[..., int]:
-        hints = get_type_hints(command)
-        groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
-        parameters = [parameter for group in groups.values() for parameter in _flags_of(group)]
-        if "context" in hints:
-            kind = inspect.Parameter.KEYWORD_ONLY
-            parameters.append(inspect.Parameter("context", kind, annotation=typer.Context))
+        own = inspect.signature(command).parameters.values()
+        groups: dict[str, Any] = {one.name: one.annotation for one in own if is_dataclass(one.annotation)}
+        parameters = [flag for one in own for flag in (_flags_of(one.annotation) if one.name in groups else [one])]
 
         @wraps(command)
         def run(**given: Any) -> int:
             for name, group in groups.items():
                 given[name] = group(**{one.name: given.pop(one.name) for one in fields(group)})
-            try:
-                return command(**given)
-            except (KeyboardInterrupt, BrokenPipeError) as error:
-                raise Stopped from error
+            return command(**given)
 
         run.__signature__ = inspect.Signature(sorted(parameters, key=_place))  # type: ignore[attr-defined]
         run.examples = "\n\n".join(("Examples:", *examples))  # type: ignore[attr-defined]
@@ -386,11 +353,9 @@ def with_flags(*examples: str) -> Callable[[Callable[..., int]], Callable[..., i
 
 
 def _flags_of(group: Any) -> Iterator[inspect.Parameter]:
-    hints = get_type_hints(group)
-    for one in fields(group):
-        default = inspect.Parameter.empty if one.default is dataclasses.MISSING else one.default
-        hint: Any = Annotated[hints[one.name], one.metadata["option"]]
-        yield inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
+    for one, parameter in zip(fields(group), inspect.signature(group).parameters.values(), strict=True):
+        option = one.metadata["option"]("--" + one.name.replace("_", "-"))
+        yield parameter.replace(annotation=Annotated[parameter.annotation, option])
 
 
 def _place(parameter: inspect.Parameter) -> tuple[int, int]:

@@ -9,20 +9,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import typer
+from typer import Context
 
 from unirel._runtime import Deadline, atomic_path
-from unirel.cli import VERSION, BadInput, Exit, Failed, Output, bar, say, to_json, width_of_output
+from unirel.cli import VERSION, BadInput, Exit, Output, bar, say, to_json, width_of_output
 from unirel.cli import options as flags
-from unirel.cli.files import SUFFIXES, check_names, open_data, read_table
-from unirel.cli.options import Data, Printing, Selecting, Writing, WritingReport, WritingSelection
+from unirel.cli.options import Data, OutputFile, Printing, ReportFile, Selecting, Writing
 from unirel.errors import printable, shorten
 
 # Columns of text that the answer takes beside the names.
 _OTHERS = 40
 HEADERS = ("step", "name", "relevance", "unique", "most redundant with")
 COLUMNS = ("step", "name", "kind", "score", "relevance", "unique_relevance", "partner", "shared")
-_FORMATS = {".csv": "csv", ".tsv": "tsv", **SUFFIXES}
 
 
 @flags.with_flags(
@@ -32,20 +30,22 @@ _FORMATS = {".csv": "csv", ".tsv": "tsv", **SUFFIXES}
     "zcat big.csv.gz | unirel select - -t outcome --json > selection.json",
 )
 def select(
-    context: typer.Context, data: Data, options: Selecting, writing: WritingSelection, printing: Printing
+    *, context: Context, data: Data, options: Selecting, writing: Writing, printing: Printing, report: ReportFile = None
 ) -> int:
     """Select the features that are most informative about a target, each given those already selected."""
-    return _select(context.obj, data, options, writing, printing, writing.report)
+    return _select(context.obj, data, options, writing, printing, report)
 
 
 @flags.with_flags(
     "unirel report data.csv --target outcome",
     "unirel report data.csv --target outcome -o outcome.html --accuracy knn",
 )
-def report(context: typer.Context, data: Data, options: Selecting, writing: WritingReport, printing: Printing) -> int:
+def report(
+    *, context: Context, data: Data, options: Selecting, writing: Writing, printing: Printing, output: OutputFile = None
+) -> int:
     """Select features and write a page about it, to look at and to send."""
     name = "report" if data.data == "-" else Path(data.data).name.split(".")[0] or "report"
-    return _select(context.obj, data, options, writing, printing, writing.output or Path(f"{name}.html"))
+    return _select(context.obj, data, options, writing, printing, output or Path(f"{name}.html"))
 
 
 def _select(
@@ -53,8 +53,8 @@ def _select(
 ) -> int:
     _check_files(writing, data.data, report)
     output = Output(printing)
-    given = open_data(data, output, in_parts=True)
-    from unirel.report.report import Report
+    given = output.open(data, in_parts=True)
+    from unirel.report import Report
 
     selector = flags.make_selector(options, given.names, verbose=output.verbose, **given.kinds)
     deadline = Deadline.after(selector.max_seconds)
@@ -68,16 +68,9 @@ def _select(
     rows, words, document = found.rows(), found.paragraphs(), found.document()
     if any(row["significant"] == "no" for row in rows):
         words.append("A question mark stands beside a relevance that may be chance.")
-    output.show(
-        "selection",
-        document,
-        columns,
-        rows,
-        words,
-        (*HEADERS, "selected in") if found.stability else HEADERS,
-        _shown(rows, found.stability is not None),
-        _next(arguments, data, report, writing.save),
-    )
+    headers = (*HEADERS, "selected in") if found.stability else HEADERS
+    shown, then = _shown(rows, found.stability is not None), _next(arguments, data, report, writing.save)
+    output.show("selection", document, columns, rows, words, headers, shown, then)
     n_selected, complete = len(found.selection), found.selection.complete
     if found.interrupted:
         return output.end(False, f"{n_selected} features{'' if complete else ' so far'}, no file was written")
@@ -98,7 +91,7 @@ def _check_files(writing: Writing, data: str, report: Path | None) -> None:
     for path in filter(None, (writing.save, report)):
         _check_path(path, [data], writing.force)
     if report is not None:
-        from unirel.report.report import check_installed
+        from unirel.report import check_installed
 
         check_installed()
 
@@ -109,19 +102,15 @@ def _shown(rows: list[dict[str, Any]], often: bool) -> list[list[Any]]:
     free = width_of_output() - _OTHERS - (10 if often else 0)
     wanted = [max((len(str(row[key] or "")) for row in rows), default=0) for key in ("name", "partner")]
     name = min(wanted[0], max(free // 2, free - wanted[1]))
-    return [
-        [
-            row["step"],
-            shorten(printable(row["name"]), name),
-            number(row["relevance"], ".2f")
-            + ("?" if row["significant"] == "no" else " ")
-            + ("" if often else bar(row["relevance"], largest, 8)),
-            number(row["unique_relevance"], ".3f").rjust(6),
-            f"{number(row['shared'], '.2f')} {shorten(printable(row['partner'] or ''), free - name)}".strip(),
-            *([number(row["frequency"], ".0%")] if often else []),
-        ]
-        for row in rows
-    ]
+    shown = []
+    for row in rows:
+        mark = "?" if row["significant"] == "no" else " "
+        drawn = "" if often else bar(row["relevance"], largest, 8)
+        partner = shorten(printable(row["partner"] or ""), free - name)
+        cells = [row["step"], shorten(printable(row["name"]), name), number(row["relevance"], ".2f") + mark + drawn]
+        cells += [number(row["unique_relevance"], ".3f").rjust(6), f"{number(row['shared'], '.2f')} {partner}".strip()]
+        shown.append([*cells, number(row["frequency"], ".0%")] if often else cells)
+    return shown
 
 
 def number(value: float | None, form: str) -> str:
@@ -146,16 +135,17 @@ def _next(arguments: list[str], data: Data, report: Path | None, save: Path | No
     "unirel apply selection.json new.csv -o small.parquet",
     "unirel apply selection.json new.csv --keep id,outcome -o small.csv",
 )
-def apply(saved: flags.Saved, file: flags.File, options: flags.Applying) -> int:
+def apply(*, selection: flags.SavedSelection, file: flags.File, options: flags.Applying) -> int:
     """Write the selected columns of a file to another file, in order of selection."""
-    selection, output = saved.selection, options.output
-    kind = _FORMATS.get(output.suffix.lower())
+    from unirel.cli.files import SUFFIXES, read_table
+
+    output, formats = options.output, {".csv": "csv", ".tsv": "tsv", **SUFFIXES}
+    kind = formats.get(output.suffix.lower())
     if kind is None:
-        raise BadInput(f"'{output}' has no known ending; end it with {', '.join(_FORMATS)}")
+        raise BadInput(f"'{output}' has no known ending; end it with {', '.join(formats)}")
     _check_path(output, [selection, file.data], options.force)
     wanted = list(dict.fromkeys([*flags.split_names(options.keep), *_read_selected_names(selection)]))
     found = read_table(file, wanted, as_text=kind in ("csv", "tsv"))  # from text to text nothing is rewritten
-    check_names(found.table.column_names)
     table = found.table.select(wanted)
     _write_table(table, output, kind)
     if not options.quiet:
@@ -220,7 +210,7 @@ def _replacing(path: Path) -> Iterator[Path]:
         with atomic_path(path) as temporary:
             yield temporary
     except OSError as error:
-        raise Failed(f"'{path}' cannot be written: {error.strerror or error}") from None
+        raise OSError(f"'{path}' cannot be written: {error.strerror or error}") from None
 
 
 def _write_text(path: Path, text: str) -> None:

@@ -75,12 +75,10 @@ class Display:
         ax.yaxis.label.set_size(NORMAL)
         return ax
 
-    def _legend(self, **where: Any) -> None:
-        """A legend, where there is room unless it is said where."""
+    def _legend(self, above: bool = False) -> None:
+        """A legend above the axes, or where there is room."""
+        where = {"loc": "lower left", "bbox_to_anchor": (0, 1), "ncols": 2, "borderaxespad": 0.2} if above else {}
         self.ax_.legend(frameon=False, fontsize=SMALL, **where)
-
-    def _legend_above(self) -> None:
-        self._legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, borderaxespad=0.2)
 
 
 def label(name: str, longest: int = 28) -> str:
@@ -125,7 +123,7 @@ class SelectionDisplay(Display):
         ax.set(ylim=(n_rows - 0.4, -0.6), xlabel="nats")
         mark = "" if selection.complete else ", incomplete"
         ax.set_title(f"{selection.criterion}, beta {selection.beta:g}{mark}", fontsize=TITLE, loc="right")
-        self._legend_above()
+        self._legend(above=True)
         return self
 
 
@@ -155,8 +153,11 @@ class BetaPathDisplay(Display):
         first, last = self.selections[0], self.selections[-1]
         # Features that are selected at the first weight have colours; later arrivals are grey.
         colors = dict(zip(first.order.tolist(), cycle(COLORS), strict=False))
-        for feature, ranks in self._ranks(size).items():
-            ax.plot(betas, ranks, "o-", color=colors.get(feature, QUIET), markersize=3.5, linewidth=1.4)
+        ranks = np.full((len(first.names), len(betas)), np.nan)  # NaN: not among the first
+        for position, selection in enumerate(self.selections):
+            ranks[selection.order[:size], position] = np.arange(1, min(size, len(selection)) + 1)
+        for feature in dict.fromkeys(one for selection in self.selections for one in selection.order[:size].tolist()):
+            ax.plot(betas, ranks[feature], "o-", color=colors.get(feature, QUIET), markersize=3.5, linewidth=1.4)
         for selection, side, away in ((first, "right", -6), (last, "left", 6)):
             for rank, feature in enumerate(selection.order[:size], start=1):
                 place = {"textcoords": "offset points", "ha": side, "va": "center", "fontsize": 7.5, "color": "0.25"}
@@ -168,14 +169,6 @@ class BetaPathDisplay(Display):
         ax.set_title(f"{self.criterion}: rank of every feature, first selected on top{few}", fontsize=TITLE)
         ax.spines["left"].set_visible(False)
         return self
-
-    def _ranks(self, size: int) -> dict[int, list[float]]:
-        """Rank of every feature for every weight; NaN where it is not among the first."""
-        ranks: dict[int, list[float]] = {}
-        for position, selection in enumerate(self.selections):
-            for rank, feature in enumerate(selection.order[:size].tolist(), start=1):
-                ranks.setdefault(feature, [np.nan] * len(self.selections))[position] = rank
-        return ranks
 
 
 @dataclass(eq=False)
@@ -226,7 +219,7 @@ class RelevanceDisplay(Display):
             draw_threshold(ax, x[significant])
         ax.margins(x=0.06, y=0.08)
         ax.set(xlabel="relevance (nats)", ylabel="unique relevance")
-        self._legend_above()
+        self._legend(above=True)
         self._name(selection.order[:max_labels], np.column_stack([x, y]))
         return self
 
@@ -237,14 +230,13 @@ class RelevanceDisplay(Display):
         spots = ax.transData.transform(points[self.selection.order])
         taken: list[Any] = []
         for feature in features:
-            own = ax.transData.transform(points[feature])
+            others = spots[~np.isclose(spots, ax.transData.transform(points[feature])).all(axis=1)]
             for across, up, align, stand in _SIDES:
                 place = {"textcoords": "offset points", "fontsize": SMALL, "ha": align, "va": stand}
                 text = ax.annotate(label(self.selection.names[feature], 24), points[feature], (across, up), **place)
                 box = text.get_window_extent().padded(2)
-                inside = ax.bbox.x0 <= box.x0 and box.x1 <= ax.bbox.x1 and ax.bbox.y0 <= box.y0 and box.y1 <= ax.bbox.y1
-                covers = any(box.contains(*spot) for spot in spots if not np.allclose(spot, own))
-                if inside and not covers and not any(box.overlaps(other) for other in taken):
+                inside = ax.bbox.count_contains(box.get_points()) == 2  # of its corners
+                if inside and not box.count_contains(others) and not box.count_overlaps(taken):
                     taken.append(box)
                     break
                 text.remove()
@@ -425,10 +417,10 @@ class AccuracyDisplay(Display):
 
 def make_html(caption: str, columns: Mapping[str, Sequence[Any]], bars: Collection[str] = ()) -> str:
     """A table under a caption, with bars before the numbers of some columns; it needs no style sheet and no script."""
-    cells = []
-    for name, values in columns.items():
-        largest = max((value or 0.0 for value in values), default=0.0) if name in bars else 0.0
-        cells.append([_cell(value, largest) for value in values[:_MOST_ROWS]])
+    largest = {name: max((value or 0.0 for value in columns.get(name, ())), default=0.0) for name in bars}
+    cells = [
+        [_cell(value, largest.get(name, 0.0)) for value in values[:_MOST_ROWS]] for name, values in columns.items()
+    ]
     rows = ["".join(row) for row in zip(*cells, strict=True)]
     n_more = max(map(len, columns.values()), default=0) - len(rows)
     if n_more > 0:

@@ -1,5 +1,401 @@
-"""A selection as one page of HTML that needs nothing else: `Report`, and `Origin` for where the data come from."""
+"""A selection as one page of HTML that needs nothing else: all that is said of it is gathered here, once."""
 
-from unirel.report.report import Origin, Report
+import os
+import platform
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
+from html import escape
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from unirel._runtime import READING_SECONDS, Deadline, progress_of, quietly, warn, write_text
+from unirel.data.readers import collected
+from unirel.data.table import Table
+from unirel.inference.relations import Analysis, analyse, find_significant
+from unirel.inference.stability import selection_stability
+from unirel.report import text
+from unirel.report.accuracy import Accuracy, check_measures, measure_accuracy, pin_types
+from unirel.results import RelevanceTest, Selection, SelectionPath, Stability, plain
+from unirel.search.greedy import SearchSettings, described, select
+from unirel.selectors import BURSelector
 
 __all__ = ["Origin", "Report"]
+
+# Up to this many rows a page compares with weights of unique relevance in steps of a tenth, beyond in quarters.
+_FEW_ROWS = 1000
+# Up to this many values features are tested also where no page is made: that takes a part of a second.
+_QUICKLY_TESTED = 2**21
+# Names that are listed where others like them were left out.
+_MOST_NAMED = 12
+_LIBRARIES = ("unirel", "numpy", "scipy", "numba", "scikit-learn")
+# What a page needs: modules, and the packages that have them.
+_NEEDED = {"jinja2": "jinja2", "altair": "altair", "vl_convert": "vl-convert-python"}
+
+
+def check_installed() -> None:
+    missing = [package for module, package in _NEEDED.items() if find_spec(module) is None]
+    if missing:
+        raise ImportError(f"a report needs {', '.join(missing)}; install it with: pip install 'unirel[report]'")
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a table comes from and what happened to it before the library saw it."""
+
+    source: str = "data"  #: Name of a file or dataset.
+    target: str = "y"  #: Name of the target.
+    dropped: tuple[str, ...] = ()  #: Columns left out on request.
+    ignored: tuple[tuple[str, str], ...] = ()  #: Columns left out by the reader, and why.
+    n_without_target: int = 0  #: Rows left out because they have no target.
+    notes: tuple[str, ...] = ()  #: What else the reader of the page should know.
+    reading: tuple[str, ...] = ()  #: Lines of Python that give ``X`` and ``y``.
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """A selection to look at and to send: one page with words, a table and interactive charts.
+
+    The page holds its own scripts and works offline. It has no time stamp and no random names: the same input gives the
+    same bytes. All texts from the data are escaped. `from_data` makes one.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from unirel import BURSelector
+    >>> from unirel.report import Report
+    >>> report = Report.from_data(*load_iris(return_X_y=True), selector=BURSelector(n_features_to_select=2))
+    >>> report.to_dict()["features"][0]["name"]
+    'x3'
+    """
+
+    table: Table  #: What was selected from.
+    path: SelectionPath  #: The selection that was asked for, first, and those for other weights of unique relevance.
+    analysis: Analysis  #: How the selected features relate to each other and to the target.
+    origin: Origin  #: Where the table comes from.
+    title: str | None = None  #: Heading of the page.
+    accuracy: Accuracy | None = None  #: How well the first features predict the target.
+    test: RelevanceTest | None = None  #: Which of all features are significant by themselves.
+    stability: Stability | None = None  #: How often features are selected from halves of the rows.
+    #: Whether the selections were stopped by hand, so that some are missing and nothing was compared.
+    interrupted: bool = False
+
+    @classmethod
+    def from_data(
+        cls,
+        X: Any,
+        y: Any,
+        *,
+        selector: BURSelector | None = None,
+        sample_weight: ArrayLike | None = None,
+        feature_names: Sequence[str] | None = None,
+        title: str | None = None,
+        origin: Origin | None = None,
+        accuracy: str | None = None,
+        stability: int | None = None,
+    ) -> Self:
+        """Select features of a table and report on it.
+
+        Parameters
+        ----------
+        X, y : array or frame, array or series
+            The features and the target, as in `BURSelector.fit`.
+        selector : BURSelector, optional
+            How to select; ``BURSelector()`` if not given.
+        sample_weight : array of shape (n_samples,), optional
+            How many rows each row stands for.
+        feature_names : list of str, optional
+            Names of the columns of an array; the selector may name columns by them.
+        title : str, optional
+            Heading of the page.
+        origin : Origin, optional
+            Names for the data and the target.
+        accuracy : {"knn", "rf", "svm", "logistic"}, optional
+            Cross-validate this classifier with the first feature, the first two, and so on, selected anew from the
+            training rows of each fold. For a continuous target it is the regressor of that kind, and R2 is shown.
+        stability : int, optional
+            Select again from this many random halves of the rows, and show how often each feature is selected.
+
+        Returns
+        -------
+        Report
+            With `beta` above 0 it compares the selection with those for other weights.
+        """
+        selector = BURSelector() if selector is None else selector
+        # Rows can be taken apart: numpy would turn a list that mixes numbers and texts into texts.
+        X = np.array(X, dtype=object) if isinstance(X, list | tuple) else collected(X)
+        settings, deadline = selector.settings(), Deadline.after(selector.max_seconds)
+        types: dict[str, Any] = {"discrete_features": settings.discrete_features, "target_type": settings.target_type}
+        with deadline.applied(READING_SECONDS):
+            table = Table.from_data(X, y, feature_names=feature_names, **types)
+        asked: dict[str, Any] = {"accuracy": accuracy, "stability": stability, "sample_weight": sample_weight}
+        with deadline.applied():
+            return cls.from_table(table, selector, origin or Origin(), rows=(X, y), title=title, **asked)
+
+    @classmethod
+    def from_selection(cls, selection: Selection, X: Any, y: Any, **more: Any) -> Self:
+        """Select again with the settings and the weights of a selection; `more` is as in `from_data`."""
+        selector = more.pop("selector", None)
+        if selector is None:
+            selector = BURSelector(**selection.settings)
+            try:
+                selector.settings()
+            except ValueError as error:
+                raise ValueError(f"pass selector=, which cannot be made again from its settings: {error}") from None
+        return cls.from_data(X, y, selector=selector, **{"sample_weight": selection.sample_weight, **more})
+
+    @classmethod
+    def from_table(
+        cls,
+        table: Table,
+        selector: BURSelector,
+        origin: Origin,
+        *,
+        rows: tuple[Any, Any] = (None, None),
+        sample_weight: ArrayLike | None = None,
+        title: str | None = None,
+        page: bool = True,
+        accuracy: str | None = None,
+        stability: int | None = None,
+    ) -> Self:
+        """Select features of a table that has been read, and compare those that are selected.
+
+        For a `page` they are also selected with other weights of unique relevance, and joint information is estimated
+        for every number of features; for it, and with `stability`, every feature is tested by itself. Accuracy and
+        stability need the `rows` that the table was read from.
+        """
+        if accuracy is not None or stability is not None:
+            check_measures(accuracy, stability, table, selector, sample_weight)
+        n_steps = 10 if table.n_samples <= _FEW_ROWS else 4
+        others = [step / n_steps for step in range(n_steps + 1)] if page and selector.beta > 0 else []
+        # The weight that was asked for comes first, so it gets the time.
+        betas = [selector.beta, *(beta for beta in others if beta != selector.beta)]
+        deadline = Deadline.after(selector.max_seconds)
+        settings = selector.settings()
+        path = select(table, [settings.criterion], betas, settings, sample_weight)
+        interrupted = len(path) < len(betas) or path.selections[-1].interrupted
+        analysis, tested = Analysis(), None
+        if not interrupted:
+            with suppress(TimeoutError), deadline.at_least(READING_SECONDS).applied():
+                analysis = analyse(table, path.selections[0], curve=page, sample_weight=sample_weight)
+                if page or stability or table.n_samples * len(table.features) <= _QUICKLY_TESTED:
+                    tested = find_significant(table, sample_weight, selector.n_jobs, text.ALPHA)
+        report = cls(table, path, analysis, origin, title, test=tested, interrupted=interrupted)
+        return report._measured(*rows, selector, stability, accuracy)
+
+    def _measured(self, X: Any, y: Any, selector: BURSelector, stability: int | None, accuracy: str | None) -> Self:
+        """The same report with its stability and accuracy, as far as there is time; a warning says what is missing."""
+        report = self
+        for name, value in {"stability": stability, "accuracy": accuracy}.items():
+            if value is None or report.interrupted:
+                continue
+            why = "" if report.selection.complete else "the selection is incomplete"
+            try:
+                if not why:
+                    with quietly():  # about what has been said of all rows
+                        report = replace(report, **{name: self._measure(name, value, X, y, selector)})
+            except TimeoutError:
+                why = f"the time budget was used up; give more than max_seconds={selector.max_seconds:g}"
+            except KeyboardInterrupt:
+                report = replace(report, interrupted=True)
+            if why:
+                warn(f"the {name} was not measured, because {why}")
+        return report
+
+    def _measure(self, name: str, value: Any, X: Any, y: Any, selector: BURSelector) -> Any:
+        pinned = pin_types(selector, self.table, X)
+        if name == "accuracy":
+            progress = progress_of(selector.verbose, "measuring accuracy")
+            return measure_accuracy(value, X, y, self.table, self.selection, pinned, progress)
+        pinned.set_params(verbose=False, max_seconds=None)
+        how: Any = {"n_subsamples": value, "n_jobs": selector.n_jobs, "verbose": selector.verbose}
+        return selection_stability(X, y, selector=pinned, **how)
+
+    @property
+    def selection(self) -> Selection:
+        """The selection that was asked for."""
+        return self.path.selections[0]
+
+    @property
+    def words(self) -> str:
+        """The answer in a paragraph."""
+        return text.selection_in_words(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything the page says, as plain lists, numbers and strings."""
+        return self._answer
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row per selected feature."""
+        return list(self._answer["features"][: len(self.selection)])
+
+    def paragraphs(self) -> list[str]:
+        """The answer in words for a terminal: the selection, redundant features, warnings, and how sure it is."""
+        answer = self._answer
+        careful = f"Careful: {' '.join(answer['warnings'])}" if answer["warnings"] and self.selection.complete else ""
+        groups = [" ".join(group["words"]) for group in answer["groups"] if len(group["members"]) > 1]
+        said = [answer["words"], *groups[:3], careful]
+        # That nothing can be told from chance comes first.
+        said = [*answer["certainty"], *said] if text.nothing_significant(self) else [*said, *answer["certainty"]]
+        return [one for one in said if one]
+
+    def document(self) -> dict[str, Any]:
+        """The selection with what was found about it, as it is written to a file."""
+        answer, known = self._answer, self.analysis.joint_information
+        listed = ("target", "rows", "rows_without_target", "features", "target_kind", "classes", "dropped", "ignored")
+        about = {name: answer["data"][name] for name in listed}
+        about["classes"] = about["classes"] and [one["label"] for one in about["classes"]]
+        looked = {"significant": self.test, "frequency": self.stability}
+        more = ("kind", "partner", "shared", *(name for name, found in looked.items() if found is not None))
+        selection = self.selection.to_dict()
+        for feature, row in zip(selection["features"], self.rows(), strict=True):
+            feature.update({name: row[name] for name in more})
+        together = plain(known[-1]) if len(known) and len(known) == len(self.selection) else None
+        found = {"joint_information": together, "words": answer["words"], "notes": list(self.origin.notes)}
+        stability = {} if self.stability is None else {"stability": self.stability.to_dict()}
+        return {"data": {"source": self.origin.source, **about}, **selection, **found, **stability}
+
+    def to_html(self) -> str:
+        """The page."""
+        check_installed()
+        from unirel.report.page import render
+
+        return render(self)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the page to a file, in full or not at all, and return its path."""
+        target = Path(path)
+        write_text(target, self.to_html())
+        return target
+
+    def _repr_html_(self) -> str:
+        """The answer and the table of the selected features, as a notebook shows it; `save` writes the whole page."""
+        said = escape(f"{self._answer['headline']} report.save('page.html') writes the whole page.")
+        return f"<div><p>{said}</p>{self.selection._repr_html_()}</div>"
+
+    @cached_property
+    def _answer(self) -> dict[str, Any]:
+        selection, enough = self.selection, text.find_enough(self)
+        rows = list(self._rows())
+        certainty = (text.stability_in_words(self), text.exchangeable_in_words(self), text.significance_in_words(self))
+        settings = {name: str(value) for name, value in selection.settings.items() if value not in (None, [], {})}
+        return {
+            "title": self.title or f"Features for {text.quoted(self.origin.target)}",
+            "headline": text.headline(self, enough),
+            "enough": None if enough is None or enough.rises else enough.n,
+            "words": self.words,
+            "warnings": text.warnings_of(self),
+            "groups": self._groups(),
+            "left_out": _left_out(rows),
+            "certainty": [said for said in certainty if said],
+            "source": self.origin.source,
+            "target": self.origin.target,
+            "complete": selection.complete,
+            "reason": selection.reason,
+            "data": self._data(),
+            "features": rows,
+            "n_selected": len(selection),
+            "beta": selection.beta,
+            "entropy": self.analysis.entropy,
+            "accuracy": None if self.accuracy is None else self.accuracy.to_dict(),
+            "notes": list(self.origin.notes),
+            "settings": settings,
+            "versions": {"Python": platform.python_version(), **{name: version(name) for name in _LIBRARIES}},
+            "snippet": _snippet(selection, self.origin),
+        }
+
+    def _rows(self) -> Iterator[dict[str, Any]]:
+        """One row per feature: the selected ones in order, then the others, most relevant first."""
+        selection, test, stability = self.selection, self.test, self.stability
+        chosen: list[int] = selection.order.tolist()
+        relevance = np.nan_to_num(selection.relevance, nan=-1.0)
+        rest = sorted(set(self.table.features.tolist()).difference(chosen), key=lambda one: (-relevance[one], one))
+        unique = np.full(len(relevance), np.nan) if selection.unique_relevance is None else selection.unique_relevance
+        why = [*text.why_selected(self), *(text.why_left_out(feature, self) for feature in rest)]
+        for place, (feature, reason) in enumerate(zip([*chosen, *rest], why, strict=True)):
+            column, selected = self.table.columns[feature], place < len(chosen)
+            similar = self.analysis.most_similar(place) if selected else []
+            adjusted = np.nan if test is None else test.adjusted[feature]
+            yield {
+                "step": place + 1 if selected else None,
+                "name": column.name,
+                "relevance": plain(selection.relevance[feature]),
+                "unique_relevance": plain(unique[feature]),
+                "significant": None if np.isnan(adjusted) else "yes" if adjusted <= text.ALPHA else "no",
+                "frequency": None if stability is None else float(stability.frequency[feature]),
+                "why": reason.words,
+                "partner": similar[0][0] if similar else None,
+                "shared": similar[0][1] if similar else None,
+                "kind": column.kind,
+                "missing": column.n_missing,
+                "score": plain(selection.scores[place]) if selected else None,
+                "partners": "; ".join(f"{name} ({shared:.2f})" for name, shared in similar),
+                "heading": reason.heading,
+                "unsure": text.unsure_of(feature, self) if selected else [],
+            }
+
+    def _groups(self) -> list[dict[str, Any]]:
+        """Features that are redundant with each other, the most relevant of each group marked."""
+        steps = [{"step": step, "name": name} for step, name in enumerate(self.selection.selected_names, start=1)]
+        return [
+            {
+                "members": [{**steps[place], "best": place == group.best} for place in group.members],
+                "others": [name for name, _ in group.others],
+                "words": text.group_in_words(group, self.selection),
+            }
+            for group in self.analysis.groups
+        ]
+
+    def _data(self) -> dict[str, Any]:
+        """What is to be known about the rows and columns."""
+        table, origin = self.table, self.origin
+        features = table.columns[: table.n_features]
+        used = [column for column in features if column.kind != "ignored"]
+        missing = sorted((column for column in used if column.n_missing), key=lambda column: -column.n_missing)
+        ignored = [*origin.ignored, *((column.name, column.reason) for column in features if column.kind == "ignored")]
+        labels = None if table.classes is None else zip(table.classes.tolist(), table.class_sizes.tolist(), strict=True)
+        return {
+            "target": origin.target,
+            "rows": table.n_samples,
+            "rows_without_target": origin.n_without_target,
+            "features": len(table.features),
+            "target_kind": table.columns[table.target].kind,
+            "target_reason": table.columns[table.target].reason,
+            "classes": None if labels is None else [{"label": str(label), "rows": n} for label, n in labels],
+            "dropped": list(origin.dropped),
+            "ignored": [{"name": name, "reason": reason} for name, reason in ignored],
+            "kinds": dict(sorted(Counter(column.kind for column in used).items())),
+            "missing": [{"name": column.name, "rows": column.n_missing} for column in missing],
+        }
+
+
+def _left_out(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    found: dict[str, list[str]] = {}
+    for row in rows:
+        if row["step"] is None:
+            found.setdefault(row["heading"], []).append(row["name"])
+    groups = sorted(found.items(), key=lambda item: -len(item[1]))
+    return [{"heading": heading, "names": names[:_MOST_NAMED], "n": len(names)} for heading, names in groups]
+
+
+def _snippet(selection: Selection, origin: Origin) -> str:
+    """A program that selects the same features."""
+    defaults, arguments, imported = described(SearchSettings()), [], ["BURSelector"]
+    for name, value in selection.settings.items():
+        if name not in defaults or value == defaults[name]:
+            continue
+        is_object = isinstance(value, str) and value.endswith(")")
+        imported += re.findall(r"^\w+", value) if is_object else []
+        missing = value == "given values"
+        arguments.append(f"    {name}={'...' if missing else value if is_object else repr(value)},")
+    weighted = ", sample_weight" if selection.sample_weight is not None else ""
+    lines = [f"from unirel import {', '.join(imported)}", *origin.reading, "", "selector = BURSelector("]
+    return "\n".join([*lines, *arguments, f").fit(X, y{weighted})", "print(selector.selection_.selected_names)"]) + "\n"

@@ -54,18 +54,16 @@ class Accuracy:
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, numbers and strings, fit for JSON; sizes that some fold did not reach are left out."""
         rows = zip(self.sizes, self.means.tolist(), self.deviations.tolist(), strict=True)
-        found: dict[str, Any] = plain(
-            {
-                **{name: getattr(self, name) for name in ("method", "measure", "n_folds", "fewer_folds")},
-                "curve": [{"n": n, "mean": mean, "deviation": spread} for n, mean, spread in rows if mean == mean],
-                "n_features": self.n_features,
-                "all_mean": self.all_features.mean(),
-                "all_deviation": self.all_features.std(),
-                "chance": self.chance,
-                "words": accuracy_in_words(self),
-            }
-        )
-        return found
+        found = {
+            **{name: getattr(self, name) for name in ("method", "measure", "n_folds", "fewer_folds")},
+            "curve": [{"n": n, "mean": mean, "deviation": spread} for n, mean, spread in rows if mean == mean],
+            "n_features": self.n_features,
+            "all_mean": self.all_features.mean(),
+            "all_deviation": self.all_features.std(),
+            "chance": self.chance,
+            "words": accuracy_in_words(self),
+        }
+        return dict(plain(found))
 
 
 def check_measures(

@@ -1,18 +1,14 @@
 """What is said about one feature, about a test of all of them, and about the redundancy of a selection."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from unirel.inference.relations import REDUNDANT, Explanation
+from unirel.report import Report
 from unirel.report.text import LEAST_GAIN, LITTLE, in_nats, is_credible, listed, percent, place_of, plural, quoted
 from unirel.results import Redundancy, RelevanceTest, Selection
 
-if TYPE_CHECKING:
-    from unirel.report.report import Report
 
-
-def explanation_in_words(found: Explanation, report: "Report") -> list[str]:
+def explanation_in_words(found: Explanation, report: Report) -> list[str]:
     """Information of one feature, alone and given the selected ones, and which of them it could replace."""
     chosen = "not selected" if found.step is None else f"selected in step {found.step}"
     place = place_of(found.rank, report.table)
@@ -37,10 +33,8 @@ def _replaces(found: Explanation, selection: Selection) -> str:
     places = sorted(np.flatnonzero(can_go).tolist(), key=lambda place: -found.shared[place])[:3]
     if places:
         left = min(found.alone, *found.instead[places])
-        names = listed(
-            [f"{quoted(found.names[place])} (normalised MI {found.shared[place]:.2f})" for place in places], "or"
-        )
-        return f"It could replace {names}: {left:.2f} of {found.alone:.2f} nats stay."
+        names = [f"{quoted(found.names[place])} (normalised MI {found.shared[place]:.2f})" for place in places]
+        return f"It could replace {listed(names, 'or')}: {left:.2f} of {found.alone:.2f} nats stay."
     if (found.shared >= REDUNDANT).any():
         return "It is redundant with some of them, but in their place information would be lost."
     return f"It is redundant with none of them (normalised MI at most {found.shared.max():.2f})."
@@ -49,11 +43,9 @@ def _replaces(found: Explanation, selection: Selection) -> str:
 def tested_in_words(tested: RelevanceTest, alpha: float, target: str) -> str:
     """What a test found, and what its numbers mean."""
     n_tested, n_found = int((~np.isnan(tested.adjusted)).sum()), int(tested.significant(alpha).sum())
-    found = (
-        f"{n_found:,} of {n_tested:,} features are significant, at a false discovery rate of {alpha:.0%}."
-        if n_found
-        else f"None of {n_tested:,} features is significant: their relevance may be chance."
-    )
+    found = f"None of {n_tested:,} features is significant: their relevance may be chance."
+    if n_found:
+        found = f"{n_found:,} of {n_tested:,} features are significant, at a false discovery rate of {alpha:.0%}."
     return (
         f"{found} The p-value of a feature is how often one that is independent of '{target}' would seem at least as "
         "relevant; the adjusted value allows for the number of features. A feature that is not significant may still "
@@ -68,30 +60,24 @@ def redundancy_in_words(result: Redundancy, target: str) -> str:
     removed = f" Without {listed(names, most=5)} the estimate does not fall." if names else ""
     size = len(result.saturated)
     return (
-        f"{_saturation(result, target)} Of {size} feature{plural(size)}, {n_unique} {_verb(n_unique, 'has', 'have')} "
-        f"unique relevance, {n_conditional} more {_verb(n_conditional)} needed given the others, and "
-        f"{bound}{n_redundant} {_verb(n_redundant)} redundant: the redundancy rate is "
+        f"{_saturation(result, target)} Of {size} feature{plural(size)}, {n_unique} {plural(n_unique, 'has', 'have')} "
+        f"unique relevance, {n_conditional} more {plural(n_conditional, 'is', 'are')} needed given the others, and "
+        f"{bound}{n_redundant} {plural(n_redundant, 'is', 'are')} redundant: the redundancy rate is "
         f"{bound}{percent(result.rate)}.{removed}"
     )
-
-
-def _verb(number: int, one: str = "is", more: str = "are") -> str:
-    return one if number == 1 else more
 
 
 def _saturation(result: Redundancy, target: str) -> str:
     """How many features count, and whether joint information is saturated there: only a flat curve says so."""
     size, n_features = len(result.saturated), int(np.isfinite(result.unique_relevance).sum())
-    amount = f"an estimated {result.joint_information:.2f} nats of information about {quoted(target)}"
-    carry = f"The first {size} features carry" if size > 1 else "The first feature carries"
+    first = f"The first {size} features carry" if size > 1 else "The first feature carries"
+    said = f"{first} an estimated {result.joint_information:.2f} nats of information about {quoted(target)}"
     rest = result.curve[size:]
     if len(rest) == 0:
         if size == n_features or not result.complete:
-            return f"{carry} {amount}."
-        return f"{carry} {amount}, and the last of them still added to it: more features may carry more."
+            return f"{said}."
+        return f"{said}, and the last of them still added to it: more features may carry more."
     if rest.min() >= (1 - LITTLE) * result.joint_information - result.tolerance:
-        return f"{carry} {amount}, and the next {len(rest)} add nothing."
-    return (
-        f"{carry} {amount}; with more the estimate falls, which shows its limits: "
-        "it does not say that the others carry nothing."
-    )
+        return f"{said}, and the next {len(rest)} add nothing."
+    limits = "which shows its limits: it does not say that the others carry nothing"
+    return f"{said}; with more the estimate falls, {limits}."

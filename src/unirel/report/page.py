@@ -5,36 +5,20 @@ from contextlib import suppress
 from importlib import import_module
 from itertools import pairwise, permutations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import altair as alt
 
 from unirel._runtime import write_text
 from unirel.errors import printable
 from unirel.inference.relations import order_by_similarity
-
-if TYPE_CHECKING:
-    from unirel.report.report import Report
+from unirel.report import Report
 
 Rows = list[dict[str, Any]]
 
 TEMPLATES = Path(__file__).parent / "templates"
 # Rows of the table of all features; the selected ones come first.
 _MOST_ROWS = 1000
-# Columns of that table: key, title, whether it holds numbers.
-_COLUMNS = (
-    ("step", "step", True),
-    ("name", "name", False),
-    ("relevance", "relevance", True),
-    ("unique_relevance", "unique relevance", True),
-    ("significant", "significant", False),
-    ("frequency", "selected in", True),
-    ("why", "why", False),
-    ("partner", "shares most with", False),
-    ("shared", "normalised MI", True),
-    ("kind", "kind", False),
-    ("missing", "missing", True),
-)
 # Colours that are told apart on light and dark ground, also by people who see few of them.
 _MAIN, _OTHER, _MARK, _NEUTRAL = "#3b82c4", "#d97b1f", "#d6456f", "#8a8f98"
 # The page uses what stands along an axis as keys of objects, where names like "constructor" are taken: a mark keeps
@@ -51,20 +35,18 @@ _TITLES = {
 _TEXTS, _EXACT = {"name", "partners", "a", "b"}, {"n", "step", "beta"}
 
 
-def render(report: "Report") -> str:
+def render(report: Report) -> str:
     """Fill the template; every text is escaped, in HTML and within scripts, and has no control characters."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     lines: dict[str, Any] = {"trim_blocks": True, "lstrip_blocks": True, "keep_trailing_newline": True}
     environment = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, **lines)
-    environment.filters["cell"] = _cell
     answer = report.to_dict()
-    maybe = [key for key in ("significant", "frequency") if all(row[key] is None for row in answer["features"])]
     return environment.get_template("report.html").render(
         summary=_printable({**answer, "features": answer["features"][:_MOST_ROWS], "snippet": ""}),
         snippet=answer["snippet"],  # which has lines, and names as Python writes them
         n_features=len(answer["features"]),
-        columns=[column for column in _COLUMNS if column[0] not in maybe],
+        unknown=[key for key in ("significant", "frequency") if all(row[key] is None for row in answer["features"])],
         charts=_printable(make_charts(report)),
         vega=_vega(),
     )
@@ -78,13 +60,6 @@ def _printable(value: Any) -> Any:
     return [_printable(one) for one in value] if isinstance(value, list | tuple) else value
 
 
-def _cell(value: str | int | float | None, key: str) -> str:
-    """A value as the table shows it; numbers that were estimated with four decimals."""
-    if value is None or not isinstance(value, float):
-        return "" if value is None else str(value)
-    return f"{value:.0%}" if key == "frequency" else f"{value:.4f}"
-
-
 def _vega() -> str:
     """The JavaScript that draws the charts, in the version that altair writes specifications for.
 
@@ -96,7 +71,8 @@ def _vega() -> str:
     wanted = f"{major}.{minor}"
     if wanted not in known:  # the newest of the same generation draws it too
         wanted = [name for name in known if name.split(".")[0] == major][-1]
-    kept = _cache_folder() / f"charts-{wanted}-{vl_convert.__version__}.js"
+    cache = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA") or os.path.expanduser("~/.cache")
+    kept = Path(cache, "unirel", f"charts-{wanted}-{vl_convert.__version__}.js")
     with suppress(OSError):
         return kept.read_text(encoding="utf-8")
     bundle: str = vl_convert.javascript_bundle(vl_version=wanted)
@@ -107,13 +83,7 @@ def _vega() -> str:
     return script
 
 
-def _cache_folder() -> Path:
-    """Where programs of the user keep what can be made again."""
-    named = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
-    return Path(named or os.path.expanduser("~/.cache")) / "unirel"
-
-
-def make_charts(report: "Report") -> dict[str, Any]:
+def make_charts(report: Report) -> dict[str, Any]:
     """Specifications by name; a chart with nothing to show is left out."""
     answer, analysis = report.to_dict(), report.analysis
     accuracy, curve = answer["accuracy"], analysis.curve.tolist()
@@ -151,7 +121,11 @@ def _tips(*fields: str, form: str = ".4f") -> list[alt.Tooltip]:
     ]
 
 
-def _order_rows(report: "Report") -> Rows:
+def _color(field: str, title: str, **scale: Any) -> alt.Color:
+    return alt.Color(field, scale=alt.Scale(**scale), legend=alt.Legend(title=title, orient="bottom"))
+
+
+def _order_rows(report: Report) -> Rows:
     """One row per weight and selected feature; each weight stands for all that are nearer to it than to another."""
     asked = {feature: place for place, feature in enumerate(report.selection.order.tolist())}
     partners = [row["partners"] for row in report.rows()]
@@ -183,11 +157,7 @@ def _order(rows: Rows, beta: float) -> Any:
         .encode(
             y=alt.Y("key:N", sort=by_step, title=None, axis=alt.Axis(labelExpr=_WITHOUT_MARK)),
             x=alt.X("score:Q", title="score when selected (nats)", axis=alt.Axis(tickCount=8)),
-            color=alt.Color(
-                "asked:N",
-                scale=alt.Scale(domain=["yes", "no"], range=[_MAIN, _OTHER]),
-                legend=alt.Legend(title=f"also selected at beta {beta:g}", orient="bottom"),
-            ),
+            color=_color("asked:N", f"also selected at beta {beta:g}", domain=["yes", "no"], range=[_MAIN, _OTHER]),
             tooltip=_tips("name", "step", "beta", "score", "relevance", "unique_relevance", "partners"),
         )
         .properties(description="Bar chart of the selected features in order of selection for one weight")
@@ -300,18 +270,12 @@ def _points(rows: Rows) -> Any:
         y=alt.Y("unique_relevance:Q", title="unique relevance"),
         tooltip=_tips("name", "relevance", "unique_relevance", "partners"),
     )
-    dots = base.mark_circle(size=70, opacity=0.75).encode(
-        color=alt.Color(
-            "selected:N",
-            scale=alt.Scale(domain=["yes", "no"], range=[_MAIN, _NEUTRAL]),
-            legend=alt.Legend(title="selected", orient="bottom"),
-        ),
-    )
-    names = [
-        base.transform_filter("datum.label == 'left'").mark_text(align="right", dx=-7, dy=-3, limit=130),
-        base.transform_filter("datum.label == 'right'").mark_text(align="left", dx=7, dy=-3, limit=130),
-    ]
-    chart = alt.layer(*(name.encode(text="name:N") for name in names), dots)  # names must not cover points
+    color = _color("selected:N", "selected", domain=["yes", "no"], range=[_MAIN, _NEUTRAL])
+    dots = base.mark_circle(size=70, opacity=0.75).encode(color=color)
+    named = base.encode(text="name:N")
+    left = named.transform_filter("datum.label == 'left'").mark_text(align="right", dx=-7, dy=-3, limit=130)
+    right = named.transform_filter("datum.label == 'right'").mark_text(align="left", dx=7, dy=-3, limit=130)
+    chart = alt.layer(left, right, dots)  # names must not cover points
     return chart.properties(description="Scatter chart of relevance against unique relevance of the features")
 
 
@@ -331,7 +295,7 @@ def _label_sides(rows: Rows) -> list[str | None]:
     return sides
 
 
-def _heat(report: "Report") -> Any:
+def _heat(report: Report) -> Any:
     shared, names = report.analysis.shared[:_MOST_COMPARED, :_MOST_COMPARED], report.analysis.names
     order = order_by_similarity(shared)
     cells = [{"a": names[i], "b": names[j], "shared": round(float(shared[i, j]), 4)} for i, j in permutations(order, 2)]
@@ -344,11 +308,7 @@ def _heat(report: "Report") -> Any:
         .encode(
             x=alt.X("x:N", sort=keys, title=None, axis=across, scale=alt.Scale(round=True)),
             y=alt.Y("y:N", sort=keys, title=None, axis=alt.Axis(labelExpr=_WITHOUT_MARK)),
-            color=alt.Color(
-                "shared:Q",
-                scale=alt.Scale(domain=[0, 1], scheme="viridis"),
-                legend=alt.Legend(title="normalised MI", orient="bottom"),
-            ),
+            color=_color("shared:Q", "normalised MI", domain=[0, 1], scheme="viridis"),
             tooltip=_tips("a", "b", "shared", form=".2f"),
         )
         .properties(description="Heat map of the normalised mutual information of every two selected features")
@@ -363,11 +323,6 @@ def _finish(chart: Any) -> dict[str, Any]:
     limit = {"labelLimit": {"expr": "containerSize()[0] < 500 ? 120 : 190"}}
     # Their form never changes, so a test checks it against the schema, once, instead of every page.
     spec: dict[str, Any] = chart.to_dict(validate=False, context={"pre_transform": False})
-    spec["config"] = {
-        "background": "transparent",
-        "view": {"stroke": None},
-        "axis": {**grey, **limit, **plain},
-        "legend": plain,
-        "font": "system-ui, sans-serif",
-    }
+    style = {"background": "transparent", "view": {"stroke": None}, "axis": {**grey, **limit, **plain}, "legend": plain}
+    spec["config"] = {**style, "font": "system-ui, sans-serif"}
     return {**spec, "autosize": {"type": "fit-x", "contains": "padding"}}

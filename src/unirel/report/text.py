@@ -12,8 +12,8 @@ from unirel.results import Cause, Ending, Selection
 from unirel.search.boost import Boost
 
 if TYPE_CHECKING:
+    from unirel.report import Report
     from unirel.report.accuracy import Accuracy
-    from unirel.report.report import Report
 
 # Adjusted p-values up to this are called significant.
 ALPHA = 0.05
@@ -57,8 +57,8 @@ def in_nats(information: float, entropy: float | None) -> str:
     return f"{information:.2f} of {entropy:.2f} nats ({percent(min(1.0, information / entropy))})"
 
 
-def plural(number: int) -> str:
-    return "" if number == 1 else "s"
+def plural(number: int, one: str = "", more: str = "s") -> str:
+    return one if number == 1 else more
 
 
 class Enough(NamedTuple):
@@ -159,7 +159,7 @@ def _opening(report: "Report") -> str:
     if selection.beta > 0:
         given = next((words for kind, words in _GIVEN.items() if kind in method.lower()), f"by {method}")
         boost = f"with unique relevance ({given}) at weight {selection.beta:g}"
-    n_features, verb = len(table.features), "was" if len(selection) == 1 else "were"
+    n_features, verb = len(table.features), plural(len(selection), "was", "were")
     return (
         f"Of {n_features:,} feature{plural(n_features)}, {len(selection):,} {verb} selected for "
         f"{quoted(report.origin.target)} ({kind}, {table.n_samples:,} rows) by {selection.criterion} {boost}."
@@ -194,10 +194,8 @@ def _together(report: "Report") -> str:
         return ""
     size, joint = int(known[-1]) + 1, float(curve[known[-1]])
     if not is_credible(selection, joint):
-        return (
-            f"Their joint information cannot be estimated from {report.table.n_samples:,} rows: the estimate for "
-            f"{size} columns, {joint:.2f} nats, is below the relevance of one of them."
-        )
+        below = f"the estimate for {size} columns, {joint:.2f} nats, is below the relevance of one of them"
+        return f"Their joint information cannot be estimated from {report.table.n_samples:,} rows: {below}."
     who = "Together they" if size == len(selection) else f"The first {size} together"
     return f"{who} carry an estimated {in_nats(joint, report.analysis.entropy)} of information about the target."
 
@@ -214,9 +212,8 @@ def _unique(report: "Report") -> str:
     if not np.isfinite(unique).any() or np.nanmax(unique) <= LITTLE * (report.analysis.entropy or 1.0):
         return f"None of them has detectable unique relevance{sample}."
     best = int(np.nanargmax(unique))
-    return (
-        f"{quoted(selection.selected_names[best])} has the largest unique relevance, {unique[best]:.2f} nats{sample}."
-    )
+    name = quoted(selection.selected_names[best])
+    return f"{name} has the largest unique relevance, {unique[best]:.2f} nats{sample}."
 
 
 def _least_redundant(report: "Report") -> str:
@@ -258,17 +255,13 @@ def warnings_of(report: "Report") -> list[str]:
             f"{quoted(table.names[feature])} may leak the target: alone it determines {percent(min(1.0, share))} of "
             f"{what}. If it is known only once {target} is, leave it out."
         )
-    numbered = [quoted(table.names[feature]) for feature in report.analysis.numbered]
-    if numbered:
-        verb, its = ("looks", "its") if len(numbered) == 1 else ("look", "their")
+    if numbered := [quoted(table.names[feature]) for feature in report.analysis.numbered]:
         said.append(
-            f"{listed(numbered, most=5)} {verb} like an identifier: whole numbers, all different. "
-            f"What {its} values say may not hold for new rows."
+            f"{listed(numbered, most=5)} look{plural(len(numbered), 's', '')} like an identifier: whole numbers, all "
+            f"different. What {plural(len(numbered), 'its', 'their')} values say may not hold for new rows."
         )
-    constant = [quoted(table.names[column]) for column in table.features if table.n_levels[column] == 1]
-    if constant:
-        has = "has" if len(constant) == 1 else "have"
-        said.append(f"{listed(constant, most=5)} {has} the same value in every row.")
+    if constant := [quoted(table.names[column]) for column in table.features if table.n_levels[column] == 1]:
+        said.append(f"{listed(constant, most=5)} {plural(len(constant), 'has', 'have')} the same value in every row.")
     return said
 
 
@@ -357,7 +350,7 @@ def group_in_words(group: RedundantGroup, selection: Selection) -> list[str]:
     if group.others:
         others = listed([f"{quoted(name)} ({similar:.2f})" for name, similar in group.others], most=5)
         whom = "one of them" if len(names) > 1 else f"{best} by {group.measure}"
-        verb, was = ("is", "was") if len(group.others) == 1 else ("are", "were")
+        verb, was = plural(len(group.others), "is", "are"), plural(len(group.others), "was", "were")
         sentences.append(f"{others} {verb} redundant with {whom} and {was} not selected.")
     return sentences
 
