@@ -305,9 +305,10 @@ class DenseColumns:
     def _hold_levels(self, raw: Raw, column: int) -> NDArray[Any]:
         """Keep the codes of a discrete column of any type; return its levels."""
         find = encode_objects if raw.values.dtype == object else partial(np.unique, return_inverse=True)
-        levels, present_codes = find(raw.present)
-        codes = np.full(raw.values.size, len(levels))  # those of missing values, which come last
-        codes[~raw.missing] = present_codes
+        levels, codes = find(raw.present)
+        if raw.n_missing:  # They come last.
+            present_codes, codes = codes, np.full(raw.values.size, len(levels))
+            codes[~raw.missing] = present_codes
         self.facts.kinds[column] = DISCRETE
         self.facts.n_values[column], self.facts.n_missing[column] = len(levels), raw.n_missing
         dtype = narrowest(len(levels) + (raw.n_missing > 0))
