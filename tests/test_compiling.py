@@ -57,7 +57,7 @@ print("kernels:", *(one.py_func.__name__ for one in kernels for _ in one.signatu
 
 @pytest.mark.parametrize(
     ("command", "most"),
-    [("", 6), ("select breast_cancer -k 6", 7), ("report breast_cancer -k 6", 8)],
+    [("", 6), pytest.param("select breast_cancer -k 6", 7, marks=pytest.mark.slow), ("report breast_cancer -k 6", 8)],
     ids=["fit", "select", "report"],
 )
 def test_few_kernels_are_compiled_for_the_first_answer(command, most, tmp_path):
@@ -68,16 +68,13 @@ def test_few_kernels_are_compiled_for_the_first_answer(command, most, tmp_path):
     assert len(kernels) <= most, kernels
 
 
-SUBSETS = """
+CUT = """
 import numpy as np
-from unirel.estimation.kernels.line import Classes
-from unirel.estimation.kernels.metric import Ball
-from unirel.estimation.kernels.subsets import add_subset_terms
+from unirel.estimation.kernels.bins import description_edges
+from unirel.estimation.kernels.counts import known_n_log_n
 
-sums, classes = np.zeros(1), Classes(np.zeros(4, np.int32), np.array([0, 4]))
-columns, ball, none = np.arange(4.0)[None], Ball(1, 0, 9.0, 9.0, 1e-9, np.zeros(5)), np.empty((1, 0), np.intp)
-add_subset_terms(columns, columns[:0], classes, ball, none, -np.inf, sums)
-print(sums[0])
+values, labels, edges = np.arange(40.0)[None], np.arange(40)[None] // 20, np.zeros((1, 4))
+print(*description_edges(values, np.array([40]), labels, np.ones((1, 40)), 2, known_n_log_n(1), edges))
 """
 
 
@@ -87,14 +84,15 @@ def test_an_edit_of_what_a_kernel_calls_is_seen(tmp_path):
     shutil.copytree(Path(__file__).parents[1] / "src" / "unirel", package, ignore=shutil.ignore_patterns("__pycache__"))
     environment = {**os.environ, "PYTHONPATH": str(tmp_path), "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
 
-    def sum_of_terms():
-        command = [sys.executable, "-c", SUBSETS]
-        return float(subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout)
+    def number_of_edges():
+        command = [sys.executable, "-c", CUT]
+        return int(subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout)
 
-    assert sum_of_terms() == 0
-    called = package / "estimation" / "kernels" / "ties.py"
-    called.write_text(called.read_text(encoding="utf-8").replace("    own = distances[begin:end]", "    return 2.0"))
-    assert sum_of_terms() == 8
+    assert number_of_edges() == 1
+    called = package / "estimation" / "kernels" / "counts.py"
+    text = called.read_text(encoding="utf-8")
+    called.write_text(text.replace("    return number * np.log(number)", "    return 0.0"), encoding="utf-8")
+    assert number_of_edges() == 0
 
 
 def test_every_file_with_kernels_is_looked_at():
