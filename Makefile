@@ -3,7 +3,7 @@
 # The first interpreter that is new enough; choose another with `make PYTHON=/path/to/python demo`.
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
-PYTEST_ARGS ?= -n auto
+PYTEST_ARGS ?= -n auto --dist worksteal
 
 BIN := .venv/bin
 STAMPS := .venv/stamps

@@ -7,8 +7,7 @@ is infinity. No encoding, no tree, no sorting trick: every distance of every pai
 import math
 from collections import Counter
 from dataclasses import dataclass
-from fractions import Fraction
-from functools import cache
+from functools import cache, cached_property
 from itertools import combinations
 
 import numba
@@ -33,13 +32,13 @@ class Column:
     discrete: bool
     deviation: float = 0.0
 
-    @property
+    @cached_property
     def places(self):
         """The place of each row: its value or level, or the place of missing values."""
         pairs = zip(self.values.tolist(), self.missing.tolist(), strict=True)
         return [MISSING if absent else ("present", value) for value, absent in pairs]
 
-    @property
+    @cached_property
     def varies(self):
         """Whether some two rows are in different places."""
         return len(set(self.places)) > 1
@@ -108,14 +107,16 @@ def inside(row, distance, tolerance):
     return row < distance * (1 - tolerance)
 
 
-def kth_smallest(row, k):
-    """The k-th smallest of a row, counted from 1."""
-    return np.partition(row, k - 1)[k - 1]
+def kth_smallest(rows, k, among):
+    """The k-th smallest of each row of distances, counted from 1, among the points that are asked for."""
+    ordered = np.sort(np.where(among, rows, math.inf), axis=1)
+    return np.take_along_axis(ordered, np.reshape(k, (-1, 1)) - 1, axis=1)
 
 
 # Neighbours
 
 
+@cache
 def digamma_of_position(before, tied, marked, wanted):
     """Mean of psi at the position of the wanted-th marked point, over all orders of the tied ones behind `before`."""
     orders = math.comb(tied, marked)
@@ -132,20 +133,20 @@ def ross_terms(distance, classes, n_neighbors, tolerance=TOLERANCE):
     """
     sizes = Counter(classes)
     codes = {label: code for code, label in enumerate(sizes)}
-    kept = np.array([row for row, label in enumerate(classes) if sizes[label] > 1], dtype=int)
     labels = np.array([codes[label] for label in classes])
+    kept = np.array([sizes[label] > 1 for label in classes], dtype=bool)
     terms = np.full(len(classes), np.nan)
-    for row in kept:
-        others = kept[kept != row]
-        to_all = distance[row, others]
-        to_class = to_all[labels[others] == labels[row]]
-        size = to_class.size + 1
-        k = min(n_neighbors, size - 1)
-        radius = kth_smallest(to_class, k)
-        before, reached = (np.sum(ball(to_class, radius, tolerance)) for ball in (inside, within))
-        all_before, all_reached = (np.sum(ball(to_all, radius, tolerance)) for ball in (inside, within))
-        position = digamma_of_position(all_before, all_reached - all_before, reached - before, k - before)
-        terms[row] = digamma(kept.size) + digamma(k) - digamma(size) - position
+    others = (kept[:, None] & kept[None, :] & ~np.eye(len(classes), dtype=bool))[kept]
+    own, distance = others & (labels[:, None] == labels[None, :])[kept], distance[kept]
+    size = own.sum(axis=1) + 1
+    k = np.minimum(n_neighbors, size - 1)
+    radius = kth_smallest(distance, k, own)
+    inner, outer = (ball(distance, radius, tolerance) for ball in (inside, within))
+    before, reached = ((own & ball).sum(axis=1) for ball in (inner, outer))
+    all_before, all_reached = ((others & ball).sum(axis=1) for ball in (inner, outer))
+    positions = zip(all_before, all_reached - all_before, reached - before, k - before, strict=True)
+    position = np.array([digamma_of_position(*map(int, counts)) for counts in positions])
+    terms[kept] = digamma(kept.sum()) + digamma(k) - digamma(size) - position
     return terms
 
 
@@ -155,54 +156,58 @@ def ross(distance, classes, n_neighbors, tolerance=TOLERANCE):
     return 0.0 if np.isnan(terms).all() else float(np.nanmean(terms))
 
 
-def ksg_term(sides, margins, n_neighbors, tolerance):
-    """psi(k) -+ psi at where the k-th joint neighbour stands in each margin, from the distances of one row.
+def ksg_positions(sides, margins, n_neighbors, tolerance):
+    """psi(k) -+ psi at where the k-th joint neighbour of each row stands in each margin.
 
-    `sides` are distances to all others in each block, the block that is given first; `margins` are pairs of a sign and
-    the blocks of a margin. One neighbour at the radius in all of them is KSG-1. Otherwise one block after the other is
-    taken as a trifle shorter than the next: its ties come before theirs. What is given comes first; the other two take
-    turns, and the mean of both counts.
+    `sides` are distances of all pairs of rows in each block, the block that is given first; `margins` are pairs of a
+    sign and the blocks of a margin. One neighbour at the radius in all of them is KSG-1. Otherwise one block after the
+    other is taken as a trifle shorter than the next: its ties come before theirs. What is given comes first; the other
+    two take turns, and the mean of both counts.
     """
-    joint = np.max(sides, axis=0)
-    radius = kth_smallest(joint, n_neighbors)
+    n_samples, every = len(sides[0]), range(len(sides))
+    others = ~np.eye(n_samples, dtype=bool)
+    radius = kth_smallest(np.max(sides, axis=0), n_neighbors, others)
     inner = [inside(side, radius, tolerance) for side in sides]
     outer = [within(side, radius, tolerance) for side in sides]
 
+    @cache
     def count(blocks, closed=()):
-        """How many are inside in some blocks, and within in those that are closed."""
-        return int(np.sum(np.all([outer[block] if block in closed else inner[block] for block in blocks], axis=0)))
+        """How many are inside in some blocks, and within in those that are closed, for each row."""
+        balls = [outer[block] if block in closed else inner[block] for block in blocks]
+        return np.logical_and.reduce([others, *balls]).sum(axis=1).tolist()
 
-    every = range(len(sides))
-    tied = [count(blocks, blocks) - count(blocks) for blocks in [every, *(blocks for _, blocks in margins)]]
-    if max(tied) == 1:
-        return digamma(n_neighbors) + sum(sign * digamma(count(blocks) + 1) for sign, blocks in margins)
-    *given, a, b = every
-    halves = []
-    for order in ([*given, a, b], [*given, b, a]):
-        n_closed = next(n for n in every if count(every, order[: n + 1]) >= n_neighbors)
-        before, last = order[:n_closed], order[n_closed]
-        wanted = n_neighbors - count(every, before)
-        marked = count(every, [*before, last]) - count(every, before)
+    def ties_broken(row, order):
+        """The term of a row if the blocks are taken as shorter in this order."""
+        n_closed = next(n for n in every if count(everything, order[: n + 1])[row] >= n_neighbors)
+        before, after = order[:n_closed], order[: n_closed + 1]
+        wanted = n_neighbors - count(everything, before)[row]
+        marked = count(everything, after)[row] - count(everything, before)[row]
         term = digamma(n_neighbors)
         for sign, blocks in margins:
-            n_before = count(blocks, before)
-            n_tied = count(blocks, [*before, last]) - n_before
+            n_before = count(blocks, before)[row]
+            n_tied = count(blocks, after)[row] - n_before
             position = digamma(n_before + 1)
-            if last in blocks:
+            if order[n_closed] in blocks:
                 position = digamma_of_position(n_before, n_tied, marked, wanted)
             term += sign * position
-        halves.append(term)
-    return sum(halves) / 2
+        return term
+
+    everything = tuple(every)
+    *given, a, b = every
+    all_blocks = [everything, *(blocks for _, blocks in margins)]
+    tied = np.max([np.subtract(count(blocks, blocks), count(blocks)) for blocks in all_blocks], axis=0)
+    terms = digamma(n_neighbors) + sum(sign * digamma(np.add(count(blocks), 1)) for sign, blocks in margins)
+    for row in np.flatnonzero(tied != 1):
+        terms[row] = (ties_broken(row, (*given, a, b)) + ties_broken(row, (*given, b, a))) / 2
+    return terms
 
 
 def ksg_terms(distance_x, distance_y, n_neighbors, tolerance=TOLERANCE):
     """psi(N) + psi(k) - psi(x) - psi(y) of each row."""
     n_samples = len(distance_x)
+    margins = [(-1, (0,)), (-1, (1,))]
     k = min(n_neighbors, n_samples - 1)
-    margins = [(-1, [0]), (-1, [1])]
-    others = ~np.eye(n_samples, dtype=bool)
-    sides = [[distance_x[row, others[row]], distance_y[row, others[row]]] for row in range(n_samples)]
-    return digamma(n_samples) + np.array([ksg_term(side, margins, k, tolerance) for side in sides])
+    return digamma(n_samples) + ksg_positions((distance_x, distance_y), margins, k, tolerance)
 
 
 def ksg(distance_x, distance_y, n_neighbors, tolerance=TOLERANCE):
@@ -212,13 +217,9 @@ def ksg(distance_x, distance_y, n_neighbors, tolerance=TOLERANCE):
 
 def ksg_conditional(distance_x, distance_y, distance_z, n_neighbors, tolerance=TOLERANCE):
     """I(X;Y|Z) in the maximum norm: mean(psi(k) - psi(xz) - psi(yz) + psi(z))."""
-    n_samples = len(distance_x)
-    k = min(n_neighbors, n_samples - 1)
-    margins = [(-1, [0, 1]), (-1, [0, 2]), (1, [0])]
-    others = ~np.eye(n_samples, dtype=bool)
-    blocks = (distance_z, distance_x, distance_y)
-    sides = [[distance[row, others[row]] for distance in blocks] for row in range(n_samples)]
-    return float(np.mean([ksg_term(side, margins, k, tolerance) for side in sides]))
+    k = min(n_neighbors, len(distance_x) - 1)
+    margins = [(-1, (0, 1)), (-1, (0, 2)), (1, (0,))]
+    return float(np.mean(ksg_positions((distance_z, distance_x, distance_y), margins, k, tolerance)))
 
 
 def kozachenko_leonenko(values, n_neighbors, tolerance=TOLERANCE):
@@ -322,9 +323,9 @@ def binned(column, n_bins):
     if column.discrete:
         return column
     levels = np.zeros(len(column.values), dtype=object)
-    ranks = rankdata(column.values[~column.missing]) - 1
-    bins = [math.floor(n_bins * (Fraction(rank) + Fraction(1, 2)) / ranks.size) for rank in ranks.tolist()]
-    levels[~column.missing] = bins
+    # Ranks of equal values end in 1/2: twice the rank is a whole number, and nothing is rounded.
+    twice_ranks = (2 * rankdata(column.values[~column.missing]) - 2).astype(int)
+    levels[~column.missing] = n_bins * (twice_ranks + 1) // (2 * twice_ranks.size)
     return Column(levels, column.missing, True)
 
 

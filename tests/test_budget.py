@@ -142,8 +142,8 @@ def test_a_report_without_the_accuracy_that_there_was_no_time_for(data, monkeypa
 
     monkeypatch.setattr("unirel.report.accuracy._score", lambda *_: time.sleep(30) or 0.0)
     begun = time.monotonic()
-    selector = BURSelector(n_features_to_select=2, beta=0, max_seconds=3)
-    with pytest.warns(UnirelWarning, match=r"accuracy was not measured, because the time budget .* max_seconds=3"):
+    selector = BURSelector(n_features_to_select=2, beta=0, max_seconds=2)
+    with pytest.warns(UnirelWarning, match=r"accuracy was not measured, because the time budget .* max_seconds=2"):
         report = Report.from_data(*data, selector=selector, accuracy="knn")
     assert time.monotonic() - begun < 15
     assert len(report.selection) == 2

@@ -37,47 +37,45 @@ def test_it_is_said_where_the_cache_is_cold(tmp_path):
     assert run(tmp_path / "cache", True) == ""
 
 
-# Runs a fit or a command, and prints every kernel as often as there are types that it was compiled for.
+# Runs a fit and two commands, and prints after each every kernel as often as there are types it was compiled for.
 KERNELS = """
-import sys
+import contextlib, io, sys
 from numba.core.dispatcher import Dispatcher
+from sklearn.datasets import load_breast_cancer
+from unirel import BURSelector
+from unirel.cli import main
 
-if sys.argv[1:]:
-    from unirel.cli import main
-    main(sys.argv[1:])
-else:
-    from sklearn.datasets import load_breast_cancer
-    from unirel import BURSelector
-    BURSelector().fit(*load_breast_cancer(return_X_y=True, as_frame=True))
-modules = [module for name, module in sys.modules.items() if name.startswith("unirel.")]
-kernels = {one for module in modules for one in vars(module).values() if isinstance(one, Dispatcher)}
-print("kernels:", *(one.py_func.__name__ for one in kernels for _ in one.signatures))
+def print_kernels():
+    modules = [module for name, module in sys.modules.items() if name.startswith("unirel.")]
+    kernels = {one for module in modules for one in vars(module).values() if isinstance(one, Dispatcher)}
+    print(*(one.py_func.__name__ for one in kernels for _ in one.signatures))
+
+BURSelector().fit(*load_breast_cancer(return_X_y=True, as_frame=True))
+print_kernels()
+for command in ("select", "report"):
+    with contextlib.redirect_stdout(io.StringIO()):
+        assert main([command, "breast_cancer", "-k", "6"]) == 0
+    print_kernels()
 """
 
 
-@pytest.mark.parametrize(
-    ("command", "most"),
-    [("", 6), ("select breast_cancer -k 6", 7), ("report breast_cancer -k 6", 8)],
-    ids=["fit", "select", "report"],
-)
-def test_few_kernels_are_compiled_for_the_first_answer(command, most, tmp_path):
-    call = [sys.executable, "-c", KERNELS, *command.split()]
+def test_few_kernels_are_compiled_for_the_first_answers(tmp_path):
+    call = [sys.executable, "-c", KERNELS]
     printed = subprocess.run(call, check=True, capture_output=True, text=True, cwd=tmp_path).stdout
-    kernels = printed.splitlines()[-1].split()[1:]
-    assert "count_tables" in kernels
-    assert len(kernels) <= most, kernels
+    fit, select, report = (line.split() for line in printed.splitlines())
+    assert "count_tables" in fit
+    assert len(fit) <= 6, fit
+    assert len(select) <= 7, select
+    assert len(report) <= 8, report
 
 
-SUBSETS = """
+CUT = """
 import numpy as np
-from unirel.estimation.kernels.line import Classes
-from unirel.estimation.kernels.metric import Ball
-from unirel.estimation.kernels.subsets import add_subset_terms
+from unirel.estimation.kernels.bins import description_edges
+from unirel.estimation.kernels.counts import known_n_log_n
 
-sums, classes = np.zeros(1), Classes(np.zeros(4, np.int32), np.array([0, 4]))
-columns, ball, none = np.arange(4.0)[None], Ball(1, 0, 9.0, 9.0, 1e-9, np.zeros(5)), np.empty((1, 0), np.intp)
-add_subset_terms(columns, columns[:0], classes, ball, none, -np.inf, sums)
-print(sums[0])
+values, labels, edges = np.arange(40.0)[None], np.arange(40)[None] // 20, np.zeros((1, 4))
+print(*description_edges(values, np.array([40]), labels, np.ones((1, 40)), 2, known_n_log_n(1), edges))
 """
 
 
@@ -87,14 +85,15 @@ def test_an_edit_of_what_a_kernel_calls_is_seen(tmp_path):
     shutil.copytree(Path(__file__).parents[1] / "src" / "unirel", package, ignore=shutil.ignore_patterns("__pycache__"))
     environment = {**os.environ, "PYTHONPATH": str(tmp_path), "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
 
-    def sum_of_terms():
-        command = [sys.executable, "-c", SUBSETS]
-        return float(subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout)
+    def number_of_edges():
+        command = [sys.executable, "-c", CUT]
+        return int(subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout)
 
-    assert sum_of_terms() == 0
-    called = package / "estimation" / "kernels" / "ties.py"
-    called.write_text(called.read_text(encoding="utf-8").replace("    own = distances[begin:end]", "    return 2.0"))
-    assert sum_of_terms() == 8
+    assert number_of_edges() == 1
+    called = package / "estimation" / "kernels" / "counts.py"
+    text = called.read_text(encoding="utf-8")
+    called.write_text(text.replace("    return number * np.log(number)", "    return 0.0"), encoding="utf-8")
+    assert number_of_edges() == 0
 
 
 def test_every_file_with_kernels_is_looked_at():

@@ -161,12 +161,13 @@ def test_a_finished_journal_is_enough(replayed, stand_in):
     assert journal_of(asked.journal, "sonar").read_bytes() == before
 
 
-def test_a_cut_journal_is_resumed(replayed, stand_in, tmp_path):
+@pytest.mark.parametrize("n_jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_a_cut_journal_is_resumed(replayed, stand_in, tmp_path, n_jobs):
     first, _, asked = replayed
     whole = journal_of(asked.journal, "sonar").read_bytes()
     path = tmp_path / "runs.sonar.jsonl"
     path.write_bytes(whole[: len(whole) * 2 // 3])
-    again = accuracy_ksg.compute(Asked("smoke", journal=tmp_path / "runs.jsonl", n_jobs=2))
+    again = accuracy_ksg.compute(Asked("smoke", journal=tmp_path / "runs.jsonl", n_jobs=n_jobs))
     assert again.to_markdown() == first.to_markdown()
     keep = [{**json.loads(line), "seconds": 0} for line in path.read_bytes().splitlines()]
     before = [{**json.loads(line), "seconds": 0} for line in whole.splitlines()]

@@ -85,7 +85,10 @@ def test_intervals_of_neighbours_cover_the_known_value_mostly():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n_samples", [200, 1000, 5000])
+# Long tables take long: fewer of them, whose share of hits scatters more.
+@pytest.mark.parametrize(
+    ("n_samples", "repeats", "least", "most"), [(200, 300, 0.9, 0.99), (1000, 100, 0.87, 1), (5000, 60, 0.87, 1)]
+)
 @pytest.mark.parametrize(
     "name",
     [
@@ -95,8 +98,8 @@ def test_intervals_of_neighbours_cover_the_known_value_mostly():
         ("classes and exponential numbers", "knn"),
     ],
 )
-def test_intervals_cover_the_known_value_as_often_as_they_say(name, n_samples):
-    assert 0.9 <= coverage(name, n_samples, 300).covered <= 0.99
+def test_intervals_cover_the_known_value_as_often_as_they_say(name, n_samples, repeats, least, most):
+    assert least <= coverage(name, n_samples, repeats).covered <= most
 
 
 @pytest.fixture

@@ -47,11 +47,10 @@ def browser():
         browser.close()
 
 
-@pytest.fixture
-def page(browser, report):
-    """The page, once its charts are drawn; nothing may go wrong and nothing may be asked for."""
-    context = browser.new_context()
-    page = context.new_page()
+@pytest.fixture(scope="module")
+def opened(browser, report):
+    """The page, once its charts are drawn, and what it has said, asked for and popped up."""
+    page = browser.new_context().new_page()
     seen = {"messages": [], "requests": [], "dialogs": []}
     page.on("console", lambda message: seen["messages"].append(message.text))
     page.on("pageerror", lambda error: seen["messages"].append(str(error)))
@@ -59,11 +58,25 @@ def page(browser, report):
     page.on("dialog", lambda dialog: (seen["dialogs"].append(dialog.message), dialog.dismiss()))
     page.goto(Path(report).as_uri())
     page.wait_for_function(DRAWN, timeout=30_000)
+    yield page, seen
+    page.context.close()
+
+
+@pytest.fixture
+def page(opened, report):
+    """The page as it was opened; nothing may go wrong and nothing may be asked for."""
+    page, seen = opened
+    places = {chart: page.locator(f"#chart-{chart} input[type=range]").input_value() for chart in ("order", "accuracy")}
     yield page
     assert seen["messages"] == []
     assert seen["dialogs"] == []
     assert set(seen["requests"]) == {Path(report).as_uri()}
-    context.close()
+    page.set_viewport_size({"width": 1280, "height": 720})
+    page.emulate_media(media="null", color_scheme="null")
+    page.get_by_label("Search by name").fill("")
+    for chart, place in places.items():
+        if page.locator(f"#chart-{chart} input[type=range]").input_value() != place:
+            move_slider(page, chart, place)
 
 
 def bars(page):

@@ -77,11 +77,11 @@ def test_weights_of_a_sparse_table_move_too(rng):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("n_rows", "n_columns"), [(100, 50), (1000, 500)])
-def test_noise_yields_a_feature_as_seldom_as_alpha_says(n_rows, n_columns):
-    found = sum(length(*noise(seed, n_rows, n_columns))[0] > 0 for seed in range(200))
-    print(f"{n_rows} x {n_columns}: a feature in {found} of 200 tables of noise")
-    assert found <= 14
+@pytest.mark.parametrize(("n_rows", "n_columns", "n_tables", "most"), [(100, 50, 200, 14), (1000, 500, 60, 6)])
+def test_noise_yields_a_feature_as_seldom_as_alpha_says(n_rows, n_columns, n_tables, most):
+    found = sum(length(*noise(seed, n_rows, n_columns))[0] > 0 for seed in range(n_tables))
+    print(f"{n_rows} x {n_columns}: a feature in {found} of {n_tables} tables of noise")
+    assert found <= most
 
 
 def planted(seed, coins):
@@ -96,14 +96,14 @@ def planted(seed, coins):
 @pytest.mark.parametrize("coins", [True, False])
 def test_auto_finds_about_the_five_informative_features(coins):
     counts = {name: [] for name in [*CRITERIA, "default"]}
-    for seed in range(50):
+    for seed in range(15):
         X, y = planted(seed, coins)
         for name, n_selected in zip(CRITERIA, length(X, y, CRITERIA), strict=True):
             counts[name].append(n_selected)
         counts["default"].append(len(BURSelector(n_features_to_select="auto").fit(X, y).order_))
     good = {name: sum(4 <= n <= 8 for n in found) for name, found in counts.items()}
-    print(f"coins={coins}: from 4 to 8 features in {good} of 50 tables; all: {counts}")
-    assert min(good.values()) >= 45
+    print(f"coins={coins}: from 4 to 8 features in {good} of 15 tables; all: {counts}")
+    assert min(good.values()) >= 13
 
 
 def proxies(seed, n_rows, classes):
@@ -125,8 +125,8 @@ def test_readings_of_selected_features_seldom_pass(classes):
 @pytest.mark.slow
 @pytest.mark.parametrize("classes", [True, False])
 def test_readings_of_selected_features_seldom_pass_in_long_tables(classes):
-    tests = [evidence_of(*proxies(seed, 5000, classes)) for seed in range(60)]
-    assert sum(len(test.adding(np.array([0, 1]))) > 0 for test in tests) <= 6
+    tests = [evidence_of(*proxies(seed, 5000, classes)) for seed in range(24)]
+    assert sum(len(test.adding(np.array([0, 1]))) > 0 for test in tests) <= 4
 
 
 def test_a_partner_is_found_where_it_matters_only_beside_the_first():

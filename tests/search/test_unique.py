@@ -236,10 +236,10 @@ def test_standard_error_covers_the_full_answer(rng, options, kind):
     y = signal > 0 if kind == "discrete" else signal
     full = unique_relevance(X, y, clip=False, **options)
     covered = np.zeros(8)
-    for seed in range(100):
+    for seed in range(40):
         part, error = unique_relevance(X, y, clip=False, max_queries=60, random_state=seed, return_std=True, **options)
         covered += np.abs(part - full) <= 4 * error
-    assert np.all(covered[full != 0] >= 95)
+    assert np.all(covered[full != 0] >= 38)
 
 
 def test_standard_error_is_no_larger_than_it_must_be(rng):

@@ -95,7 +95,7 @@ def test_all_criteria_plain_and_boosted(n_classes, cuts, weighted, tmp_path):
     edges = BURSelector("mim", 2, beta=0).fit(dataset, "y", name).edges_
     features = frame.drop(columns=["y", *([name] if name else [])])
     selector = BURSelector(
-        n_features_to_select=6, unique_relevance=Boost(max_samples=150), mi_estimator=Binned(edges=edges)
+        n_features_to_select=4, unique_relevance=Boost(max_samples=150), mi_estimator=Binned(edges=edges)
     )
     options = {"selector": selector, "criteria": list(CRITERIA), "betas": [0, 0.5]}
     with warnings.catch_warnings():

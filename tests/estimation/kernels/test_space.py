@@ -55,8 +55,7 @@ def test_balls(block, n_rows, rng, make_ball):
     ball = make_ball(n_rows, min(4, n_rows - 1))
     for points in sorted_blocks(encoded_columns(rng, n_rows)[BLOCKS[block]], np.zeros(n_rows, int)):
         distance = encoded_distances(points.columns)
-        others = distance[~np.eye(n_rows, dtype=bool)].reshape(n_rows, -1)
-        expected = np.array([kth_smallest(row, ball.n_neighbors) for row in others])
+        expected = kth_smallest(distance, ball.n_neighbors, ~np.eye(n_rows, dtype=bool))[:, 0]
         counts = np.transpose([count_within(distance, limits) for limits in limits_of(expected)])
         for search, radius in ((True, np.empty(n_rows)), (False, expected)):
             ours = np.empty((n_rows, 2), np.int64)
