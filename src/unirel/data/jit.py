@@ -92,9 +92,7 @@ def kernel(function: Function) -> Function:
     edit of what a kernel calls leaves old machine code behind.
     """
     function.__qualname__ = f"{function.__qualname__}_{_SOURCES}"
-    # Only Python calls it, so that an entrance for C need not be compiled.
-    compile_later = numba.njit(nogil=True, cache=True, error_model="numpy", no_cfunc_wrapper=True)
-    return cast(Function, compile_later(function))
+    return cast(Function, numba.njit(nogil=True, cache=True, error_model="numpy")(function))
 
 
 def inner(function: Function) -> Function:

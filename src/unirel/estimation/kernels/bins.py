@@ -79,7 +79,8 @@ def description_edges(
             start, stop = stretches.pop()
             classes = np.zeros((3, max(3, n_classes)))
             cut = _find_cut(values, labels[place], weights[place], start, stop, classes, known)
-            if cut and _pays(*classes[0, :3].tolist(), int(np.count_nonzero(classes[2]))):
+            gain, price, weight = classes[0, :3].tolist()
+            if cut and _pays(gain, price, weight, np.count_nonzero(classes[2])):
                 cuts.append(cut)
                 stretches += [(cut, stop), (start, cut)]
         n_edges[place] = len(cuts)

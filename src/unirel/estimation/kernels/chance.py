@@ -23,6 +23,7 @@ from unirel.estimation.kernels.metric import larger, smaller
 
 # Moments that the series has.
 _MOMENTS = 12
+_ROOM = (4, _MOMENTS + 1)  # made in Python: arrays that a kernel makes take long to compile
 _BINOMIALS = np.array([[comb(n, k) for k in range(_MOMENTS)] for n in range(_MOMENTS)], np.float64)
 # N log n as far as it is asked for: means that are added up are far below.
 _KNOWN = known_n_log_n(512)
@@ -77,36 +78,16 @@ class Chance(NamedTuple):
     def of(self, rows: Floats, begins: Integers | None = None) -> Floats:
         """For levels of these numbers of rows, the groups of which begin there, without a lookup table."""
         begins = np.array([0, len(rows)]) if begins is None else begins
-        found = np.empty(len(rows))
-        _find_excess(
-            rows.astype(np.float64),
-            begins,
-            begins,
-            np.empty(0),
-            *self[:3],
-            _KNOWN,
-            _EXACT,
-            np.empty((4, _MOMENTS + 1)),
-            found,
-        )
+        found, room = np.empty(len(rows)), np.empty(_ROOM)
+        _find_excess(rows.astype(np.float64), begins, begins, np.empty(0), *self[:3], _KNOWN, _EXACT, room, found)
         return found
 
     @property
     def lookup(self) -> Lookup:
         """The same to be looked up by kernels."""
         begins, n_near, per_root = self._lay_out()
-        entries = np.empty(begins[-1])
-        _find_excess(
-            np.empty(0),
-            begins,
-            n_near,
-            per_root,
-            *self[:3],
-            _KNOWN,
-            self.precision,
-            np.empty((4, _MOMENTS + 1)),
-            entries,
-        )
+        entries, room = np.empty(begins[-1]), np.empty(_ROOM)
+        _find_excess(np.empty(0), begins, n_near, per_root, *self[:3], _KNOWN, self.precision, room, entries)
         return entries, begins, n_near, per_root
 
     def _lay_out(self) -> tuple[Integers, Integers, Floats]:
