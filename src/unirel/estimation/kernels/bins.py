@@ -80,7 +80,7 @@ def description_edges(
             classes = np.zeros((3, max(3, n_classes)))
             cut = _find_cut(values, labels[place], weights[place], start, stop, classes, known)
             gain, price, weight = classes[0, :3].tolist()
-            if cut and _pays(gain, price, weight, np.count_nonzero(classes[2])):
+            if cut and _pays(gain, price, weight, int(np.count_nonzero(classes[2]))):
                 cuts.append(cut)
                 stretches += [(cut, stop), (start, cut)]
         n_edges[place] = len(cuts)
