@@ -1,5 +1,7 @@
 """Edges between bins of minimum description length."""
 
+import math
+
 import numpy as np
 
 from unirel.data.jit import Floats, Integers, inner, kernel
@@ -26,11 +28,10 @@ def _describe(counts: Floats, without: Floats, known: Floats) -> tuple[float, fl
 def _find_cut(
     ordered: Floats, labels: Integers, weights: Floats, start: int, stop: int, classes: Floats, known: Floats
 ) -> int:
-    """Before which place to cut a stretch in two; 0 if one part makes the shorter description of the classes.
+    """Before which place to cut a stretch so that the entropy of classes within the parts is least; 0 if nowhere.
 
-    Fayyad and Irani (1993): the cut with the least entropy of classes within the parts is accepted if what it gains
-    exceeds the price of saying where it is and which classes are on each side. Of equal cuts the lowest is taken.
-    `classes` has three rows of 0, a place for each class.
+    Of equal cuts the lowest is taken. `classes` has three rows of 0, a place for each class; the first gets, in three
+    places, what the cut gains, what the entropies add to its price, and the weight of the stretch.
     """
     none, left, whole = classes[0], classes[1], classes[2]
     for place in range(start, stop):
@@ -48,9 +49,18 @@ def _find_cut(
             cut, least = place + 1, content_left + content_right
             entropies = n_left * content_left / weight_left + n_right * content_right / weight_right
             price = entropies - n_present * content / weight
+    none[0], none[1], none[2] = content - least, price, weight
+    return cut
+
+
+def _pays(gain: float, price: float, weight: float, n_present: int) -> bool:
+    """Whether a cut gains more than the price of saying where it is and which classes are on each side.
+
+    The rule of Fayyad and Irani (1993).
+    """
     # log(3**n - 2), which must not overflow
-    price += np.log(max(weight - 1, 1.0)) + n_present * np.log(3.0) + np.log1p(-2 * 3.0**-n_present)
-    return cut if content - least > price + _ROUNDING * weight else 0
+    price += math.log(max(weight - 1, 1.0)) + n_present * math.log(3.0) + math.log1p(-2 * 3.0**-n_present)
+    return gain > price + _ROUNDING * weight
 
 
 def description_edges(
@@ -67,8 +77,10 @@ def description_edges(
         cuts: list[int] = []
         while stretches and len(cuts) < edges.shape[1]:
             start, stop = stretches.pop()
-            classes = np.zeros((3, n_classes))
-            if cut := _find_cut(values, labels[place], weights[place], start, stop, classes, known):
+            classes = np.zeros((3, max(3, n_classes)))
+            cut = _find_cut(values, labels[place], weights[place], start, stop, classes, known)
+            gain, price, weight = classes[0, :3].tolist()
+            if cut and _pays(gain, price, weight, int(np.count_nonzero(classes[2]))):
                 cuts.append(cut)
                 stretches += [(cut, stop), (start, cut)]
         n_edges[place] = len(cuts)

@@ -19,9 +19,11 @@ from numpy.typing import ArrayLike
 
 from unirel.data.jit import Floats, Integers, inner, kernel
 from unirel.estimation.kernels.counts import Lookup, known_n_log_n
+from unirel.estimation.kernels.metric import larger, smaller
 
 # Moments that the series has.
 _MOMENTS = 12
+_ROOM = (4, _MOMENTS + 1)  # made in Python: arrays that a kernel makes take long to compile
 _BINOMIALS = np.array([[comb(n, k) for k in range(_MOMENTS)] for n in range(_MOMENTS)], np.float64)
 # N log n as far as it is asked for: means that are added up are far below.
 _KNOWN = known_n_log_n(512)
@@ -76,16 +78,16 @@ class Chance(NamedTuple):
     def of(self, rows: Floats, begins: Integers | None = None) -> Floats:
         """For levels of these numbers of rows, the groups of which begin there, without a lookup table."""
         begins = np.array([0, len(rows)]) if begins is None else begins
-        found = np.empty(len(rows))
-        _find_excess(rows.astype(np.float64), begins, begins, np.empty(0), *self[:3], _KNOWN, _EXACT, found)
+        found, room = np.empty(len(rows)), np.empty(_ROOM)
+        _find_excess(rows.astype(np.float64), begins, begins, np.empty(0), *self[:3], _KNOWN, _EXACT, room, found)
         return found
 
     @property
     def lookup(self) -> Lookup:
         """The same to be looked up by kernels."""
         begins, n_near, per_root = self._lay_out()
-        entries = np.empty(begins[-1])
-        _find_excess(np.empty(0), begins, n_near, per_root, *self[:3], _KNOWN, self.precision, entries)
+        entries, room = np.empty(begins[-1]), np.empty(_ROOM)
+        _find_excess(np.empty(0), begins, n_near, per_root, *self[:3], _KNOWN, self.precision, room, entries)
         return entries, begins, n_near, per_root
 
     def _lay_out(self) -> tuple[Integers, Integers, Floats]:
@@ -140,22 +142,23 @@ def _added_up(a: float, b: float, total: float, known: Floats, negligible: float
     The mean is added up too: of numbers of rows with fractions it is not quite the one that it should be.
     """
     rest = total - a - b
-    first = min(max(np.floor((a + 1) * (b + 1) / (total + 2)), np.ceil(-rest)), np.ceil(min(a, b)))
-    mass, mean, told = 1.0, first, known[int(first)]
+    first = larger(np.floor((a + 1) * (b + 1) / (total + 2)), np.ceil(-rest))
+    first = smaller(first, np.ceil(smaller(a, b)))
+    mass, mean, told = 1.0, first, known[np.uint64(first)]
     share, n = 1.0, first
     while share > negligible and n < a and n < b:
         share *= (a - n) * (b - n) / ((n + 1) * (rest + n + 1))
         n += 1
         mass += share
         mean += share * n
-        told += share * known[int(n)]
+        told += share * known[np.uint64(n)]
     share, n = 1.0, first
     while share > negligible and n > 0 and rest + n > 0:
         share *= n * (rest + n) / ((a - n + 1) * (b - n + 1))
         n -= 1
         mass += share
         mean += share * n
-        told += share * known[int(n)]
+        told += share * known[np.uint64(n)]
     mean /= mass
     return told / mass - mean * np.log(mean) if mean > 0.0 else 0.0
 
@@ -186,16 +189,6 @@ def _expanded(a: float, b: float, mean: float, total: float, negligible: float, 
 
 
 @inner
-def _divide_differences(at: Floats, values: Floats, coefficients: Floats) -> None:
-    """Newton's form of the cubic through four values."""
-    for node in range(4):
-        coefficients[node] = values[node]
-    for order in range(1, 4):
-        for node in range(3, order - 1, -1):
-            coefficients[node] = (coefficients[node] - coefficients[node - 1]) / (at[node] - at[node - order])
-
-
-@inner
 def _excess(a: float, total: float, sizes: Floats, often: Floats, levels: tuple[int, int], known: Floats,
             precision: Precision, moments: Floats) -> float:  # fmt: skip
     """The excess of all cells that a level of `a` rows shares with some levels of the other side."""
@@ -215,16 +208,16 @@ def _excess(a: float, total: float, sizes: Floats, often: Floats, levels: tuple[
 @kernel
 def _find_excess(
     rows: Floats, begins: Integers, n_near: Integers, per_root: Floats, sizes: Floats, often: Floats,
-    size_begins: Integers, known: Floats, precision: Precision, found: Floats,
+    size_begins: Integers, known: Floats, precision: Precision, room: Floats, found: Floats,
 ) -> None:  # fmt: skip
     """For levels of some numbers of rows, the excess of all cells that they share with levels of the other side.
 
     Rows are in groups, each with an order of its own: `begins` says where the numbers of each group begin in `rows`, or
     in `found` if `rows` is empty; the numbers are then those of a lookup table, whose parts `n_near` and `per_root`
     are. `size_begins` says where the part of each group begins in `sizes`, the numbers of rows of the levels of the
-    other side, and in `often`, how many levels have as many.
+    other side, and in `often`, how many levels have as many. `room` has a row for each array to work in.
     """
-    moments, at, values, cubic = np.empty(_MOMENTS + 1), np.empty(4), np.empty(4), np.empty(4)
+    at, values, cubic, moments = room[0], room[1], room[2], room[3]
     for group in range(begins.shape[0] - 1):
         levels = (size_begins[group], size_begins[group + 1])
         total = 0.0
@@ -239,18 +232,26 @@ def _find_excess(
             else:
                 a, far = float(place - begins[group]), place - begins[group] - n_near[group] + 1
                 if far > 0:
-                    a = (np.sqrt(n_near[group] - 1.0) + far / per_root[group]) ** 2
-            a = min(a, total)
+                    root = np.sqrt(n_near[group] - 1.0) + far / per_root[group]
+                    a = root * root
+            a = smaller(a, total)
             if a <= low or is_small:
                 found[place] = _excess(a, total, sizes, often, levels, known, precision, moments)
                 continue
             while n_nodes < 4 or (a > at[2] and at[3] < total):
                 for node in range(3):  # slices would take a second to compile
                     at[node], values[node] = at[node + 1], values[node + 1]
-                at[3] = min(np.ceil((at[2] if n_nodes > 1 else low) * precision.factor), total)  # the last: all rows
+                    cubic[node] = values[node]
+                at[3] = smaller(
+                    np.ceil((at[2] if n_nodes > 1 else low) * precision.factor), total
+                )  # the last: all rows
                 if n_nodes < 2:  # the first node is below, the second where the exact ones end
                     at[3] = low if n_nodes == 1 else 2 * low - at[3]
                 values[3] = _excess(at[3], total, sizes, often, levels, known, precision, moments)
+                cubic[3] = values[3]
                 n_nodes += 1
-                _divide_differences(at, values, cubic)
+                # Divided differences: Newton's form of the cubic through the four values.
+                for order in range(1, 4):
+                    for node in range(3, order - 1, -1):
+                        cubic[node] = (cubic[node] - cubic[node - 1]) / (at[node] - at[node - order])
             found[place] = cubic[0] + (a - at[0]) * (cubic[1] + (a - at[1]) * (cubic[2] + (a - at[2]) * cubic[3]))

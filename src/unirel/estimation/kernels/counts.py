@@ -119,7 +119,8 @@ def by_chance(number: float, entries: Floats, begin: int, end: int, n_near: int,
     place, last = float(number), float(n_near - 1)
     if place > last:
         place = last + float(np.sqrt(place) - np.sqrt(last)) * per_root
-    below = min(int(place), int(end - begin - 2))
+    below, last_below = np.int64(place), np.int64(end - begin - 2)
+    below = below if below < last_below else last_below
     return entries[begin + below] + (place - below) * (entries[begin + below + 1] - entries[begin + below])
 
 
@@ -141,19 +142,21 @@ def sum_tables(
     entries, begins, n_near, per_root = chance
     takes_off, last = entries.shape[0] > 0, n_near.shape[0] - 1
     is_about_fixed = takes_off and n_near[last] > 1
+    # A sum of two small numbers is a wide one: what is called for both kinds would be compiled twice.
+    nothing = tables.dtype.type(0) + tables.dtype.type(0)
     # Every margin is added up while the cells are read once, in the order in which they stand.
     for place in range(starts.shape[0]):
         cell = np.uint64(starts[place])
         of_one, of_fixed, of_other, of_all = 0.0, 0.0, 0.0, 0.0
         one_by_chance, both_by_chance, fixed_by_chance = 0.0, 0.0, 0.0
         for _ in range(n_levels[place]):
-            level = tables.dtype.type(0)
+            level = nothing
             for other in range(n_other):
                 with_other[other] = 0
             for fixed in range(n_fixed):
-                with_fixed = tables.dtype.type(0)
+                with_fixed = nothing
                 for other in range(n_other):
-                    count = tables[cell]
+                    count = nothing + tables[cell]
                     cell += np.uint64(1)
                     of_all += n_log_n(count, known, is_known)
                     with_fixed += count
@@ -171,7 +174,7 @@ def sum_tables(
                         )
                 level += with_fixed
             for other in range(n_other):
-                of_other += n_log_n(with_other[other], known, is_known)
+                of_other += n_log_n(nothing + with_other[other], known, is_known)
             of_one += n_log_n(level, known, is_known)
             whole = np.int64(level)
             if takes_off and whole == level and whole < n_near[0]:
