@@ -177,11 +177,9 @@ def reported(results: Iterable[Result], total: int, progress: Progress) -> Itera
 def map_tasks(
     function: Callable[[Task], Result], tasks: Sequence[Task], n_jobs: int | None, progress: Progress = no_progress
 ) -> list[Result]:
-    """Results of `function` for every task, in the order of `tasks`.
-
-    Threads, not processes: kernels release the GIL and share the table. `n_jobs` is read as in scikit-learn: None is
-    one thread unless a joblib context says otherwise, -1 one for each core. The clock is looked at before each task.
-    """
+    """Results of `function` for every task, in the order of `tasks`."""
+    # Threads, not processes: kernels release the GIL and share the table. `n_jobs` is read as in scikit-learn: None is
+    # one thread unless a joblib context says otherwise, -1 one for each core. The clock is looked at before each task.
     from joblib import effective_n_jobs  # slow to import, and not needed to name a parameter
 
     check_jobs(n_jobs)
@@ -246,10 +244,8 @@ COMPILING = Compiling()
 
 @contextmanager
 def atomic_path(path: Path) -> Iterator[Path]:
-    """A path to write to, in the same folder, which replaces `path` once all has gone well.
-
-    A link stays: what it leads to is replaced. What is no file, such as a pipe or a device, is written to as it is.
-    """
+    """A path to write to, in the same folder, which replaces `path` once all has gone well."""
+    # A link stays: what it leads to is replaced. What is no file, such as a pipe or a device, is written to as it is.
     if path.exists() and not path.is_file():
         yield path
         return

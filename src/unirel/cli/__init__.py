@@ -305,10 +305,8 @@ class Output:
         shown: Sequence[Sequence[Any]] | None = None,
         then: str = "",
     ) -> None:
-        """Print a document as JSON, or columns of rows as CSV, or for people these and paragraphs.
-
-        People may see other headers, and other rows: those that are `shown`. `then` is a command to go on with.
-        """
+        """Print a document as JSON, or columns of rows as CSV, or for people these and paragraphs."""
+        # People may see other headers, and other rows: those that are `shown`. `then` is a command to go on with.
         cells = [[row[name] for name in columns] for row in rows]
         if self.printing.json:
             _write(to_json(kind, content, plain=not _has_all_characters()))

@@ -290,11 +290,9 @@ def _check_size(size: float, limit: float, label: str) -> None:
 
 
 def _size_in_memory(source: Any, limit: float) -> int:
-    """Bytes that the values of a file take, or more than the limit: runs of equal values are stored as one.
-
-    So are texts that are repeated. Where one of them might be so long that all are too many, they are counted as
-    places in their dictionaries, which take little memory.
-    """
+    """Bytes that the values of a file take, or more than the limit: runs of equal values are stored as one."""
+    # So are texts that are repeated. Where one of them might be so long that all are too many, they are counted as
+    # places in their dictionaries, which take little memory.
     metadata = pq.ParquetFile(source).metadata
     size, long = 0, set()
     for group in map(metadata.row_group, range(metadata.num_row_groups)):

@@ -102,8 +102,7 @@ def _measure(given: "Input", estimator: Any, n_jobs: int) -> tuple[list[dict[str
 
 
 @flags.with_flags(
-    "unirel redundancy data.csv --target outcome",
-    "unirel redundancy data.csv --target outcome --order age,bmi,weight",
+    "unirel redundancy data.csv --target outcome", "unirel redundancy data.csv --target outcome --order age,bmi,weight"
 )
 def redundancy(data: flags.Data, options: flags.Splitting, printing: flags.Printing) -> int:
     """Tell which features are unique, which are needed given others, and which are redundant."""

@@ -37,8 +37,7 @@ def select(
 
 
 @flags.with_flags(
-    "unirel report data.csv --target outcome",
-    "unirel report data.csv --target outcome -o outcome.html --accuracy knn",
+    "unirel report data.csv --target outcome", "unirel report data.csv --target outcome -o outcome.html --accuracy knn"
 )
 def report(
     *, context: Context, data: Data, options: Selecting, writing: Writing, printing: Printing, output: OutputFile = None

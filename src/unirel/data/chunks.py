@@ -102,11 +102,9 @@ class PartedTable(Table):
         return self._kept[key]
 
     def encode_rows(self, encode: Callable[..., list[Values]], heights: Positions) -> Rows:
-        """Rows of numbers in the place of columns, found from all values of each column.
-
-        `encode` gets values and weights of every part and the columns they are of, and returns the rows of these
-        columns for every part, as many as `heights` says.
-        """
+        """Rows of numbers in the place of columns, found from all values of each column."""
+        # `encode` gets values and weights of every part and the columns they are of, and returns the rows of these
+        # columns for every part, as many as `heights` says.
         plan = self._plan({})
         values = self._rows.keep(partial(RowsOfPart.of, plan=plan, sums=self.weights, heights=heights))
         blocks = pieces(np.flatnonzero(heights), _VALUES // self.n_samples)

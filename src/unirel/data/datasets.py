@@ -63,11 +63,7 @@ def describe() -> list[dict[str, Any]]:
 
 
 def make_planted(
-    n_samples: int = 500,
-    n_informative: int = 5,
-    n_copies: int = 5,
-    n_noise: int = 90,
-    random_state: int | None = 0,
+    n_samples: int = 500, n_informative: int = 5, n_copies: int = 5, n_noise: int = 90, random_state: int | None = 0
 ) -> Bunch:
     """Make a synthetic dataset of informative features, noisy copies of them and noise, in random order.
 

@@ -185,10 +185,8 @@ class DenseColumns:
         return np.dtype(np.float32 if numeric.any() and self.single[part][numeric].all() else np.float64)
 
     def sections(self, columns: Positions) -> list[Positions]:
-        """Columns in parts that are taken from the input together.
-
-        Many at once, as to take a few from a frame of many takes long, but no more than half the memory of the codes.
-        """
+        """Columns in parts that are taken from the input together."""
+        # Many at once, as to take a few from a frame of many takes long, but no more than half the memory of the codes.
         return pieces(columns, max(_SECTION, self.codes.size // 16) // self.codes.shape[1])
 
     def codes_of(self, columns: Positions) -> Codes:
@@ -263,10 +261,8 @@ class DenseColumns:
         return infinite
 
     def _note_numbers(self, rows: NDArray[Any], columns: Positions) -> Mask:
-        """Count missing values and find the largest of continuous columns; return which must be looked at alone.
-
-        Those hold infinity, or whole numbers that floats may not tell apart.
-        """
+        """Count missing values and find the largest of continuous columns; return which must be looked at alone."""
+        # Those hold infinity, or whole numbers that floats may not tell apart.
         if len(rows) == 0:
             return np.zeros(0, bool)
         lowest, highest = rows.min(axis=1).astype(np.float64), rows.max(axis=1).astype(np.float64)

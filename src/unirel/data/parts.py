@@ -56,10 +56,8 @@ class Rows:
         return iter(self._parts or ())
 
     def map(self, function: Function, each: Sequence[Any] | None = None) -> list[Any]:
-        """What a function finds in every part, in their order.
-
-        With `each` it gets an entry of that as well, and a part whose entry is None is left out.
-        """
+        """What a function finds in every part, in their order."""
+        # With `each` it gets an entry of that as well, and a part whose entry is None is left out.
         look = self._task(partial(ask, function=function))
         if each is None:
             return self._finish([look(part) for part in self])
@@ -81,11 +79,9 @@ class Rows:
         return self._kept([make(part) for part in self])
 
     def exchange(self, take: Function, encode: Function, put: Function, blocks: Sequence[Any]) -> Rows:
-        """Change what was made of parts by what is found in all of them together, a block at a time.
-
-        ``take(part, block)`` gives what is needed of a part, ``encode(taken, block)`` what is to be put into each part,
-        and ``put(part, block, piece)`` does so and returns the part.
-        """
+        """Change what was made of parts by what is found in all of them together, a block at a time."""
+        # ``take(part, block)`` gives what is needed of a part, ``encode(taken, block)`` what is to be put into each
+        # part, and ``put(part, block, piece)`` does so and returns the part.
         take, encode, put = map(self._task, (take, encode, put))
         changed = self._changeable()
         for block in blocks:

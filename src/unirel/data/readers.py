@@ -291,11 +291,9 @@ def _distinct(parameter: str, given: Sequence[Any]) -> tuple[str, ...]:
 
 
 def find_columns(columns: Any, names: Sequence[str], numbered: Mapping[int, int]) -> list[int]:
-    """Positions of columns given by name or position, one or many; a negative position counts from the end.
-
-    A whole number that is the name of a column (`numbered`) means that column, and a position only where no column has
-    that name. Names and positions in one list, or a position that is also the text of another name, are refused.
-    """
+    """Positions of columns given by name or position, one or many; a negative position counts from the end."""
+    # A whole number that is the name of a column (`numbered`) means that column, and a position only where no column
+    # has that name. Names and positions in one list, or a position that is also the text of another name, are refused.
     if isinstance(columns, str) or not isinstance(columns, Iterable):
         columns = [columns]
     asked, known = list(columns), {name: position for position, name in enumerate(names)}
@@ -337,10 +335,8 @@ def unknown_column(column: str, known: Sequence[str]) -> str:
 
 
 def kinds_asked(discrete_features: DiscreteFeatures, target_type: str, sources: Sequence[Source]) -> list[Kinds]:
-    """Kinds asked for of the columns of each source, features first; conditions can be named like features.
-
-    The last is that of the target, which is none of the sources.
-    """
+    """Kinds asked for of the columns of each source, features first; conditions can be named like features."""
+    # The last is that of the target, which is none of the sources.
     check_choice("target_type", target_type, get_args(TargetType))
     of_target = np.array([UNKNOWN if target_type == "auto" else KINDS.index(target_type)], np.int8)
     given = discrete_features

@@ -35,11 +35,9 @@ class SparseNumbers(NamedTuple):
     n_samples: int
 
     def in_bins(self, n_bins: int) -> SparseBlock:
-        """Entries in bins of equal frequency.
-
-        A value is in the bin ``floor(n_bins * (rank - 1/2) / n_present)``, equal values sharing their mean rank, zeros
-        among them; missing values have a bin of their own, the last.
-        """
+        """Entries in bins of equal frequency."""
+        # A value is in the bin ``floor(n_bins * (rank - 1/2) / n_present)``, equal values sharing their mean rank,
+        # zeros among them; missing values have a bin of their own, the last.
         n_columns, owners, missing = len(self.starts) - 1, _owners(self.starts), np.isnan(self.values)
         n_missing = np.bincount(owners[missing], minlength=n_columns)
         n_present = np.maximum(self.n_samples - n_missing, 1)

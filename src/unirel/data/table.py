@@ -207,10 +207,8 @@ class Table:
         return None if self.classes is None else self.codes(self.target)
 
     def code_block(self, columns: Sequence[int] | Positions) -> tuple[Codes, NDArray[np.int64]]:
-        """Codes of discrete columns, one row each, and how many levels each has; a missing value has the last code.
-
-        Do not write to them: they may be the table's own. Of a sparse table ask for few columns.
-        """
+        """Codes of discrete columns, one row each, and how many levels each has; a missing value has the last code."""
+        # Do not write to them: they may be the table's own. Of a sparse table ask for few columns.
         chosen = self._of_kind(columns, DISCRETE)
         return self._in_order(self._all.codes_of(chosen), chosen), self.n_levels[chosen]
 

@@ -54,11 +54,9 @@ class Sums(NamedTuple):
         return self.total * (self.largest / self.row)
 
     def in_rows(self, weights: Weights) -> Weights:
-        """Some of these weights as numbers of rows.
-
-        They are rounded to multiples of a power of two so large that all of their sums are exact, in whichever order:
-        parts of the rows then add up to the same bits as all rows. Whole numbers stay as they are.
-        """
+        """Some of these weights as numbers of rows."""
+        # They are rounded to multiples of a power of two so large that all of their sums are exact, in whichever order:
+        # parts of the rows then add up to the same bits as all rows. Whole numbers stay as they are.
         step = 2.0 ** (int(np.frexp(self.largest / self.row * self.n_rows)[1]) - _DIGITS)
         return np.ascontiguousarray(weights / self.row if step == 0 else np.rint(weights / self.row / step) * step)
 
@@ -106,10 +104,8 @@ def repeat_rows(weights: Weights, unit: float, chances: Weights) -> Positions:
 def sample_table(
     table: Table, columns: Positions, most: int | None, rng: np.random.Generator, sample_weight: Weights | None = None
 ) -> Table:
-    """A small table of some columns of some rows: of each class its share, but enough for a ball if it has them.
-
-    The rows are the same ones wherever they are, in memory or in parts.
-    """
+    """A small table of some columns of some rows: of each class its share, but enough for a ball if it has them."""
+    # The rows are the same ones wherever they are, in memory or in parts.
     rows, take = np.arange(table.n_samples), table.take
     if table.is_parted:
         parts = cast("PartedTable", table)

@@ -84,10 +84,8 @@ class Binned(Counted):
         return _conditional(self._margins(candidates, given, self.table.target))
 
     def given_codes(self, candidates: Columns, fixed: Joint, other: Joint, weights: Values | None = None) -> Values:
-        """I(candidate; other | fixed) of every candidate, for codes that need not be columns of the table.
-
-        Weights that belong to such codes, and not to the rows of the table, come with them.
-        """
+        """I(candidate; other | fixed) of every candidate, for codes that need not be columns of the table."""
+        # Weights that belong to such codes, and not to the rows of the table, come with them.
         moved = copy(self)
         if weights is not None:
             moved._codes = self._codes.weighted(weights)

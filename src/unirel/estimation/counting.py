@@ -110,10 +110,8 @@ class CodeMatrix:
         return codes
 
     def tables(self, candidates: Columns, rest: Joint) -> tuple[Counts, Columns]:
-        """Tables of some candidates against the rest, one after the other, and where each of them begins.
-
-        They have been prepared, by whoever counts in threads.
-        """
+        """Tables of some candidates against the rest, one after the other, and where each of them begins."""
+        # They have been prepared, by whoever counts in threads.
         tables, starts = self._empty_tables(candidates, rest)
         by_bits = self._by_bits(candidates, rest)
         if by_bits.any():
@@ -309,11 +307,9 @@ class Counted(Information):
         return few_bins(self._total if weights is None else weights.n_effective)
 
     def _margins(self, candidates: Block, fixed: Block | None, other: int, about_fixed: bool = False) -> Margins:
-        """All entropies that tables of candidates, fixed columns and another one hold, from one pass over the rows.
-
-        The latest ones are kept: a criterion that asks for several things about the same columns pays for one pass.
-        `fixed` may be None where it does not matter; `about_fixed` if it is wanted what candidates tell about it.
-        """
+        """All entropies that tables of candidates, fixed columns and another one hold, from one pass over the rows."""
+        # The latest ones are kept: a criterion that asks for several things about the same columns pays for one pass.
+        # `fixed` may be None where it does not matter; `about_fixed` if it is wanted what candidates tell about it.
         candidates, key = np.asarray(candidates, np.intp), None if fixed is None else tuple(map(int, fixed))
         if self._latest is not None:
             of_latest, column, has_fixed, columns, margins = self._latest

@@ -110,10 +110,8 @@ def _whiten(rows: Values) -> Values:
 
 
 def _whitened_indicators(shares: Values, most: int) -> Values:
-    """Values at each level of orthogonal columns of unit variance that span the indicators of most levels.
-
-    Of all levels the most frequent one needs no indicator; if there are more than that, the rarest ones have none.
-    """
+    """Values at each level of orthogonal columns of unit variance that span the indicators of most levels."""
+    # Of all levels the most frequent one needs no indicator; if there are more than that, the rarest ones have none.
     order = np.argsort(-shares, kind="stable")[: np.count_nonzero(shares)]
     chosen = order[1:] if len(order) <= most + 1 else order[:most]
     means = shares[chosen]

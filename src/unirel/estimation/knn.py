@@ -125,11 +125,9 @@ class KNN(Neighbors):
         return information
 
     def pairwise_given_target(self, candidates: Block, column: int) -> Values:
-        """I(candidate; column | target) of every candidate, for class labels the mean of I within the classes.
-
-        A difference of estimates by the chain rule would have the errors of four estimates in different spaces, which
-        do not cancel. A class of a single row tells nothing.
-        """
+        """I(candidate; column | target) of every candidate, for class labels the mean of I within the classes."""
+        # A difference of estimates by the chain rule would have the errors of four estimates in different spaces, which
+        # do not cancel. A class of a single row tells nothing.
         if not self.table.discrete[self.table.target]:
             return super().pairwise_given_target(candidates, column)
         candidates = np.asarray(candidates, np.intp)
@@ -343,10 +341,8 @@ class KSG:
 
 
 def _close_one_by_one(radius: Values, joint: Counts, x: Counts, y: Counts, z: Counts) -> tuple[Counts, Counts, Counts]:
-    """What is in the balls as one side after the other is closed, where at most one side ties or all do at radius 0.
-
-    In the joint space: nothing closed, given, given and a, given and b, all; on either side: nothing, given, both.
-    """
+    """What is in the balls as one side after the other is closed, where at most one side ties or all do at radius 0."""
+    # In the joint space: nothing closed, given, given and a, given and b, all; on either side: nothing, given, both.
     given = (z[:, 1] > z[:, 0]) & (radius > 0)  # at radius 0 a ball is empty until its last side is closed
     apart = ~given & (radius > 0)
 
@@ -373,11 +369,9 @@ def line_of(values: Columns) -> Line:
 
 
 def differential_entropy(line: Values, n_neighbors: int, tolerance: float, psi: Values) -> float:
-    """Kozachenko-Leonenko entropy of sorted values that are not all equal.
-
-    The ball of a point reaches to the nearest distance, other than 0, that has n_neighbors points within; all points
-    that tie at that distance are counted.
-    """
+    """Kozachenko-Leonenko entropy of sorted values that are not all equal."""
+    # The ball of a point reaches to the nearest distance, other than 0, that has n_neighbors points within; all points
+    # that tie at that distance are counted.
     padded = np.pad(line, n_neighbors, constant_values=((-np.inf, np.inf),))
     windows = np.lib.stride_tricks.sliding_window_view(padded, n_neighbors + 1)
     # A point stands in n_neighbors + 1 windows of as many points: the one that reaches least far is its ball.

@@ -64,11 +64,7 @@ def train_critic(x: Values, y: Values) -> Critic:
     """Logarithms of the odds that a row of x and a row of y belong together, learnt from rows that do."""
     rng, together = np.random.default_rng(_SEED), np.repeat([True, False], _ORDERS * len(x))
     network = MLPClassifier(
-        _LAYERS,
-        learning_rate_init=_STEP,
-        alpha=_PENALTY,
-        batch_size=min(_BATCH, 2 * len(x)),
-        random_state=_SEED,
+        _LAYERS, learning_rate_init=_STEP, alpha=_PENALTY, batch_size=min(_BATCH, 2 * len(x)), random_state=_SEED
     )
     for _ in range(_LESSONS):
         orders = [np.arange(len(y))] * _ORDERS + [rng.permutation(len(y)) for _ in range(_ORDERS)]

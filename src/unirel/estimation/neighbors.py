@@ -122,11 +122,9 @@ def sorted_by(
 
 
 def _standard_error(change: Values, square: Values, n_rows: int) -> Values:
-    """Standard error of means, from sums of changes and of their squares.
-
-    A column on which few rows depend may show in none of those asked. One more row with a typical change stands for
-    those that were not.
-    """
+    """Standard error of means, from sums of changes and of their squares."""
+    # A column on which few rows depend may show in none of those asked. One more row with a typical change stands for
+    # those that were not.
     seen = square > 0
     n_changed = (change[seen] ** 2 / square[seen]).sum()  # at most as many rows as have changed
     typical = square[seen].sum() / max(1.0, n_changed)

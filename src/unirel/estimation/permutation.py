@@ -87,10 +87,8 @@ class Exceedances:
         orders: Iterator[Columns],
         progress: Progress = no_progress,
     ) -> bool:
-        """Count until no column is active; False if that was interrupted after some permutations.
-
-        `estimate` is given positions of columns and orders, one row each, and returns a row of values for each order.
-        """
+        """Count until no column is active; False if that was interrupted after some permutations."""
+        # `estimate` is given positions of columns and orders, one row each, and returns a row of values for each order.
         done, total = 0, len(self.observed) * self.n_permutations
         try:
             while len(active := self.active):
@@ -116,11 +114,9 @@ class Exceedances:
         return np.asarray(np.where(self.stopped, self.reached / self.used, (self.reached + 1) / (self.used + 1)))
 
     def p_values_of_maximum(self, transform: Callable[[Values], Values] = np.asarray) -> Values:
-        """How often chance does as well as each column with any of them; needs all values.
-
-        Columns differ in what they tell by chance, so all values of a column, transformed, are brought to mean 0 and
-        spread 1. The data count like one more permutation, so that no row is treated unlike the others.
-        """
+        """How often chance does as well as each column with any of them; needs all values."""
+        # Columns differ in what they tell by chance, so all values of a column, transformed, are brought to mean 0 and
+        # spread 1. The data count like one more permutation, so that no row is treated unlike the others.
         if len(self.observed) == 0:
             return np.empty(0)
         values = np.array(transform(np.vstack([self.observed, *self.kept])))
@@ -154,11 +150,9 @@ def without_wide(along: Values, groups: Groups) -> Groups:
 
 
 def expected_target(table: Table, numbers: Columns, rows: Columns) -> Values:
-    """How high continuous columns let expect the target of some rows to be, by a ridge regression of normal scores.
-
-    Of several classes it is the direction in which their expected shares differ most. The scores take part as cubic
-    splines and, if there are rows enough, products of two.
-    """
+    """How high continuous columns let expect the target of some rows to be, by a ridge regression of normal scores."""
+    # Of several classes it is the direction in which their expected shares differ most. The scores take part as cubic
+    # splines and, if there are rows enough, products of two.
     from sklearn.linear_model import RidgeCV  # here: it takes long to import
     from sklearn.preprocessing import SplineTransformer, StandardScaler
 

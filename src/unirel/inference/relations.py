@@ -127,10 +127,8 @@ class Explanation:
 
 
 def analyse(table: Table, selection: Selection, *, curve: bool = True, sample_weight: Any = None) -> Analysis:
-    """Compare the selected features of a table, as many of the first as can be done in seconds.
-
-    For a `curve` the joint information of the first n is estimated for every n, otherwise of all of them only.
-    """
+    """Compare the selected features of a table, as many of the first as can be done in seconds."""
+    # For a `curve` the joint information of the first n is estimated for every n, otherwise of all of them only.
     entropy = entropy_of(table.class_sizes) if table.discrete[table.target] else None
     if len(selection) == 0:
         return Analysis(entropy=entropy)
@@ -279,10 +277,9 @@ def _similarity(few: Table, columns: Columns, shared: Values) -> Values:
 
 
 def _judge_by_batches(few: Table, columns: Columns, shared: Values) -> None:
-    """Judge numbers that come in few distinct pairs by these: what varies with the same batches seems to be alike.
-
-    A batch, such as a production lot, counts once then, and its pairs are too few for more than their rank correlation.
-    """
+    """Judge numbers that come in few distinct pairs by these: what varies with the same batches seems to be alike."""
+    # A batch, such as a production lot, counts once then, and its pairs are too few for more than their rank
+    # correlation.
     tied = np.flatnonzero(few.continuous[columns])
     numbers = few.continuous_block(columns[tied])
     codes = np.array([np.unique(row, return_inverse=True)[1] for row in numbers]).reshape(numbers.shape)
@@ -352,10 +349,8 @@ def _numbers_rows(table: Table, feature: int) -> bool:
 
 
 def find_significant(table: Table, sample_weight: Any, n_jobs: int | None, alpha: float) -> RelevanceTest | None:
-    """Test of every feature by itself, by counts, whatever estimator the search has; None for tables in parts.
-
-    Counts in bins are quick, and detect weak relations better than a few nearest neighbours do.
-    """
+    """Test of every feature by itself, by counts, whatever estimator the search has; None for tables in parts."""
+    # Counts in bins are quick, and detect weak relations better than a few nearest neighbours do.
     if table.is_parted or table.n_samples < 2:
         return None
     information = Binned(n_bins=few_bins(table.n_samples)).on(table, sample_weight, n_jobs)

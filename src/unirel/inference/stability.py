@@ -232,10 +232,8 @@ def stability(selections: Sequence[Sequence[int]], n_features: int) -> float:
 
 
 def nogueira_index(selected: Mask) -> tuple[float, float]:
-    """The stability index of rows of a matrix that say which features are selected, and its standard error.
-
-    Both are NaN where none, or all, of the features are always selected: then there is nothing to be stable about.
-    """
+    """The stability index of rows of a matrix that say which features are selected, and its standard error."""
+    # Both are NaN where none, or all, of the features are always selected: then there is nothing to be stable about.
     n_rows, n_features = selected.shape
     chosen = selected.astype(np.float64)
     frequency, sizes = chosen.mean(axis=0), chosen.sum(axis=1)

@@ -61,10 +61,8 @@ def _printable(value: Any) -> Any:
 
 
 def _vega() -> str:
-    """The JavaScript that draws the charts, in the version that altair writes specifications for.
-
-    To put it together takes seconds, so it is kept in the user's cache folder for the next page.
-    """
+    """The JavaScript that draws the charts, in the version that altair writes specifications for."""
+    # To put it together takes seconds, so it is kept in the user's cache folder for the next page.
     vl_convert: Any = import_module("vl_convert")  # its hints ask for an argument that has a default
     major, minor = alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2]
     known = vl_convert.get_vegalite_versions()

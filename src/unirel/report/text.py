@@ -70,11 +70,9 @@ class Enough(NamedTuple):
 
 
 def find_enough(report: "Report") -> Enough | None:
-    """The fewest features that do about as well as any number of them; None where nothing is known.
-
-    By accuracy: within one standard error of the best mean. By information: within 2 % of the largest estimate, if the
-    estimate does not fall with more features.
-    """
+    """The fewest features that do about as well as any number of them; None where nothing is known."""
+    # By accuracy: within one standard error of the best mean. By information: within 2 % of the largest estimate, if
+    # the estimate does not fall with more features.
     accuracy = report.accuracy
     if accuracy is not None and np.isfinite(accuracy.means).any():
         known = np.flatnonzero(np.isfinite(accuracy.means))

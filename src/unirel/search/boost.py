@@ -278,10 +278,8 @@ def find_unique(
     rows: Columns | None = None,
     n_jobs: int | None = None,
 ) -> tuple[Values, Values]:
-    """Raw unique relevance of every feature given a reference set or all other features, and its standard error.
-
-    NaN for ignored features, and where the method has no error. `rows` are those that neighbours are looked for from.
-    """
+    """Raw unique relevance of every feature given a reference set or all other features, and its standard error."""
+    # NaN for ignored features, and where the method has no error. `rows` are those that neighbours are looked for from.
     if isinstance(method, ClassifierLoss):
         return method.losses(table, n_jobs=n_jobs), np.full(table.n_features, np.nan)
     information, features = method.on(table, n_jobs=n_jobs), table.features

@@ -322,10 +322,8 @@ def search(
     boost: Blend | None = None,
     progress: Progress = no_progress,
 ) -> Selection:
-    """Select features one by one, each time the one with the best score; ties go to the lowest column.
-
-    What was selected before Ctrl-C or the end of the time is kept, and the selection is marked incomplete.
-    """
+    """Select features one by one, each time the one with the best score; ties go to the lowest column."""
+    # What was selected before Ctrl-C or the end of the time is kept, and the selection is marked incomplete.
     table, steps = memo.information.table, list[_Step]()
     try:
         candidates = candidates_of(memo, limits)

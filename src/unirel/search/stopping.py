@@ -130,10 +130,8 @@ def _nearly_normal(information: Values) -> Values:
 
 
 def merge_levels(counts: NDArray[np.integer], most: int) -> NDArray[np.intp]:
-    """Merge the rows of a contingency table, those that lose least information first, until at most `most` are left.
-
-    Returns the number of the row that each row has become part of (an agglomerative information bottleneck).
-    """
+    """Merge the rows of a contingency table, those that lose least information first, until at most `most` are left."""
+    # Returns the number of the row that each row has become part of (an agglomerative information bottleneck).
     sums = counts.astype(np.int64)
     groups = np.arange(len(sums))
     own = _n_log_n_of(sums)

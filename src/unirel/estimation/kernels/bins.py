@@ -28,11 +28,9 @@ def _describe(counts: Floats, without: Floats, known: Floats) -> tuple[float, fl
 def _find_cut(
     ordered: Floats, labels: Integers, weights: Floats, start: int, stop: int, classes: Floats, known: Floats
 ) -> int:
-    """Before which place to cut a stretch so that the entropy of classes within the parts is least; 0 if nowhere.
-
-    Of equal cuts the lowest is taken. `classes` has three rows of 0, a place for each class; the first gets, in three
-    places, what the cut gains, what the entropies add to its price, and the weight of the stretch.
-    """
+    """Before which place to cut a stretch so that the entropy of classes within the parts is least; 0 if nowhere."""
+    # Of equal cuts the lowest is taken. `classes` has three rows of 0, a place for each class; the first gets, in three
+    # places, what the cut gains, what the entropies add to its price, and the weight of the stretch.
     none, left, whole = classes[0], classes[1], classes[2]
     for place in range(start, stop):
         whole[labels[place]] += weights[place]
@@ -54,10 +52,8 @@ def _find_cut(
 
 
 def _pays(gain: float, price: float, weight: float, n_present: int) -> bool:
-    """Whether a cut gains more than the price of saying where it is and which classes are on each side.
-
-    The rule of Fayyad and Irani (1993).
-    """
+    """Whether a cut gains more than the price of saying where it is and which classes are on each side."""
+    # The rule of Fayyad and Irani (1993).
     # log(3**n - 2), which must not overflow
     price += math.log(max(weight - 1, 1.0)) + n_present * math.log(3.0) + math.log1p(-2 * 3.0**-n_present)
     return gain > price + _ROUNDING * weight
@@ -66,10 +62,8 @@ def _pays(gain: float, price: float, weight: float, n_present: int) -> bool:
 def description_edges(
     ordered: Floats, sizes: Integers, labels: Integers, weights: Floats, n_classes: int, known: Floats, edges: Floats
 ) -> Integers:
-    """Bins of minimum description length, as many as there is room for; returns how many edges each row has.
-
-    Only the search for one cut is compiled: there are few, and lists and sorting take seconds to compile.
-    """
+    """Bins of minimum description length, as many as there is room for; returns how many edges each row has."""
+    # Only the search for one cut is compiled: there are few, and lists and sorting take seconds to compile.
     n_edges = np.zeros(len(ordered), np.int64)
     for place, values in enumerate(ordered):
         # Stretches that may be cut again, the lowest on top.

@@ -39,11 +39,9 @@ _count_bits = cast(Callable[[Any], Any], intrinsic(_declare_count_bits))
 
 @kernel
 def pack_sets(codes: Integers, places: Integers, columns: Integers, sets: Sets) -> None:
-    """Write the sets of some columns, the codes of which are the rows ``codes[places[columns]]``, and their sizes.
-
-    The inner loop has a fixed length and no branch, so that it becomes a few vector instructions: 0.15 ns per row and
-    level. Setting one bit after the other took 1 to 5 ns per row.
-    """
+    """Write the sets of some columns, the codes of which are the rows ``codes[places[columns]]``, and their sizes."""
+    # The inner loop has a fixed length and no branch, so that it becomes a few vector instructions: 0.15 ns per row and
+    # level. Setting one bit after the other took 1 to 5 ns per row.
     n_rows = codes.shape[1]
     n_words = (n_rows + 63) // 64
     whole = n_rows // 64
@@ -82,11 +80,9 @@ def _count_shared(first: Integers, second: Integers) -> Any:
 def count_tables_by_bits(
     sets: Sets, columns: Integers, rest: Integers, rest_sizes: Integers, starts: Integers, tables: Integers
 ) -> None:
-    """Fill the tables of some columns, which begin at `starts` and are 0, as `count_tables` does.
-
-    `rest` has a row of words for every level of the fixed side but the last. The last level of either side follows by
-    subtraction from how many rows every level has.
-    """
+    """Fill the tables of some columns, which begin at `starts` and are 0, as `count_tables` does."""
+    # `rest` has a row of words for every level of the fixed side but the last. The last level of either side follows by
+    # subtraction from how many rows every level has.
     n_known, n_words = rest.shape
     n_rest = n_known + 1
     for begin in range(0, n_words, _WORDS):

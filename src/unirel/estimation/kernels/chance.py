@@ -137,10 +137,8 @@ def expected_within(a: Integers, b: Integers, given: Integers) -> float:
 
 @inner
 def _added_up(a: float, b: float, total: float, known: Floats, negligible: float) -> float:
-    """The excess by adding up probabilities from the most likely n outwards, in units of that of this n.
-
-    The mean is added up too: of numbers of rows with fractions it is not quite the one that it should be.
-    """
+    """The excess by adding up probabilities from the most likely n outwards, in units of that of this n."""
+    # The mean is added up too: of numbers of rows with fractions it is not quite the one that it should be.
     rest = total - a - b
     first = larger(np.floor((a + 1) * (b + 1) / (total + 2)), np.ceil(-rest))
     first = smaller(first, np.ceil(smaller(a, b)))
@@ -165,10 +163,8 @@ def _added_up(a: float, b: float, total: float, known: Floats, negligible: float
 
 @inner
 def _expanded(a: float, b: float, mean: float, total: float, negligible: float, moments: Floats) -> float:
-    """The excess as a series: the mean of m (1 + d) log(1 + d) for d = n / m - 1, from the central moments of n.
-
-    The ratio of probabilities that follow each other gives each moment from those before it.
-    """
+    """The excess as a series: the mean of m (1 + d) log(1 + d) for d = n / m - 1, from the central moments of n."""
+    # The ratio of probabilities that follow each other gives each moment from those before it.
     cross, sides = (a - mean) * (b - mean), a + b - 2 * mean
     moments[0], moments[1] = 1.0, 0.0
     found, power = 0.0, 1.0

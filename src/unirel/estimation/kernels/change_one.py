@@ -120,10 +120,8 @@ def _changed(least: float, extra: float, value: float, center: float, ball: Ball
 
 @inner
 def _sort_in(lanes: Floats, n_rows: int) -> None:
-    """Put the changed distance of each candidate into its ascending column; the largest entries drop out.
-
-    Four candidates at a time: their distances stay in registers on the way down, and most fours are left alone.
-    """
+    """Put the changed distance of each candidate into its ascending column; the largest entries drop out."""
+    # Four candidates at a time: their distances stay in registers on the way down, and most fours are left alone.
     changed, last = lanes[_CHANGED], lanes[_NEAREST + n_rows - 1]
     for lane in range(0, LANES, 4):
         a, b, c, d = changed[lane], changed[lane + 1], changed[lane + 2], changed[lane + 3]
@@ -197,10 +195,8 @@ def _count_along(
 def _count_in_classes(
     block: Floats, candidates: Floats, classes: Classes, rows: Integers, ball: Ball, room: Room, counts: Floats
 ) -> None:
-    """For each of `rows` and each candidate, count the points of the own class and others inside a ball and within.
-
-    The ball reaches the last of the neighbours of the own class.
-    """
+    """For each of `rows` and each candidate, count the points of the own class and others inside a ball and within."""
+    # The ball reaches the last of the neighbours of the own class.
     points, floors, lanes = room.points, room.distances[_FLOOR], room.lanes
     least, extra = room.distances[_BLOCK], room.distances[_BLOCK + 1]
     for place in range(rows.shape[0]):
@@ -230,11 +226,9 @@ def _count_in_classes(
 def change_one_in_classes(
     block: Floats, candidates: Floats, classes: Classes, rows: Integers, ball: Ball, leaving: bool, changes: Floats
 ) -> float:
-    """Sum of Ross's terms of `rows` in a block, and how it changes with each candidate, or without it.
-
-    Block and candidates are sorted by class, the candidates are `side_by_side`. If they are leaving, they are columns
-    of the block. Adds, for every candidate, the changes and their squares to the rows of `changes`.
-    """
+    """Sum of Ross's terms of `rows` in a block, and how it changes with each candidate, or without it."""
+    # Block and candidates are sorted by class, the candidates are `side_by_side`. If they are leaving, they are columns
+    # of the block. Adds, for every candidate, the changes and their squares to the rows of `changes`.
     room = make_room(block.shape[1], ball.n_neighbors, leaving)
     counts = np.empty((2 * len(rows) * len(candidates), 2, LANES))
     _count_in_classes(block, candidates, classes, rows, ball, room, counts)

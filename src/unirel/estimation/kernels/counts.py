@@ -66,11 +66,9 @@ def count_sparse_tables(
     entries: tuple[Integers, Integers, Integers, Integers], places: Integers, rest: Integers, n_rest: int,
     weights: Floats, starts: Integers, tables: Floats,
 ) -> None:  # fmt: skip
-    """Fill the tables of the columns at `places`, which begin at `starts` and are 0.
-
-    `entries` are where the entries of each column begin, their rows, their codes, and the code of all other rows of
-    each column. Weights are of the type of the tables, ones for a plain count.
-    """
+    """Fill the tables of the columns at `places`, which begin at `starts` and are 0."""
+    # `entries` are where the entries of each column begin, their rows, their codes, and the code of all other rows of
+    # each column. Weights are of the type of the tables, ones for a plain count.
     first_entries, rows, codes, zero_codes = entries
     # Everything in each cell of the rest: its weight, and how many rows. What a column's entries leave is its zeros.
     weight_in, rows_in = np.zeros(n_rest, tables.dtype), np.zeros(n_rest, np.int64)
@@ -108,10 +106,8 @@ def n_log_n(number: float, known: Floats, is_known: bool | None = None) -> float
 
 @inner
 def by_chance(number: float, entries: Floats, begin: int, end: int, n_near: int, per_root: float) -> float:
-    """What a level of some rows tells by chance, from the entries of a group.
-
-    A group comes as numbers: with a tuple of arrays to be taken apart, a call costs more than all that it does.
-    """
+    """What a level of some rows tells by chance, from the entries of a group."""
+    # A group comes as numbers: with a tuple of arrays to be taken apart, a call costs more than all that it does.
     whole = np.int64(number)
     if whole == number and whole < n_near:
         return entries[begin + whole]

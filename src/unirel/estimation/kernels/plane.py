@@ -289,10 +289,8 @@ def _sum_of_classes(points: Points, whole: Strips, classes: Classes, ball: Ball,
 def ross_in_plane(
     candidates: Floats, orders: Integers, fixed: Floats, classes: Classes, own: Strips, whole: Strips, ball: Ball
 ) -> Floats:
-    """Sum of Ross's terms of (candidate, fixed) over all rows, for each of `candidates`.
-
-    `own` are strips of each class by itself, for the search; `whole` are strips of all points, for the count.
-    """
+    """Sum of Ross's terms of (candidate, fixed) over all rows, for each of `candidates`."""
+    # `own` are strips of each class by itself, for the search; `whole` are strips of all points, for the count.
     n_candidates, n_samples = orders.shape
     points = _make_points(n_samples, candidates)
     found = _make_found(n_samples, candidates)

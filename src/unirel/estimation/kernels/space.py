@@ -39,10 +39,8 @@ def _stretch(anchor: Floats, point: int, begin: int, end: int, limit: float, met
 def _radius_in_group(
     block: Sorted, point: int, begin: int, end: int, ball: Ball, distances: Floats
 ) -> tuple[float, int, int]:
-    """Distance to the n_neighbors-th neighbour among the points `begin` to `end`, and the stretch that was measured.
-
-    A first stretch around the point bounds the distance, and the bound says how far along the anchor to look.
-    """
+    """Distance to the n_neighbors-th neighbour among the points `begin` to `end`, and the stretch that was measured."""
+    # A first stretch around the point bounds the distance, and the bound says how far along the anchor to look.
     anchor = block.anchor
     n_neighbors = min(ball.n_neighbors, end - begin - 1)
     half = end - begin
@@ -69,10 +67,8 @@ def _radius_in_group(
 
 @kernel
 def ross_in_space(block: Sorted, starts: Integers, first: int, last: int, ball: Ball, distances: Floats) -> float:
-    """Sum of Ross's terms of the points `first` to `last` of a block sorted by class and, within one, by the anchor.
-
-    `starts` holds the start of every class and the end of the last.
-    """
+    """Sum of Ross's terms of the points `first` to `last` of a block sorted by class and, within one, by the anchor."""
+    # `starts` holds the start of every class and the end of the last.
     n_classes = starts.shape[0] - 1
     label = 0
     total = 0.0
@@ -100,10 +96,8 @@ def ross_in_space(block: Sorted, starts: Integers, first: int, last: int, ball: 
 def count_in_balls(
     block: Sorted, first: int, last: int, ball: Ball, search: bool, distances: Floats, radius: Floats, counts: Integers
 ) -> None:
-    """How many others are inside, and within, the balls of the points `first` to `last`.
-
-    Their radius is searched for in this block, or is known from another one.
-    """
+    """How many others are inside, and within, the balls of the points `first` to `last`."""
+    # Their radius is searched for in this block, or is known from another one.
     for point in range(first, last):
         lower, upper = zero(), distances.shape[0]
         if search:
@@ -120,11 +114,9 @@ def count_by_side(
     sides: tuple[Floats, Floats, Floats], anchor: Floats, points: Integers, ball: Ball, distances: Floats,
     radius: Floats, counts: Integers,
 ) -> None:  # fmt: skip
-    """Count the others in the balls of some points with one side after the other closed, the rest of them open.
-
-    The sides are what is given, x and y, each a block or no column at all. The counts are those with no side closed,
-    the given one, that and x, that and y, and all three.
-    """
+    """Count the others in the balls of some points with one side after the other closed, the rest of them open."""
+    # The sides are what is given, x and y, each a block or no column at all. The counts are those with no side closed,
+    # the given one, that and x, that and y, and all three.
     given, x, y = distances[0], distances[1], distances[2]
     # Few rows come here, those with ties on several sides; it need not be quick.
     for point in points:

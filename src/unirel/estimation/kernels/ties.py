@@ -23,11 +23,10 @@ def limits_of(radius: float, tolerance: float) -> tuple[float, float]:
 
 @inner
 def _mean_over_orders(before: int, tied: int, marked: int, wanted: int, psi: Floats) -> float:
-    """Sum psi over the positions that the wanted marked point can have, weighted by how many orders put it there.
-
-    With u unmarked points in front of it there are C(u + wanted - 1, u) C(rest, marked - wanted) orders. The sum starts
-    at the largest weight, so that nothing underflows, and ends on both sides where weights are lost in rounding.
-    """
+    """Sum psi over the positions that the wanted marked point can have, weighted by how many orders put it there."""
+    # With u unmarked points in front of it there are C(u + wanted - 1, u) C(rest, marked - wanted) orders. The sum
+    # starts at the largest weight, so that nothing underflows, and ends on both sides where weights are lost in
+    # rounding.
     unmarked = tied - marked
     top = min(unmarked, (wanted - 1) * (unmarked + 1) // (marked - 1)) if marked > 1 else 0
     weights = 1.0
@@ -53,10 +52,8 @@ def _mean_over_orders(before: int, tied: int, marked: int, wanted: int, psi: Flo
 
 @inner
 def digamma_of_position(before: int, tied: int, marked: int, wanted: int, psi: Floats) -> float:
-    """Mean of psi at the position of the wanted-th of the marked points.
-
-    It stands behind `before` points, among `tied` ones in any order, of which `marked` are of its kind.
-    """
+    """Mean of psi at the position of the wanted-th of the marked points."""
+    # It stands behind `before` points, among `tied` ones in any order, of which `marked` are of its kind.
     # All that tie are of its kind: only one position is possible.
     if tied == marked:
         return psi[before + wanted]
@@ -68,10 +65,8 @@ def digamma_of_position(before: int, tied: int, marked: int, wanted: int, psi: F
 
 @inner
 def ross_term(n_neighbors: int, own: tuple[int, int], everyone: tuple[int, int], psi: Floats) -> float:
-    """psi(k) - psi(m): m is where the k-th neighbour of the own class stands among the neighbours of all classes.
-
-    `own` and `everyone` say how many points are inside the ball and how many within it.
-    """
+    """psi(k) - psi(m): m is where the k-th neighbour of the own class stands among the neighbours of all classes."""
+    # `own` and `everyone` say how many points are inside the ball and how many within it.
     inside, within = everyone
     # No tie, by far the most common case.
     if within == inside + 1:
@@ -180,11 +175,9 @@ def conditional_term(
     n_neighbors: int, joint: tuple[int, int, int, int, int], x: tuple[int, int, int], y: tuple[int, int, int],
     given: tuple[int, int], psi: Floats,
 ) -> float:  # fmt: skip
-    """psi(k) - psi(xz) - psi(yz) + psi(z): what is given is a trifle shorter than both sides.
-
-    All begin with the points inside the ball, and go on with those that are within it along what is given; then `joint`
-    has those within along x too, along y too, and along all.
-    """
+    """psi(k) - psi(xz) - psi(yz) + psi(z): what is given is a trifle shorter than both sides."""
+    # All begin with the points inside the ball, and go on with those that are within it along what is given; then
+    # `joint` has those within along x too, along y too, and along all.
     marked = joint[1] - joint[0]
     if _no_order(joint[4] - joint[0], (x[0], x[2]), (y[0], y[2])) and given[1] - given[0] <= 1:
         return psi[n_neighbors] - psi[x[0] + 1] - psi[y[0] + 1] + psi[given[0] + 1]
