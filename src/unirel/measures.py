@@ -10,7 +10,6 @@ from unirel.data.readers import DiscreteFeatures, TargetType
 from unirel.data.table import Table, open_table
 from unirel.estimation.base import Information, make_information
 from unirel.estimation.intervals import (
-    check_has_intervals,
     check_level,
     interval_of_counts,
     interval_of_halves,
@@ -50,8 +49,8 @@ def mutual_information(
     Returns
     -------
     float
-        With `confidence_level` an `Estimate` of value, low and high: from counts by a formula, without the bias of
-        counting; from neighbours by 50 halves of the rows. `Partition`, `KDE` and `MINE` have none for numbers.
+        With `confidence_level` an `Estimate` of value, low and high: from counts by a formula, else by 50 halves of
+        the rows; refused where biased: levels by `Gaussian`, numbers by `Partition`, `KDE`, `MINE`, three by `KNN`.
 
     Notes
     -----
@@ -80,10 +79,10 @@ def mutual_information(
     bounded = information.bounded(value, features, target) if clip else value
     if confidence_level is None:
         return bounded
+    blocks = [(features, target, given)]
     if information.counts([*features, *given, *target]):
-        ends = interval_of_counts(information, [(features, target)], given, confidence_level)
+        ends = interval_of_counts(information, blocks, confidence_level)
     else:
-        check_has_intervals(information)
         columns = np.concatenate([features, table.given])
         places = np.split(np.arange(len(columns)), np.cumsum([len(features), len(given)]))
 
@@ -91,7 +90,7 @@ def mutual_information(
             of_part = information.on(part)
             return np.array([of_part.conditional(places[0], [*places[2], part.target], places[1])])
 
-        ends = interval_of_halves(table, columns, estimate, np.array([value]), confidence_level, n_jobs)
+        ends = interval_of_halves(information, blocks, columns, estimate, np.array([value]), confidence_level)
     low, high = (float(end[0]) for end in ends)
     if clip:
         low, high = (information.bounded(end, features, target) for end in (low, high))
@@ -286,8 +285,8 @@ def unique_relevance(
     return_std : bool
         Also return the standard error of every value, taken over the centres; NaN for the methods that have none.
     confidence_level : float, optional
-        Confidence level of intervals to give beside the values, such as 0.95, from 50 halves of the rows; not for a
-        classifier, and not for neighbours if the target is a number.
+        Confidence level of intervals to give beside the values, such as 0.95, from 50 halves of the rows; by neighbours
+        for classes, by "gaussian" for numbers as the target, and not for a classifier.
 
     Returns
     -------
@@ -329,9 +328,6 @@ def unique_relevance(
     if confidence_level is not None and (by_classifier or return_std):
         raise ValueError("confidence_level= goes with any method but a classifier's, without return_std=")
     table = open_table(X, y, discrete_features, target_type)[0]
-    if confidence_level is not None and isinstance(chosen, KNN) and table.classes is None:
-        about = "confidence_level= has no interval by neighbours for a continuous target, where they are biased"
-        raise ValueError(f"{about}; pass method='gaussian'")
     positions = None if reference is None else table.positions(reference)
     rows = choose_rows(table.n_samples, max_queries, random_state)
     values, error = find_unique(table, chosen, positions, rows, n_jobs)
