@@ -67,3 +67,9 @@ def test_truths_that_are_computed_in_two_ways():
     assert intervals.information_of(cells) == pytest.approx((cells * np.log(cells / margins)).sum())
     assert intervals.gaussian_in_bins(0.6, 200) == pytest.approx(intervals.gaussian(0.6)[1], abs=0.01)
     assert intervals.exponential_classes(500)[1] == pytest.approx(intervals.exponential_classes()[1], abs=1e-3)
+
+
+def test_committed_intervals_hold_as_often_as_they_say_or_are_refused():
+    given = [row for row in read(RESULTS / "coverage.csv")[1:] if row[4] != "100%"]
+    assert len(given) > 20
+    assert [row for row in given if not 92 <= float(row[5].rstrip("%")) <= 98] == []

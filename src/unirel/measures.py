@@ -45,8 +45,8 @@ def mutual_information(
     Returns
     -------
     float
-        With `confidence_level` an `Estimate` of value, low and high: from counts by a formula, without the bias of
-        counting; from neighbours by 50 halves of the rows. `Partition`, `KDE` and `MINE` have none for numbers.
+        With `confidence_level` an `Estimate` of value, low and high: from counts by a formula, else by 50 halves of
+        the rows; refused where biased: levels by `Gaussian`, numbers by `Partition`, `KDE`, `MINE`, three by `KNN`.
 
     Notes
     -----
@@ -78,10 +78,10 @@ def mutual_information(
 
     if confidence_level is None:
         return finish(value)
+    blocks = [(features, target, given)]
     if information.counts([*features, *given, *target]):
-        ends = intervals.interval_of_counts(information, [(features, target)], given, confidence_level)
+        ends = intervals.interval_of_counts(information, blocks, confidence_level)
     else:
-        intervals.check_has_intervals(information)
         columns = np.concatenate([features, table.given])
         places = np.split(np.arange(len(columns)), np.cumsum([len(features), len(given)]))
 
@@ -89,7 +89,7 @@ def mutual_information(
             of_part = information.on(part)
             return np.array([of_part.conditional(places[0], [*places[2], part.target], places[1])])
 
-        ends = intervals.interval_of_halves(table, columns, estimate, np.array([value]), confidence_level, n_jobs)
+        ends = intervals.interval_of_halves(information, blocks, columns, estimate, np.array([value]), confidence_level)
     return Estimate(finish(value), *(finish(float(end[0])) for end in ends))
 
 
@@ -277,8 +277,8 @@ def unique_relevance(
     return_std : bool
         Also return the standard error of every value, taken over the centres; NaN for the methods that have none.
     confidence_level : float, optional
-        Confidence level of intervals to give beside the values, such as 0.95, from 50 halves of the rows; not for a
-        classifier, and not for neighbours if the target is a number.
+        Confidence level of intervals to give beside the values, such as 0.95, from 50 halves of the rows; by neighbours
+        for classes, by "gaussian" for numbers as the target, and not for a classifier.
 
     Returns
     -------
@@ -320,9 +320,6 @@ def unique_relevance(
     if confidence_level is not None and (by_classifier or return_std):
         raise ValueError("confidence_level= goes with any method but a classifier's, without return_std=")
     table = open_table(X, y, discrete_features, target_type)[0]
-    if confidence_level is not None and isinstance(chosen, KNN) and table.classes is None:
-        about = "confidence_level= has no interval by neighbours for a continuous target, where they are biased"
-        raise ValueError(f"{about}; pass method='gaussian'")
     positions = None if reference is None else table.positions(reference)
     rows = None
     if max_queries is not None and check_whole_number("max_queries", max_queries, 2) < table.n_samples:

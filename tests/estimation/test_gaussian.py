@@ -569,12 +569,14 @@ def test_other_orders_of_the_rows_equal_moved_tables(case, rng, given):
     assert_allclose(information.permuted([0, 2, 5], given, orders), moved, **CLOSE)
 
 
-def test_intervals_come_from_halves_of_the_rows_also_for_categories(rng):
-    X = rng.integers(3, size=(400, 1))
-    y = np.where(rng.random(400) < 0.5, X[:, 0], rng.integers(3, size=400))
-    found = mutual_information(X, y, mi_estimator="gaussian", discrete_features=True, confidence_level=0.9)
-    assert found.low < found.value < found.high
-    assert found.value - found.low == pytest.approx(found.high - found.value, rel=1e-6)
+def test_ends_of_intervals_have_variances_on_a_line_above_that_of_chi_square(rng):
+    x, z = rng.standard_normal((2, 400))
+    y = 0.4 * x + z + rng.standard_normal(400)
+    found = mutual_information(x, y, conditional_on=z, mi_estimator="gaussian", confidence_level=0.95)
+    ends, of_chi_square = np.array([found.low, found.high]), 1 / (2 * 398**2)
+    slopes = (((ends - found.value) / 1.959964) ** 2 - of_chi_square) / ends
+    assert slopes[0] == pytest.approx(slopes[1], rel=1e-4)
+    assert slopes[0] == pytest.approx(2 / 400, rel=0.4)  # of normal numbers, from 50 halves
 
 
 def test_entropy(rng):

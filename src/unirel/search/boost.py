@@ -326,5 +326,6 @@ def intervals_of_unique(
         with quietly():  # It has been said of all rows.
             return find_unique(part, method, members)[0]
 
-    low, high = interval_of_halves(table, features, estimate, values[features], level, None)
+    blocks = [([feature], [table.target], np.setdiff1d(features, feature).tolist()) for feature in features]
+    low, high = interval_of_halves(method.on(table), blocks, features, estimate, values[features], level)
     return table.one_per_feature(low), table.one_per_feature(high)
