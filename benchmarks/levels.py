@@ -22,6 +22,7 @@ import unirel
 from benchmarks.intervals import CASES, SIZES, coverage
 
 ROWS, FEATURES, ALPHA = 200, 10, 0.05
+GROUP = 10  # rows that belong together, where any do
 # At 0.05 fewer than 2 of 39 permutations may reach the data: a test that ends with the second decides the same.
 QUICK = {"n_permutations": 39, "max_exceedances": 2}
 # Of 10 columns the smallest p-value must be below 0.005.
@@ -124,6 +125,21 @@ def auto_after(target: str, given: str) -> Test:
     return rejects
 
 
+def grouped(target: str, by_auto: bool) -> Test:
+    """Of rows that belong together: groups of them share the values and the target, as those of one patient may."""
+
+    def rejects(rng: np.random.Generator, seed: int, adds: bool) -> bool:
+        groups = np.arange(ROWS) // GROUP
+        y = as_target(rng.standard_normal(ROWS // GROUP), target)[groups]
+        X = rng.standard_normal((ROWS // GROUP, FEATURES))[groups]
+        if by_auto:
+            return len(unirel.BURSelector("mim", "auto", beta=0, random_state=seed).fit(X, y).order_) > 0
+        options = {"discrete_features": False, "random_state": seed, **QUICK}
+        return bool(unirel.relevance_test(X[:, :1], y, mi_estimator="binned", **options).p_value[0] <= ALPHA)
+
+    return rejects
+
+
 def levels() -> Iterator[Level]:
     """All tests, in the order of the table."""
     for estimator, target in product(ESTIMATORS, TARGETS):
@@ -146,6 +162,10 @@ def levels() -> Iterator[Level]:
             yield Level(f'"auto", {FEATURES} columns', "", target, weights, auto(target, weights))
     for given, target in product(GIVEN, TARGETS):
         yield Level('"auto", 5 columns', "", target, given, auto_after(target, given), True)
+    together = f"{ROWS // GROUP} groups of {GROUP} equal rows"
+    for by_auto, target in product((False, True), TARGETS):
+        test, estimator = (f'"auto", {FEATURES} columns', "") if by_auto else ("relevance_test", "binned")
+        yield Level(test, estimator, target, together, grouped(target, by_auto))
 
 
 def share_found(level: Level, n_tables: int, adds: bool) -> float:
