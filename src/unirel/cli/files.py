@@ -246,7 +246,7 @@ def read_table(file: File, columns: list[str] | None = None, as_text: bool = Fal
             kind = _kind(head, file.data, file.encoding, label)
             if kind == "text":
                 return _read_text(stream, head, file, label, columns, as_text)
-            return FileTable(_read_binary(kind, stream, columns, limit, label), kind)
+            return FileTable(_read_binary(kind, _without_python(stream), columns, limit, label), kind)
     except (pa.ArrowException, OSError, EOFError) as error:
         raise BadInput(f"{label} cannot be read: {getattr(error, 'strerror', None) or error}") from None
 
@@ -272,6 +272,14 @@ def _decompressed(stream: Any, limit: float, label: str) -> Any:
         _check_size(content.tell(), limit, label)
     content.seek(0)
     return content
+
+
+def _without_python(stream: Any) -> Any:
+    """The same for Arrow alone: a thread of it that asks for a stream of Python as the program ends would abort it."""
+    try:
+        return pa.OSFile(stream.name)
+    except (AttributeError, UnicodeError):  # it is in memory, or its name is not UTF-8
+        return pa.BufferReader(stream.read())
 
 
 def _by_start(head: bytes, kinds: dict[bytes, str]) -> str | None:
@@ -377,7 +385,7 @@ def _read_text(stream: Any, head: bytes, file: File, label: str, columns: list[s
             column_types=dict.fromkeys(names, pa.string()) if as_text else None,
         )
         parse = arrow.ParseOptions(delimiter=delimiter, newlines_in_values=True)
-        table = arrow.read_csv(stream, read, parse, convert)
+        table = arrow.read_csv(_without_python(stream), read, parse, convert)
     except (UnicodeError, pa.ArrowInvalid, csv.Error) as problem:
         if isinstance(problem, UnicodeError) or "UTF8" in str(problem):
             raise BadInput(f"{label} is not {file.encoding}; say what it is with --encoding, such as cp1252") from None
