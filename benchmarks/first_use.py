@@ -16,9 +16,9 @@ from typing import NamedTuple
 FIT = "BURSelector().fit"
 # Seconds that are wished for of the first call and of the second, on an idle machine, and entry kernels.
 LIMITS = {
-    FIT: (5.0, 0.5, 5),
-    "unirel select breast_cancer -k 6": (6.0, 2.0, 6),
-    "unirel report breast_cancer -k 6": (8.0, 3.0, 6),
+    FIT: (5.0, 0.5, 6),
+    "unirel select breast_cancer -k 6": (6.0, 2.0, 7),
+    "unirel report breast_cancer -k 6": (8.0, 3.0, 8),
 }
 
 # Reports, on the last line of standard error, the seconds of the call and those that each entry kernel took to compile.
@@ -70,7 +70,8 @@ class Run(NamedTuple):
 
 def run(command: str, cache: str) -> Run:
     """One call in a process of its own, with a cache of machine code in that folder."""
-    environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
+    # Modules are compiled to bytecode when a package is installed, so here they are kept too.
+    environment = {**os.environ, "NUMBA_CACHE_DIR": cache, "PYTHONDONTWRITEBYTECODE": ""}
     call = [sys.executable, "-c", CODE, command]
     done = subprocess.run(call, check=True, capture_output=True, text=True, env=environment, cwd=Path(cache).parent)
     return Run(**json.loads(done.stderr.splitlines()[-1]))

@@ -19,7 +19,7 @@ from unirel._runtime import COMPILING, progress_of
 progress_of(%s, "testing")
 import numpy as np
 from unirel.data.kernels import _find_bins
-_find_bins(np.zeros((1, 2)), np.zeros((1, 1)), np.ones(1, int), np.zeros(2, int), np.zeros((1, 2), np.uint8))
+_find_bins.compiled(np.zeros((1, 2)), np.zeros((1, 1)), np.ones(1, int), np.zeros(2, int), np.zeros((1, 2), np.uint8))
 """
 
 
@@ -47,7 +47,8 @@ from unirel.cli import main
 
 def print_kernels():
     modules = [module for name, module in sys.modules.items() if name.startswith("unirel.")]
-    kernels = {one for module in modules for one in vars(module).values() if isinstance(one, Dispatcher)}
+    known = {getattr(one, "compiled", one) for module in modules for one in vars(module).values() if callable(one)}
+    kernels = [one for one in known if isinstance(one, Dispatcher)]
     print(*(one.py_func.__name__ for one in kernels for _ in one.signatures))
 
 BURSelector().fit(*load_breast_cancer(return_X_y=True, as_frame=True))
@@ -63,19 +64,21 @@ def test_few_kernels_are_compiled_for_the_first_answers(tmp_path):
     call = [sys.executable, "-c", KERNELS]
     printed = subprocess.run(call, check=True, capture_output=True, text=True, cwd=tmp_path).stdout
     fit, select, report = (line.split() for line in printed.splitlines())
-    assert "count_tables" in fit
-    assert len(fit) <= 5, fit
-    assert len(select) <= 6, select
-    assert len(report) <= 6, report
+    # What counts has twins in numpy, which are quick enough here; a busy machine may be short of patience.
+    assert "_count_in_classes" in fit
+    assert len(fit) <= 2, fit
+    assert len(select) <= 3, select
+    assert len(report) <= 4, report
 
 
 CUT = """
 import numpy as np
-from unirel.estimation.kernels.bins import description_edges
+from unirel.estimation.kernels import bins
 from unirel.estimation.kernels.counts import known_n_log_n
 
+bins._find_cut = bins._find_cut.compiled
 values, labels, edges = np.arange(40.0)[None], np.arange(40)[None] // 20, np.zeros((1, 4))
-print(*description_edges(values, np.array([40]), labels, np.ones((1, 40)), 2, known_n_log_n(1), edges))
+print(*bins.description_edges(values, np.array([40]), labels, np.ones((1, 40)), 2, known_n_log_n(1), edges))
 """
 
 

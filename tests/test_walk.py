@@ -11,7 +11,7 @@ from unirel.cli import main
 
 SOURCE = Path(__file__).parents[1] / "src" / "unirel"
 WALK = (SOURCE.parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8").split("## The walk of one call")[1]
-KERNELS = "kernels"  # mostly compiled and not seen: they do not count
+KERNELS = {"kernels", "jit"}  # mostly compiled and not seen: they do not count, nor does what calls them
 
 
 def files_of(call):
@@ -21,7 +21,7 @@ def files_of(call):
 
     def trace(frame, event, argument):
         path = Path(frame.f_code.co_filename)
-        if path.is_relative_to(SOURCE) and path.suffix == ".py" and KERNELS not in (path.parent.name, path.stem):
+        if path.is_relative_to(SOURCE) and path.suffix == ".py" and not KERNELS & {path.parent.name, path.stem}:
             files.add(path.relative_to(SOURCE).as_posix())
 
     before = sys.gettrace()

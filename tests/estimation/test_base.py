@@ -289,4 +289,4 @@ def test_an_estimator_and_its_table_go_when_nobody_uses_them(rng):
     gc.collect()
     assert len(tables) == 5
     assert [table() for table in tables] == [None] * 5
-    assert not [one for one in gc.get_objects() if isinstance(one, Information) and hasattr(one, "table")]
+    assert not [one for one in gc.get_objects() if issubclass(type(one), Information) and hasattr(one, "table")]

@@ -132,13 +132,13 @@ def make_table(rng, dtype=np.float64, missing=0.2):
     return Table.from_data(X, labels, discrete_features=False, target_type="discrete"), X, labels
 
 
-@pytest.mark.parametrize("few", [0, 2**15], ids=["compiled", "numpy"])
+@pytest.mark.parametrize("few", [0, 2**17], ids=["compiled", "numpy"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("strategy", ["quantile", "uniform", "mdl"])
 def test_codes_are_bins_of_every_column(strategy, dtype, few, rng, monkeypatch):
     monkeypatch.setattr(counting, "_BLOCK", 900)
     monkeypatch.setattr(binned, "_BLOCK", 900)
-    monkeypatch.setattr("unirel.data.kernels._FEW_VALUES", few)
+    monkeypatch.setattr("unirel.data.jit.FEW_VALUES", few)
     table, _, labels = make_table(rng, dtype)
     information = Binned(5, strategy).on(table)
     for column in range(6):

@@ -3,9 +3,11 @@
 import gc
 import signal
 from collections.abc import Callable
+from functools import wraps
 from hashlib import sha256
 from pathlib import Path
 from threading import current_thread, main_thread
+from time import thread_time
 from typing import Any, TypeVar, cast
 
 import numba
@@ -17,6 +19,8 @@ from numpy.typing import NDArray
 from unirel._runtime import COMPILING
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+# A twin in numpy works on arrays of at most so many values, and for so many seconds of a process.
+FEW_VALUES, _PATIENCE = 2**17, 0.1
 Floats = NDArray[Any]
 Integers = NDArray[Any]
 
@@ -93,6 +97,33 @@ def kernel(function: Function) -> Function:
     """
     function.__qualname__ = f"{function.__qualname__}_{_SOURCES}"
     return cast(Function, numba.njit(nogil=True, cache=True, error_model="numpy")(function))
+
+
+def kernel_after(twin: Callable[..., Any]) -> Callable[[Function], Function]:
+    """Compile a function, or load it from the disk, once its `twin` in numpy has taken some time in this process.
+
+    The twin does the same to the last bit, so that nobody sees which of them it was. Compiling a kernel takes up to a
+    second, which small tables never earn back.
+    """
+
+    def decorate(function: Function) -> Function:
+        compiled, spent = kernel(function), 0.0
+
+        @wraps(function)
+        def call(*arguments: Any) -> Any:
+            nonlocal spent
+            if spent > _PATIENCE or any(isinstance(one, np.ndarray) and one.size > FEW_VALUES for one in arguments):
+                return compiled(*arguments)
+            begun = thread_time()
+            try:
+                return twin(*arguments)
+            finally:
+                spent += thread_time() - begun
+
+        call.compiled, call.twin = compiled, twin  # type: ignore[attr-defined]
+        return cast(Function, call)
+
+    return decorate
 
 
 def inner(function: Function) -> Function:

@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
-from unirel.data.jit import Floats, Integers, inner, kernel
-from unirel.estimation.kernels.counts import n_log_n
+from unirel.data.jit import Floats, Integers, inner, kernel_after
+from unirel.estimation.kernels.counts import n_log_n, n_log_n_of
 
 # Descriptions that differ by less than this share of the weight are equal but for rounding.
 _ROUNDING = 1e-12
@@ -24,7 +24,35 @@ def _describe(counts: Floats, without: Floats, known: Floats) -> tuple[float, fl
     return weight, n_log_n(weight, known) - total, n_classes
 
 
-@kernel
+def _describe_all(counts: Floats, without: Floats, known: Floats) -> tuple[Floats, Floats, Integers]:
+    left = np.where(counts - without > _ROUNDING * counts, counts - without, 0.0)
+    weight, total = np.cumsum(left, axis=1)[:, -1], np.cumsum(n_log_n_of(left, known), axis=1)[:, -1]
+    return weight, n_log_n_of(weight, known) - total, np.count_nonzero(left, axis=1)
+
+
+def _cut_in_numpy(
+    ordered: Floats, labels: Integers, weights: Floats, start: int, stop: int, classes: Floats, known: Floats
+) -> int:
+    values, labels, weights = ordered[start:stop], labels[start:stop, None], weights[start:stop, None]
+    by_class = np.cumsum(np.where(labels == np.arange(classes.shape[1]), weights, 0.0), axis=0)
+    classes[2] = by_class[-1] if stop > start else 0.0
+    (weight,), (content,), (n_present,) = _describe_all(classes[2:], 0.0 * classes[2:], known)
+    ends = np.flatnonzero(values[:-1] != values[1:])
+    weight_left, content_left, n_left = _describe_all(by_class[ends], 0.0 * by_class[ends], known)
+    weight_right, content_right, n_right = _describe_all(classes[2:], by_class[ends], known)
+    best, least = -1, np.inf
+    for place, both in enumerate((content_left + content_right).tolist()):
+        if both < least - _ROUNDING * weight:
+            best, least = place, both
+    price = 0.0
+    if best >= 0:
+        left, right = n_left[best] * content_left[best], n_right[best] * content_right[best]
+        price = left / weight_left[best] + right / weight_right[best] - n_present * content / weight
+    classes[0, :3] = content - least, price, weight
+    return int(start + ends[best] + 1) if best >= 0 else 0
+
+
+@kernel_after(_cut_in_numpy)
 def _find_cut(
     ordered: Floats, labels: Integers, weights: Floats, start: int, stop: int, classes: Floats, known: Floats
 ) -> int:

@@ -11,13 +11,13 @@ within its levels only, each of which has a lookup table of its own.
 """
 
 from itertools import accumulate
-from math import comb
+from math import comb, log
 from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unirel.data.jit import Floats, Integers, inner, kernel
+from unirel.data.jit import Floats, Integers, inner, kernel_after
 from unirel.estimation.kernels.counts import Lookup, known_n_log_n
 from unirel.estimation.kernels.metric import larger, smaller
 
@@ -201,7 +201,103 @@ def _excess(a: float, total: float, sizes: Floats, often: Floats, levels: tuple[
     return found
 
 
-@kernel
+def _add_up_all(a: Floats, b: Floats, total: Floats, known: Floats, negligible: float) -> Floats:
+    rest = total - a - b
+    first = np.maximum(np.floor((a + 1) * (b + 1) / (total + 2)), np.ceil(-rest))
+    first = np.minimum(first, np.ceil(np.minimum(a, b)))
+    mass, mean, told = np.ones(len(a)), first.copy(), known[first.astype(np.int64)]
+    for step in (1, -1):
+        # Those that are still added up: where they are, their sides, numbers and shares.
+        left = np.array([np.arange(len(a)), a, b, rest, first, np.ones(len(a))])
+        while True:
+            _, one, other, neither, n, share = left
+            inside = (n < one) & (n < other) if step == 1 else (n > 0) & (neither + n > 0)
+            left = left[:, inside & (share > negligible)]
+            if left.shape[1] == 0:
+                break
+            at, one, other, neither, n, share = left
+            if step == 1:
+                share *= (one - n) * (other - n) / ((n + 1) * (neither + n + 1))
+            else:
+                share *= n * (neither + n) / ((one - n + 1) * (other - n + 1))
+            n += step
+            where = at.astype(np.int64)
+            mass[where] += share
+            mean[where] += share * n
+            told[where] += share * known[n.astype(np.int64)]
+    mean /= mass
+    logarithms = np.array([log(one) if one > 0.0 else 0.0 for one in mean.tolist()])
+    return np.asarray(np.where(mean > 0.0, told / mass - mean * logarithms, 0.0))
+
+
+def _expand_all(a: Floats, b: Floats, mean: Floats, total: Floats, negligible: float) -> Floats:
+    cross, sides = (a - mean) * (b - mean), a + b - 2 * mean
+    moments = [np.ones(len(a)), np.zeros(len(a))]
+    found, power, going = np.zeros(len(a)), np.ones(len(a)), np.ones(len(a), bool)
+    for order in range(1, _MOMENTS):
+        term = np.zeros(len(a))
+        for k in range(order):
+            term += _BINOMIALS[order, k] * (cross * moments[k] - sides * moments[k + 1])
+            if k < order - 1:
+                term += _BINOMIALS[order, k] * moments[k + 2]
+        moments.append(term / (total - order))
+        power *= -mean
+        last = moments[order + 1] / (power * order * (order + 1))
+        found = np.where(going, found - last, found)
+        if order % 2 == 1:
+            going &= ~(np.abs(last) < negligible)
+    return found
+
+
+def _excess_in_numpy(
+    rows: Floats, begins: Integers, n_near: Integers, per_root: Floats, sizes: Floats, often: Floats,
+    size_begins: Integers, known: Floats, precision: Precision, _: Floats, found: Floats,
+) -> None:  # fmt: skip
+    n_levels, groups = np.diff(size_begins), np.repeat(np.arange(len(begins) - 1), np.diff(begins))
+    totals = np.bincount(np.repeat(np.arange(len(n_levels)), n_levels), sizes * often, len(n_levels))
+
+    def excess(a: Floats, groups: Integers) -> Floats:
+        owners = np.repeat(np.arange(len(a)), n_levels[groups])
+        firsts = np.cumsum(n_levels[groups]) - n_levels[groups]
+        levels = np.arange(len(owners)) - firsts[owners] + size_begins[groups][owners]
+        rows, others, total = a[owners], sizes[levels], totals[groups][owners]
+        means = rows * others / np.where(total > 0.0, total, 1.0)
+        terms, negligible = np.zeros(len(owners)), precision.negligible
+        few, many = (means > 0.0) & (means < precision.large_mean), means >= precision.large_mean
+        terms[few] = _add_up_all(rows[few], others[few], total[few], known, negligible)
+        terms[many] = _expand_all(rows[many], others[many], means[many], total[many], negligible)
+        return np.bincount(owners, often[levels] * terms, len(a))
+
+    a = rows
+    if len(rows) == 0:
+        places = np.arange(len(found)) - begins[groups]
+        far = places - n_near[groups] + 1
+        roots = np.sqrt(n_near[groups] - 1.0) + far / np.where(far > 0, per_root[groups], 1.0)
+        a = np.where(far > 0, roots * roots, places)
+    a = np.minimum(a, totals[groups])
+    exactly = (a <= precision.exact_rows) | (totals[groups] <= 4 * precision.exact_rows)
+    nodes, ends, of_nodes = list[float](), list[int](), list[int]()  # of all groups, and where each group's end
+    for group in (wanting := np.unique(groups[~exactly]).tolist()):
+        nodes += [2 * precision.exact_rows - np.ceil(precision.exact_rows * precision.factor), precision.exact_rows]
+        while nodes[-1] < totals[group]:
+            nodes.append(min(float(np.ceil(nodes[-1] * precision.factor)), float(totals[group])))
+        ends.append(len(nodes))
+        of_nodes += [group] * (len(nodes) - len(of_nodes))
+    both = np.append(a[exactly], nodes), np.append(groups[exactly], np.array(of_nodes, np.int64))
+    found[exactly], values = np.split(excess(*both), [np.count_nonzero(exactly)])
+    for group, start, end in zip(wanting, [0, *ends], ends, strict=False):
+        between = ~exactly & (groups == group)
+        last = np.clip(start + np.searchsorted(nodes[start:end], a[between]) + 1, start + 3, end - 1)
+        window = last + np.arange(-3, 1)[:, None]
+        at, cubic = np.array(nodes)[window], values[window]
+        for order in range(1, 4):
+            for node in range(3, order - 1, -1):
+                cubic[node] = (cubic[node] - cubic[node - 1]) / (at[node] - at[node - order])
+        away = a[between] - at
+        found[between] = cubic[0] + away[0] * (cubic[1] + away[1] * (cubic[2] + away[2] * cubic[3]))
+
+
+@kernel_after(_excess_in_numpy)
 def _find_excess(
     rows: Floats, begins: Integers, n_near: Integers, per_root: Floats, sizes: Floats, often: Floats,
     size_begins: Integers, known: Floats, precision: Precision, room: Floats, found: Floats,

@@ -4,9 +4,11 @@ Tables of many candidates stand one after the other in one array. That of a cand
 rest``, where ``rest = fixed * n_other + other`` is the joint code of what all candidates are counted against.
 """
 
+import math
+
 import numpy as np
 
-from unirel.data.jit import Floats, Integers, inner, kernel
+from unirel.data.jit import Floats, Integers, inner, kernel, kernel_after
 
 # What levels tell by chance in each of some groups, as `kernels/chance.py` makes it: entries, where those of a
 # group begin, how many of them are of whole numbers from 0 on, and how many there are behind these for each unit of the
@@ -22,7 +24,16 @@ def known_n_log_n(size: int) -> Floats:
     return np.asarray(numbers * np.log(np.maximum(numbers, 1)))
 
 
-@kernel
+def _count_in_numpy(
+    codes: Integers, places: Integers, rest: Integers, n_rest: int, weights: Floats | None, starts: Integers,
+    tables: Integers,
+) -> None:  # fmt: skip
+    cells = starts[:, None] + codes[places].astype(np.int64) * n_rest + rest
+    every = None if weights is None else np.broadcast_to(weights, cells.shape).ravel()
+    tables += np.bincount(cells.ravel(), every, len(tables)).astype(tables.dtype)
+
+
+@kernel_after(_count_in_numpy)
 def count_tables(
     codes: Integers, places: Integers, rest: Integers, n_rest: int, weights: Floats | None, starts: Integers,
     tables: Integers,
@@ -120,7 +131,58 @@ def by_chance(number: float, entries: Floats, begin: int, end: int, n_near: int,
     return entries[begin + below] + (place - below) * (entries[begin + below + 1] - entries[begin + below])
 
 
-@kernel
+def n_log_n_of(numbers: Floats, known: Floats) -> Floats:
+    """The same of an array, to the last bit."""
+    whole = numbers.astype(np.int64)
+    is_known = (whole == numbers) & (whole < len(known))
+    found = known[np.where(is_known, whole, 0)]
+    if not is_known.all():
+        found[~is_known] = [number * math.log(number) for number in numbers[~is_known].tolist()]
+    return found
+
+
+def _by_chance_of(numbers: Floats, groups: Integers, chance: Lookup) -> Floats:
+    """The same of an array, each number in its group."""
+    entries, begins, n_near, per_root = chance
+    begin, near, last = begins[groups], n_near[groups], n_near[groups] - 1.0
+    is_far = numbers > last
+    far = last + (np.sqrt(numbers) - np.sqrt(last)) * per_root[groups]
+    place = np.where(is_far, far, numbers)
+    below = np.minimum(place.astype(np.int64), np.maximum(begins[groups + 1] - begin - 2, 0))
+    is_near = (numbers.astype(np.int64) == numbers) & (numbers < near)
+    at, behind = entries[begin + below], entries[np.minimum(begin + below + 1, len(entries) - 1)]
+    exact = entries[begin + np.where(is_near, numbers, 0).astype(np.int64)]
+    return np.asarray(np.where(is_near, exact, at + (place - below) * (behind - at)))
+
+
+def _sum_in_numpy(
+    tables: Integers, starts: Integers, n_levels: Integers, n_fixed: int, with_other: Integers, known: Floats,
+    chance: Lookup, sums: Floats, _: bool | None,
+) -> None:  # fmt: skip
+    # Added up one after the other, as in the kernel, which numpy does for cumulative sums and for `bincount` only.
+    n_tables, n_other = len(starts), len(with_other)
+    owners = np.repeat(np.arange(n_tables), n_levels)
+    places = np.arange(len(owners)) - np.repeat(np.cumsum(n_levels) - n_levels, n_levels)
+    first_cells = starts[owners] + places * (n_fixed * n_other)
+    cells = tables[first_cells[:, None] + np.arange(n_fixed * n_other)].reshape(-1, n_fixed, n_other)
+    fixed = np.cumsum(cells, axis=2)[:, :, -1]
+    other, levels = np.cumsum(cells, axis=1)[:, -1], np.cumsum(fixed, axis=1)[:, -1]
+
+    def add_up(values: Floats) -> Floats:
+        return np.bincount(np.repeat(owners, values.size // max(1, len(owners))), values.ravel(), n_tables)
+
+    for column, margin in enumerate((levels, fixed, other, cells)):
+        sums[:, column] = add_up(n_log_n_of(margin, known))
+    sums[:, 4:7] = 0.0
+    last = len(chance[2]) - 1
+    if len(chance[0]):
+        sums[:, 4] = add_up(_by_chance_of(levels, np.zeros(len(levels), np.int64), chance))
+        sums[:, 5] = add_up(_by_chance_of(fixed, np.broadcast_to(1 + np.arange(n_fixed), fixed.shape), chance))
+        if chance[2][last] > 1:
+            sums[:, 6] = add_up(_by_chance_of(levels, np.full(len(levels), last), chance))
+
+
+@kernel_after(_sum_in_numpy)
 def sum_tables(
     tables: Integers, starts: Integers, n_levels: Integers, n_fixed: int, with_other: Integers, known: Floats,
     chance: Lookup, sums: Floats, is_known: bool | None,
