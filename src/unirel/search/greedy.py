@@ -1,12 +1,12 @@
 """The one greedy loop: every criterion, plain or boosted by unique relevance, and all searches on one table."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from inspect import signature
 from itertools import product
 from numbers import Integral, Real
-from typing import Any, Literal, NamedTuple, Self, cast
+from typing import Any, Literal, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,7 +20,6 @@ from unirel._runtime import (
     check_beta,
     check_fraction,
     check_jobs,
-    check_time,
     check_whole_number,
     no_progress,
     progress_of,
@@ -29,18 +28,14 @@ from unirel._runtime import (
 from unirel.criteria import Criterion, Scores, make_criterion
 from unirel.data.readers import DiscreteFeatures, TargetType
 from unirel.data.table import Table, open_table
-from unirel.estimation.base import Columns, Information, Memo, Values
+from unirel.estimation.base import Columns, Information, Memo
 from unirel.results import Cause, Ending, Selection, SelectionPath, plain
-from unirel.search.boost import REFERENCE_SIZE, Blend, Mask, estimator_of, find_blend, find_kind, needs_reference
-from unirel.search.stopping import Evidence, Support
+from unirel.search.boost import REFERENCE_SIZE, Blend, estimator_of, find_blend, find_kind, needs_reference
+from unirel.search.steps import N_LISTED, PLAIN, Blended, Passed, Rule, Step, take_steps
+from unirel.search.stopping import Evidence
 
 DEFAULT_BETAS = tuple(step / 10 for step in range(11))
-_N_FEATURES = 10  # that many are selected if nobody says how many, and fewer of fewer without a word
-# Scores that differ by less than this, or less than this share, are a tie that rounding has broken: differences of
-# estimates of about a nat come out as 1e-17 instead of 0.
-_TIE = 1e-12
-# Candidates with the best bounds that a lazy step brings up to date at a time.
-_BATCH = 32
+_N_FEATURES = N_LISTED  # that many are selected if nobody says how many, and fewer of fewer without a word
 # Where there are more columns than this for each row, noise wins maxima, and only the most relevant are searched. The
 # last of many thousands never win either, and would only take time.
 _MANY, _FEW, _MOST = 10, 300, 5000
@@ -203,10 +198,7 @@ class Limits:
     include: Sequence[int] = ()
     exclude: Sequence[int] = ()
     max_candidates: int | None = None  # search among the most relevant
-    evidence: Evidence | None = None  # what copies are looked for in and features are tested by
-    keep_copies: bool = True  # select near copies as any other feature
-    counts: bool = False  # test which is the last feature that adds something
-    stops: bool = False  # end where no more features are seen to add something
+    rule: Rule = PLAIN  # what is tested and passed over
 
     @classmethod
     def of(cls, table: Table, settings: SearchSettings) -> Self:
@@ -227,10 +219,9 @@ class Limits:
         most: Any = settings.max_candidates
         if most == "auto":
             most = _FEW if len(table.features) > _MANY * table.n_samples else _MOST
-        stops = _is_auto(settings.n_features_to_select)
-        if most is not None and not stops:
+        if most is not None and not _is_auto(settings.n_features_to_select):
             most = max(int(most), n_features)
-        return cls(n_features, include, exclude, most, keep_copies=settings.keep_copies, counts=stops, stops=stops)
+        return cls(n_features, include, exclude, most)
 
     def free_columns(self, table: Table) -> Columns:
         return np.setdiff1d(table.features, [*self.include, *self.exclude])
@@ -245,8 +236,10 @@ class Searches:
         self._memo = Memo(estimator_of(settings).on(table, sample_weight, settings.n_jobs))
         columns = np.append(self._limits.free_columns(table), np.array(self._limits.include, np.intp))
         evidence = Evidence(table, columns, settings.alpha, settings.random_state, sample_weight)
+        stops = _is_auto(settings.n_features_to_select)
         # Of many searches at once it would take too long to test all steps.
-        self._limits = replace(self._limits, evidence=evidence, counts=self._limits.stops or n_runs == 1)
+        rule = Rule(evidence, settings.keep_copies, tests=stops or n_runs == 1, stops=stops)
+        self._limits = replace(self._limits, rule=rule)
         self._sample_weight = None if sample_weight is None else np.asarray(sample_weight, np.float64)
         self._kind = find_kind(settings)
         self._boosts: dict[Criterion | None, Blend] = {}
@@ -288,7 +281,7 @@ class Searches:
         is_given = not isinstance(self._kind, BaseEstimator)
         wanted = 0 if is_given or Deadline.after(None).ends == np.inf else self._limits.n_features
         n_features = REFERENCE_SIZE if needs_run else wanted
-        limits = replace(self._limits, n_features=n_features, include=(), evidence=None, counts=False, stops=False)
+        limits = replace(self._limits, n_features=n_features, include=(), rule=PLAIN)
         reference = search(self._memo, criterion, limits)
         if not reference.complete:
             return self._without_boost(reference, reference.ending)
@@ -313,12 +306,6 @@ class Searches:
         return replace(selection, order=np.array(order, np.intp), scores=scores, ending=ending, causes=causes)
 
 
-class _Step(NamedTuple):
-    feature: int
-    score: float
-    cause: Cause
-
-
 def search(
     memo: Memo,
     criterion: Criterion,
@@ -330,46 +317,44 @@ def search(
 ) -> Selection:
     """Select features one by one, each time the one with the best score; ties go to the lowest column."""
     # What was selected before Ctrl-C or the end of the time is kept, and the selection is marked incomplete.
-    table, steps, copies = memo.information.table, list[_Step](), dict[int, int]()
-    support = None if limits.evidence is None else Support(limits.evidence)
+    table, steps = memo.information.table, list[Step]()
+    passed = Passed()
     try:
         candidates = candidates_of(memo, limits)
         n_wanted = min(limits.n_features, len(candidates) + len(limits.include))
         scores = Scores(memo, criterion, table.features)
-        for step in _steps(scores, candidates, n_wanted, limits, beta, boost, support, copies):
+        for step in take_steps(scores, candidates, n_wanted, limits.include, Blended(beta, boost), limits.rule, passed):
             steps.append(step)
             progress(len(steps), n_wanted)
-            if support is not None and limits.counts and not support.ended:
-                support.test_latest(step.cause is Cause.INCLUDED)
-            if limits.stops and support is not None and support.ended and len(steps) >= _N_FEATURES:
-                break
         ending = Ending.EXHAUSTED if n_wanted < limits.n_features else Ending.ASKED
+        if len(steps) < n_wanted:
+            ending = Ending.NOTHING_ADDS
     except OutOfTime:
         ending = Ending.OUT_OF_TIME
     except KeyboardInterrupt:
         ending = Ending.INTERRUPTED
-    order, n_supported = np.array([step.feature for step in steps], np.intp), None
-    if support is not None and support.n_tested:
-        n_supported = support.n_supported
-    n_selected = len(steps)
-    if limits.stops:
-        n_selected = n_supported = max(n_supported or 0, min(len(limits.include), len(steps)))
-        if n_selected < len(steps) and ending in (Ending.ASKED, Ending.EXHAUSTED):
-            ending = Ending.NOTHING_ADDS
+    order = np.array([step.feature for step in steps], np.intp)
     return Selection(
         criterion=criterion.name,
         beta=beta,
-        order=order[:n_selected],
-        scores=np.array([step.score for step in steps[:n_selected]], np.float64),
+        order=order,
+        scores=np.array([step.score for step in steps], np.float64),
         names=table.names,
         relevance=table.one_per_feature(np.maximum(memo.known_relevance(table.features), 0.0)),
         unique_relevance=None if boost is None else boost.values[: table.n_features].copy(),
         ending=ending,
-        causes=tuple(step.cause for step in steps[:n_selected]),
-        n_supported=n_supported,
-        following=order[n_selected:_N_FEATURES],
-        same_as={copy: feature for copy, feature in copies.items() if copy not in order},
+        causes=tuple(step.cause for step in steps),
+        n_supported=_n_supported(steps, limits.rule),
+        following=np.array(passed.idle[: max(0, N_LISTED - len(steps))], np.intp),
+        same_as={copy: feature for copy, feature in passed.copies.items() if copy not in order},
     )
+
+
+def _n_supported(steps: Sequence[Step], rule: Rule) -> int | None:
+    """The last step that was seen to add something; where a search stops by itself all that it has are there."""
+    if rule.stops or not rule.tests or not steps:
+        return len(steps) if rule.stops else None
+    return max((place for place, step in enumerate(steps, 1) if step.adds), default=0)
 
 
 def candidates_of(memo: Memo, limits: Limits) -> Columns:
@@ -378,81 +363,6 @@ def candidates_of(memo: Memo, limits: Limits) -> Columns:
     if most is None or len(free) <= most:
         return free
     return np.sort(free[np.argsort(-memo.relevance(free), kind="stable")[:most]])
-
-
-def _steps(
-    scores: Scores,
-    candidates: Columns,
-    n_wanted: int,
-    limits: Limits,
-    beta: float,
-    boost: Blend | None,
-    support: Support | None,
-    copies: dict[int, int],
-) -> Iterator[_Step]:
-    """Features one by one; near copies are passed over, and noted, as long as there is anything else."""
-    selected = np.empty(0, np.intp)
-    while len(selected) < n_wanted:
-        check_time()
-        pool = np.setdiff1d(candidates, selected, assume_unique=True)
-        forced = len(selected) < len(limits.include)
-        if forced:
-            pool = np.array([limits.include[len(selected)]], np.intp)
-        others = ~np.isin(pool, list(copies))
-        only_copies = forced or not others.any()
-        step = _best(scores, pool, selected, beta, boost, None if only_copies or others.all() else others)
-        if support is not None:
-            if not limits.keep_copies and not only_copies and (same := support.copied(step.feature)) is not None:
-                copies[step.feature] = same
-                continue
-            support.tell(step.feature)
-        selected = np.append(selected, step.feature)
-        yield step._replace(cause=Cause.INCLUDED) if forced else step
-
-
-def _best(
-    scores: Scores, pool: Columns, selected: Columns, beta: float, boost: Blend | None, allowed: Mask | None
-) -> _Step:
-    boost = boost if beta > 0 else None
-    # A spread over all candidates takes the scores of all candidates, so nothing can be left out then.
-    lazy = scores.can_only_fall and (boost is None or not boost.rescale)
-    scores.update(pool, selected[:1] if lazy else selected)
-    while True:
-        values = plain = scores.of(pool, len(selected))
-        if boost is not None:
-            values = boost.blend(plain, pool, selected, beta, allowed)
-        # Others than the allowed ones still have their part in the spread that a boost is brought to.
-        values = _among(values, allowed)
-        behind = ~scores.up_to_date(pool, len(selected))
-        tied = _reach(values, values[~behind].max(initial=-np.inf))
-        promising = np.flatnonzero(behind & tied)
-        if len(promising) == 0:
-            place = int(np.flatnonzero(tied)[0])
-            cause = Cause.CRITERION
-            if boost is not None and not _is_best(_among(plain, allowed), place):
-                known = _among(boost.without_stepwise(plain, pool, selected, beta), allowed)
-                cause = Cause.SELECTED
-                if behind.any() or not boost.rescale:
-                    cause = Cause.UNKNOWN if behind.any() else Cause.UNIQUE
-                elif boost.share < 1 and _is_best(known, place):
-                    cause = Cause.REFERENCE
-            return _Step(int(pool[place]), float(values[place]), cause)
-        check_time()
-        promising = promising[np.argsort(-values[promising], kind="stable")[:_BATCH]]
-        scores.update(pool[promising], selected)
-
-
-def _among(values: Values, allowed: Mask | None) -> Values:
-    return values if allowed is None else np.where(allowed, values, -np.inf)
-
-
-def _reach(values: Values, best: float) -> Mask:
-    """Which values are as good as the best one, but for rounding."""
-    return np.asarray(values >= best - _TIE * max(1.0, abs(best)))
-
-
-def _is_best(values: Values, place: int) -> bool:
-    return bool(_reach(values, values.max())[place])
 
 
 def _is_auto(wanted: Any) -> bool:

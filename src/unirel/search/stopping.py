@@ -22,8 +22,6 @@ from unirel.data.table import Table
 from unirel.data.weights import check_weights, choose_by_class
 from unirel.estimation.base import Columns, Values
 
-# When this many features in a row add nothing, none is expected to; one may be found behind a few that do not.
-PATIENCE = 5
 # Rows that are looked at: at most the first, fewer if there are many classes or columns of parts, but never below the
 # third.
 _MOST_ROWS, _MOST_VALUES, _FEWEST_ROWS = 5_000, 2**20, 2_000
@@ -61,37 +59,30 @@ class Evidence:
 
 
 class Support:
-    """Is told the selected features one after the other: which is the last that is seen to add something."""
+    """Is told the selected features one after the other, and asked whether others add something or repeat them."""
 
     def __init__(self, evidence: Evidence) -> None:
         self._evidence, self._told = evidence, list[int]()
-        self.n_tested = self.n_supported = 0
         self._fit: _Fit | None = None  # made where something is asked
-
-    @property
-    def ended(self) -> bool:
-        return self.n_tested - self.n_supported >= PATIENCE
 
     def tell(self, feature: int) -> None:
         self._told.append(feature)
 
-    def test_latest(self, forced: bool = False) -> None:
-        """Test the latest feature, which was the best of all that were left unless it was forced."""
-        self.n_tested = len(self._told)
-        n_tries = 1 if forced else max(1, self._evidence.n_candidates - self.n_tested + 1)
-        if self._p_value(self._told[-1], len(self._told) - 1) * n_tries <= self._evidence.alpha:
-            self.n_supported = self.n_tested
+    def adds(self, feature: int, forced: bool = False) -> bool:
+        """Whether a feature, the best of all that are left unless it was forced, is seen to add something."""
+        n_tries = 1 if forced else max(1, self._evidence.n_candidates - len(self._told))
+        return self._p_value(feature) * n_tries <= self._evidence.alpha
 
     def copied(self, feature: int) -> int | None:
         """The feature told before of which one is a near copy that adds nothing."""
         sample = self._evidence.sample
         alike = [other for other in self._told if sample.are_alike(feature, other)]
-        return alike[0] if alike and self._p_value(feature, len(self._told)) >= _NOTHING else None
+        return alike[0] if alike and self._p_value(feature) >= _NOTHING else None
 
-    def _p_value(self, feature: int, n_before: int) -> float:
+    def _p_value(self, feature: int) -> float:
         with _threads().limit(limits=1, user_api="blas"):  # Products of narrow blocks are not worth two threads.
             self._fit = self._fit or _Fit(self._evidence)
-            for known in self._told[self._fit.n_features : n_before]:
+            for known in self._told[self._fit.n_features :]:
                 self._fit.learn(known)
             return self._fit.p_value(feature)
 
@@ -167,11 +158,12 @@ class _Sample(NamedTuple):
         weights = None if sample_weight is None else check_weights(sample_weight, table.n_samples)
         n_classes = 1 if table.classes is None else len(table.classes)
         width = max(n_classes**2, len(columns) if table.is_parted else 1)
-        if isinstance(table, PartedTable) and table.weights is not None:
-            weights = check_weights(table.row_weights(), table.n_samples)
+        if isinstance(table, PartedTable) and (own := table.row_weights()) is not None:
+            weights = check_weights(own, table.n_samples)
         rows = np.arange(table.n_samples) if weights is None else np.flatnonzero(weights)
         most = min(_MOST_ROWS, max(_MOST_VALUES // width, _FEWEST_ROWS))
-        rows = choose_by_class(table.target_codes(), rows, most, np.random.default_rng(random_state))
+        if len(rows) > most:
+            rows = choose_by_class(table.target_codes(), rows, most, np.random.default_rng(random_state))
         roots = np.ones(len(rows)) if weights is None else np.sqrt(weights[rows])
         positions = np.arange(len(table.columns))
         if isinstance(table, PartedTable):
