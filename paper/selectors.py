@@ -106,7 +106,8 @@ class Default:
         self, X: Values, y: Labels, max_features: int, classifier: str, seed: int, known: dict[Any, Any]
     ) -> Orders:
         if self not in known:
-            selector = BURSelector("jmim", max_features, beta=0.5, mi_estimator=Binned(correction=None))
+            binned = Binned(correction=None)
+            selector = BURSelector("jmim", max_features, beta=0.5, mi_estimator=binned, keep_copies=True)
             known[self] = [(0.5, selector.fit(X, y.astype(str)).order_.tolist())]
         found: Orders = known[self]
         return found

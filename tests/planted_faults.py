@@ -107,7 +107,7 @@ FAULTS = (
     ),
     Fault(
         "ties are broken to the highest column",
-        "search/greedy.py",
+        "search/steps.py",
         "np.flatnonzero(tied)[0]",
         "np.flatnonzero(tied)[-1]",
         "search/test_greedy.py::test_of_two_copies_the_first_wins",
@@ -122,8 +122,8 @@ FAULTS = (
     Fault(
         "weights stay behind when the target is permuted",
         "search/stopping.py",
-        "else self._weights[order]",
-        "else self._weights",
+        "(left * self._roots)[order]",
+        "(left / self._roots)[order]",
         "search/test_stopping.py::test_weights_that_depend_on_the_target_do_not_make_noise_a_feature",
     ),
     Fault(

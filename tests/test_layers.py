@@ -31,7 +31,7 @@ LAYERS = {
     "estimation": ["numpy", "scipy", "numba", "sklearn"],
     "criteria": ["numpy"],
     "predictors": ["numpy", "scipy", "sklearn", "lightgbm"],
-    "search": ["numpy", "sklearn"],
+    "search": ["numpy", "scipy", "sklearn", "threadpoolctl"],
     "measures": ["numpy"],
     "inference": ["numpy", "scipy", "sklearn", "joblib"],
     "selectors": ["numpy", "scipy", "sklearn", "joblib"],

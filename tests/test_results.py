@@ -14,7 +14,7 @@ from unirel import BURSelector, selection_path
 from unirel.results import Ending, Selection, SelectionPath, make_frame
 
 ADDS = "adds detectable information about the target"
-COLUMNS = ["step", "feature", "name", "score", "relevance", "unique_relevance"]
+COLUMNS = ["step", "feature", "name", "score", "relevance", "unique_relevance", "supported"]
 
 
 def make_selection(**changes):
@@ -55,9 +55,12 @@ def test_dict():
         "complete": True,
         "ending": "asked",
         "reason": "2 features were asked for",
+        "n_supported": None,
+        "following": [],
+        "same_as": {},
         "features": [
-            {"step": 1, "feature": 2, "name": "c", "score": 0.5, "relevance": 0.3, "unique_relevance": 0.02},
-            {"step": 2, "feature": 0, "name": "a", "score": 0.25, "relevance": 0.1, "unique_relevance": 0.01},
+            dict(zip(COLUMNS, [1, 2, "c", 0.5, 0.3, 0.02, None], strict=True)),
+            dict(zip(COLUMNS, [2, 0, "a", 0.25, 0.1, 0.01, None], strict=True)),
         ],
         "settings": {"n_neighbors": 3},
     }
@@ -65,7 +68,28 @@ def test_dict():
 
 def test_not_a_number_is_none():
     plain = make_selection(order=np.array([1]), scores=np.array([np.nan])).to_dict()["features"]
-    assert plain == [{"step": 1, "feature": 1, "name": "b", "score": None, "relevance": None, "unique_relevance": None}]
+    assert plain == [dict(zip(COLUMNS, [1, 1, "b", None, None, None, None], strict=True))]
+
+
+def test_what_is_supported_follows_and_was_passed_over():
+    selection = make_selection(n_supported=1, following=np.array([1]), same_as={1: 2})
+    content = json.loads(json.dumps(selection.to_dict(), allow_nan=False))
+    assert (content["n_supported"], content["following"], content["same_as"]) == (1, ["b"], {"b": "c"})
+    assert [row["supported"] for row in content["features"]] == [True, False]
+    assert selection.to_frame()["supported"].tolist() == [True, False]
+    html = selection._repr_html_()
+    assert "supported" in html
+    assert "supported" not in make_selection()._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("n_supported", "said"), [(0, "no step adds"), (1, "the first 1 of 2 steps add"), (2, "all steps add")]
+)
+def test_how_many_are_supported_is_said(n_supported, said):
+    selection = make_selection(n_supported=n_supported)
+    about = f"2 of 3 features by jmi, beta 0.1; {said} detectable information"
+    assert repr(selection) == f"Selection({about}: 'c', 'a')"
+    assert about in selection._repr_html_()
 
 
 def test_without_boost_there_is_no_unique_relevance():

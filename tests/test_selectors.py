@@ -484,8 +484,8 @@ def test_no_time_at_all_is_an_error(cancer):
 def test_a_search_that_runs_out_of_time_keeps_what_it_has(cancer, monkeypatch):
     X, y = cancer
     full = BURSelector("mrmr", 6, beta=0).fit(X, y)
-    now, best, steps = time.monotonic, unirel.search.greedy._best, []
-    monkeypatch.setattr(unirel.search.greedy, "_best", lambda *given: (best(*given), steps.append(1))[0])
+    now, best, steps = time.monotonic, unirel.search.steps._best, []
+    monkeypatch.setattr(unirel.search.steps, "_best", lambda *given: (best(*given), steps.append(1))[0])
     monkeypatch.setattr(time, "monotonic", lambda: now() + 1000 * (len(steps) >= 3))
     selector = BURSelector("mrmr", 6, beta=0, max_seconds=250)
     with pytest.warns(UnirelWarning, match=r"incomplete: the time budget of 250 s was used up; 3 of 6 features"):
@@ -497,14 +497,14 @@ def test_a_search_that_runs_out_of_time_keeps_what_it_has(cancer, monkeypatch):
 
 def interrupt_after(monkeypatch, n_steps):
     steps = iter(range(1000))
-    best = unirel.search.greedy._best
+    best = unirel.search.steps._best
 
     def step(*arguments):
         if next(steps) >= n_steps:
             raise KeyboardInterrupt
         return best(*arguments)
 
-    monkeypatch.setattr(unirel.search.greedy, "_best", step)
+    monkeypatch.setattr(unirel.search.steps, "_best", step)
 
 
 def test_an_interrupted_search_keeps_what_it_has_and_goes_on_up(cancer, monkeypatch):

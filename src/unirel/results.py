@@ -110,7 +110,7 @@ class Result:
 class Selection(Result, drawn_by="SelectionDisplay", bars=("relevance", "unique_relevance")):
     """Features in the order in which a criterion selected them."""
 
-    _listed = ("criterion", "beta", "complete", "ending", "reason")
+    _listed = ("criterion", "beta", "complete", "ending", "reason", "n_supported")
     criterion: str  #: Name of the criterion.
     beta: float  #: Weight of unique relevance.
     order: NDArray[np.intp]  #: Positions of the selected features, first selected first.
@@ -122,6 +122,10 @@ class Selection(Result, drawn_by="SelectionDisplay", bars=("relevance", "unique_
     settings: Mapping[str, Any] = field(default_factory=dict)  #: Everything else that was asked for.
     causes: tuple[Cause, ...] = ()  #: What made each selected feature the best of its step, if that was noted.
     sample_weight: NDArray[np.float64] | None = None  #: Weights of the rows it was selected from.
+    n_supported: int | None = None  #: The last step that adds detectable information to those before; None: not tested.
+    #: The next features in order, listed but not selected, where the number of features was found automatically.
+    following: NDArray[np.intp] = field(default_factory=lambda: np.empty(0, np.intp))
+    same_as: Mapping[int, int] = field(default_factory=dict)  #: Features passed over as near copies, of which one.
 
     def __len__(self) -> int:
         return len(self.order)
@@ -178,7 +182,19 @@ class Selection(Result, drawn_by="SelectionDisplay", bars=("relevance", "unique_
     @property
     def _caption(self) -> str:
         mark = "" if self.complete else f" (incomplete: {self.reason})"
-        return f"{len(self)} of {len(self.names):,} features by {self.criterion}, beta {self.beta:g}{mark}"
+        supported = "" if self.n_supported is None else f"; {self._support}"
+        return f"{len(self)} of {len(self.names):,} features by {self.criterion}, beta {self.beta:g}{supported}{mark}"
+
+    @property
+    def _support(self) -> str:
+        which = f"the first {self.n_supported} of {len(self)} steps add"
+        if self.n_supported in (0, len(self)):
+            which = "all steps add" if self.n_supported else "no step adds"
+        return f"{which} detectable information"
+
+    def _summary(self) -> dict[str, Any]:
+        copies = {self.names[copy]: self.names[feature] for copy, feature in self.same_as.items()}
+        return super()._summary() | {"following": [self.names[one] for one in self.following], "same_as": copies}
 
     def _columns(self) -> dict[str, list[Any]]:
         unique = np.full(len(self.names), np.nan) if self.unique_relevance is None else self.unique_relevance
@@ -189,10 +205,12 @@ class Selection(Result, drawn_by="SelectionDisplay", bars=("relevance", "unique_
             "score": plain(self.scores),
             "relevance": plain(self.relevance[self.order]),
             "unique_relevance": plain(unique[self.order]),
+            "supported": [None if self.n_supported is None else step < self.n_supported for step in range(len(self))],
         }
 
     def _notebook(self) -> dict[str, list[Any]]:
         hidden = ["feature", "score"] + ["unique_relevance"] * (self.unique_relevance is None)
+        hidden += ["supported"] * (self.n_supported is None)
         return {name: values for name, values in self._columns().items() if name not in hidden}
 
 

@@ -153,9 +153,9 @@ class BURSelector(_Selector, SearchSettings):
     ----------
     criterion : str or Criterion
         What to score candidates by: "mim", "mrmr", "jmi", "jmim", "cmim", "gsa" and others, see `unirel.criteria`.
-    n_features_to_select : int, float, "auto" or "all"
-        How many features, which share of them, as many as are seen to add something to those before them, or all of
-        them in order. If there are fewer than the number, all are selected.
+    n_features_to_select : int, float, "auto", "auto:20" or "all"
+        How many features, which share of them, as many as are seen to add something to those before them, no more than
+        20 of these, or all features in order. If there are fewer than the number, all are selected.
     beta : float
         Weight of unique relevance, from 0 to 1; with 0 it is not computed at all.
     unique_relevance : {"both", "reference", "selected", "ksg", "classifier"}, Boost, KNN, ClassifierLoss or array
@@ -176,13 +176,16 @@ class BURSelector(_Selector, SearchSettings):
     max_candidates : int, "auto" or None
         Search among the most relevant columns only, that many of them; None for all. With many columns and few rows
         noise wins maxima: "auto" is 300 where there are more than ten columns for each row, otherwise 5000.
+    keep_copies : bool
+        Select near copies of selected features as any other. By default one that adds nothing to the selected features
+        is passed over as long as there is another feature, and noted in ``selection_.same_as``.
     alpha : float
         Chance that ``n_features_to_select="auto"`` selects anything where no feature tells anything about the target,
         and at every step that it goes on when nothing is left to add.
     max_seconds : float, optional
         Time budget; what has been selected by then is kept, and marked incomplete.
     random_state : int, optional
-        Seed of the permutations of "auto" and of the sample of rows; nothing else is random.
+        Seed of the samples of rows of large tables; nothing else is random.
     n_jobs : int, optional
         Threads, as in scikit-learn: -1 for one for each core. The result does not depend on them.
     verbose : bool
@@ -232,11 +235,11 @@ class BURSelector(_Selector, SearchSettings):
         --------
         >>> from unirel import BURSelector
         >>> BURSelector.paper("mrmr")
-        BURSelector(beta=0.1, criterion='mrmr', max_candidates=None,
+        BURSelector(beta=0.1, criterion='mrmr', keep_copies=True, max_candidates=None,
                     mi_estimator=KNN(correction=None), unique_relevance='ksg')
         """
         published = {"mi_estimator": KNN(correction=None), "beta": 0.1, "unique_relevance": "ksg"}
-        return cls(criterion, **{**published, "max_candidates": None, **parameters})
+        return cls(criterion, **{**published, "max_candidates": None, "keep_copies": True, **parameters})
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Select features.

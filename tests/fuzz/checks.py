@@ -220,7 +220,12 @@ def _measuring(case):
 
 def _selector(case, **more):
     """What selects from a case: its estimator, or the one that is the default."""
-    options = {"unique_relevance": case.option("unique_relevance", "both"), **_reading(case), **more}
+    options = {
+        "unique_relevance": case.option("unique_relevance", "both"),
+        "keep_copies": True,
+        **_reading(case),
+        **more,
+    }
     return unirel.BURSelector(mi_estimator=_estimator(case, _name_of(case, "binned")), **options)
 
 

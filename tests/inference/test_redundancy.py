@@ -348,8 +348,8 @@ def test_no_time_at_all_is_no_interrupt(rng):
 
 def test_a_selection_that_ran_out_of_time_is_analysed_as_far_as_it_went(rng, monkeypatch):
     X, y, _ = make_table(rng, 60, 6, False)
-    steps, now, best = [], time.monotonic, unirel.search.greedy._best
-    monkeypatch.setattr(unirel.search.greedy, "_best", lambda *given: (best(*given), steps.append(1))[0])
+    steps, now, best = [], time.monotonic, unirel.search.steps._best
+    monkeypatch.setattr(unirel.search.steps, "_best", lambda *given: (best(*given), steps.append(1))[0])
     # The budget ends with the third feature, within the second that is left to say something about it.
     begun = now()
     monkeypatch.setattr(time, "monotonic", lambda: begun + 100.5 * (len(steps) >= 3))

@@ -69,9 +69,9 @@ def test_columns_that_are_mostly_missing_are_named(rng):
 
 @pytest.mark.parametrize("step", [1, 3])
 def test_after_an_interrupt_nothing_is_said_about_what_was_not_analysed(rng, step, monkeypatch):
-    from unirel.search import greedy
+    from unirel.search import steps as search_steps
 
-    best, steps = greedy._best, []
+    best, steps = search_steps._best, []
 
     def interrupted(*given):
         steps.append(best(*given))
@@ -79,9 +79,9 @@ def test_after_an_interrupt_nothing_is_said_about_what_was_not_analysed(rng, ste
             raise KeyboardInterrupt
         return steps[-1]
 
-    monkeypatch.setattr(greedy, "_best", interrupted)
+    monkeypatch.setattr(search_steps, "_best", interrupted)
     a, b = rng.standard_normal((2, 200))
-    report = report_on(np.column_stack([a, b, a, b]), a + b > 0, n_features_to_select=4, beta=0)
+    report = report_on(np.column_stack([a, b, a, b]), a + b > 0, n_features_to_select=4, beta=0, keep_copies=True)
     assert report.interrupted
     assert len(report.selection) == step
     assert not any(word in report.words for word in ("ogether", "redundant", "enough"))

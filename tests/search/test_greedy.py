@@ -1,6 +1,6 @@
 """The greedy search against a slow twin that writes every formula down, and what must not change the answer."""
 
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -8,13 +8,15 @@ import reference
 from numpy.testing import assert_allclose, assert_array_equal
 from test_measures import make_case
 
-from unirel import KNN, BURSelector, ClassifierLoss, Criterion, Gaussian, selection_path
+from unirel import KNN, ClassifierLoss, Criterion, Gaussian, selection_path
+from unirel import BURSelector as Selector
 from unirel.criteria import make_criterion
 from unirel.data.table import Table
 from unirel.estimation.base import Memo, make_information
 from unirel.search.boost import Blend
 from unirel.search.greedy import Limits, search
 
+BURSelector = partial(Selector, keep_copies=True)  # The twin passes nothing over.
 pytestmark = pytest.mark.filterwarnings("ignore::unirel.errors.UnirelWarning")
 
 # Those of the paper, and cmim: they differ in what they ask of an estimator. tests/criteria has all.
@@ -352,7 +354,7 @@ def run(table, criterion, n_features=12, **options):
 @pytest.mark.parametrize("beta", [0, 0.3])
 def test_lazy_minimum_equals_eager_and_asks_for_less(monkeypatch, many, criterion, batch, beta):
     boost = Blend(np.append(np.random.default_rng(0).random(90) / 20, np.nan))
-    monkeypatch.setattr("unirel.search.greedy._BATCH", batch)
+    monkeypatch.setattr("unirel.search.steps._BATCH", batch)
     lazy, spy = run(many, criterion, beta=beta, boost=boost)
     monkeypatch.setattr("unirel.criteria.Scores.can_only_fall", property(lambda self: False))
     eager, eager_spy = run(many, criterion, beta=beta, boost=boost)
@@ -365,7 +367,7 @@ def test_lazy_minimum_equals_eager_and_asks_for_less(monkeypatch, many, criterio
 @any_table
 def test_lazy_minimum_equals_eager_with_ties(monkeypatch, styles, target):
     case = table_of(styles, target)
-    monkeypatch.setattr("unirel.search.greedy._BATCH", 1)
+    monkeypatch.setattr("unirel.search.steps._BATCH", 1)
     lazy = ours(case, ["jmim", "cmim"], [0, 0.2], unique_relevance="ksg")
     monkeypatch.setattr("unirel.criteria.Scores.can_only_fall", property(lambda self: False))
     same(lazy, ours(case, ["jmim", "cmim"], [0, 0.2], unique_relevance="ksg"))
@@ -498,7 +500,7 @@ def test_relevance_alone_takes_the_copies():
 @pytest.mark.parametrize("estimator", ["binned", "knn"])
 def test_auto_stops_behind_the_informative_features(coins, estimator):
     X, y, origin = planted(2, coins)
-    selector = BURSelector(n_features_to_select="auto", max_seconds=300, mi_estimator=estimator)
+    selector = Selector(n_features_to_select="auto", max_seconds=300, mi_estimator=estimator)
     for selection in selection_path(X, y, criteria=["jmi", "jmim", "cmim", "gsa"], betas=0, selector=selector):
         assert selection.complete
         assert sorted(origin[selection.order]) == [0, 1, 2, 3, 4], selection.criterion

@@ -109,13 +109,13 @@ def test_ignored_columns_are_never_selected(data):
     assert np.isnan(selection.unique_relevance[1])
 
 
-def test_auto_depends_on_its_seed_alone():
+def test_auto_depends_on_no_seed_where_no_rows_are_drawn():
     rng = np.random.default_rng(5)
     X = rng.normal(size=(60, 12))
     weak = X, X[:, 0] + 1.7 * rng.normal(size=60)
-    runs = [one(weak, n_features_to_select="auto", random_state=seed) for seed in (0, 0, *range(1, 12))]
-    assert_array_equal(runs[0].scores, runs[1].scores)
-    assert len({len(run) for run in runs}) > 1
+    runs = [one(weak, n_features_to_select="auto", random_state=seed) for seed in range(3)]
+    for run in runs:
+        assert_array_equal(run.scores, runs[0].scores)
 
 
 @pytest.mark.parametrize("alpha", [0, 1, -0.1, "small", None])

@@ -1,33 +1,30 @@
 """The test that ends a search by itself: what it promises, and its parts against plain formulas."""
 
 import warnings
-from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
+from scipy.stats import rankdata
 from sklearn.utils.class_weight import compute_sample_weight
 
 from unirel import BURSelector, selection_path
 from unirel.data.table import Table
-from unirel.estimation.base import entropy_of
-from unirel.estimation.counting import Joint
-from unirel.estimation.permutation import Exceedances
-from unirel.estimation.plugin import Plugin
-from unirel.search.stopping import Evidence, _nearly_normal, merge_levels
+from unirel.search.stopping import Evidence, Support, _chance_of, _functions_of, _groups_along
 
 pytestmark = pytest.mark.filterwarnings("ignore::unirel.errors.UnirelWarning")
 
-NONE = np.empty(0, np.intp)
 CRITERIA = ["jmi", "jmim", "cmim"]
 
 
-def evidence_of(X, y, alpha=0.05, **options):
+def adding(X, y, selected, alpha=0.05, **options):
+    """Columns that are seen to add something to some selected ones."""
     table = Table.from_data(X, y)
-    return Evidence(table, table.features, alpha, **options)
+    support = Support(Evidence(table, table.features, alpha, **options))
+    for feature in selected:
+        support.tell(feature)
+    return [feature for feature in table.features.tolist() if feature not in selected and support.adds(feature)]
 
 
 def noise(seed, n_rows, n_columns):
@@ -61,19 +58,12 @@ def test_weights_that_depend_on_the_target_do_not_make_noise_a_feature():
     assert sum(map(selects, range(40))) <= 6
 
 
-def test_weights_of_a_sparse_table_move_too(rng):
+def test_sparse_tables_and_missing_weights_are_the_same(rng):
     X = rng.integers(0, 3, size=(200, 5)).astype(float)
-    y, weights = rng.integers(0, 2, 200), rng.integers(1, 5, 200).astype(float)
-    dense, sparse = (Table.from_data(data, y, discrete_features=True) for data in (X, csr_array(X)))
-    order = rng.permutation(200)
-    moved = Joint(2, None, lambda: y[order].astype(np.uint32))
-    nothing = Joint(1, None, lambda: np.zeros(200, np.uint32))
-    found = [
-        Plugin().on(table, sample_weight=weights).given_codes(np.arange(5), nothing, moved, weights[order])
-        for table in (dense, sparse)
-    ]
-    anew = Plugin().on(Table.from_data(X, y[order], discrete_features=True), sample_weight=weights[order])
-    assert_allclose(found, [anew.relevance(range(5))] * 2, rtol=0, atol=1e-12)
+    y, weights = X[:, 2] + rng.integers(0, 2, 200) > 1, rng.integers(1, 5, 200).astype(float)
+    dense, sparse = (BURSelector(discrete_features=True).fit(data, y, weights).selection_ for data in (X, csr_array(X)))
+    assert dense.n_supported == sparse.n_supported >= 1
+    assert_array_equal(dense.order, sparse.order)
 
 
 @pytest.mark.slow
@@ -117,24 +107,24 @@ def proxies(seed, n_rows, classes):
 
 @pytest.mark.parametrize("classes", [True, False])
 def test_readings_of_selected_features_seldom_pass(classes):
-    tests = [evidence_of(*proxies(seed, 300, classes)) for seed in range(20)]
-    assert sum(len(test.adding(np.array([0, 1]))) > 0 for test in tests) <= 4
-    assert all(len(test.adding(np.array([0]))) > 0 for test in tests)
+    tables = [proxies(seed, 300, classes) for seed in range(20)]
+    assert sum(len(adding(*table, [0, 1])) > 0 for table in tables) <= 4
+    assert all(1 in adding(*table, [0]) for table in tables)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("classes", [True, False])
 def test_readings_of_selected_features_seldom_pass_in_long_tables(classes):
-    tests = [evidence_of(*proxies(seed, 5000, classes)) for seed in range(24)]
-    assert sum(len(test.adding(np.array([0, 1]))) > 0 for test in tests) <= 4
+    assert sum(len(adding(*proxies(seed, 5000, classes), [0, 1])) > 0 for seed in range(24)) <= 4
 
 
 def test_a_partner_is_found_where_it_matters_only_beside_the_first():
     rng = np.random.default_rng(0)
     X = rng.integers(0, 2, (500, 10))
     y = np.where(X[:, 0] == 1, X[:, 1] ^ (rng.random(500) < 0.1), 0)
-    assert 0 in evidence_of(X, y).adding(NONE)
-    assert evidence_of(X, y).adding(np.array([0])).tolist() == [1]
+    assert 0 in adding(X, y, [])
+    assert adding(X, y, [0]) == [1]
+    assert adding(X, X[:, 0] ^ X[:, 1], [0]) == [1]  # an exclusive or
 
 
 @pytest.mark.parametrize("criterion", ["mim", "mrmr", "jmi", "jmim", "cmim", "gsa"])
@@ -161,24 +151,15 @@ def test_a_smaller_alpha_selects_less():
     rng = np.random.default_rng(1)
     X = rng.standard_normal((150, 40))
     y = X @ np.linspace(1, 0, 40) + 2 * rng.standard_normal(150)
-    loose, strict = (set(evidence_of(X, y, alpha).adding(NONE).tolist()) for alpha in (0.5, 0.001))
+    loose, strict = (set(adding(X, y, [], alpha)) for alpha in (0.5, 0.001))
     assert strict < loose
-
-
-def test_threads_and_repetition_change_nothing():
-    X, y = proxies(0, 200, True)
-    one, two, again = (evidence_of(X, y, n_jobs=n_jobs) for n_jobs in (1, 2, 1))
-    for selected in (NONE, np.array([0]), np.array([0, 1])):
-        assert_array_equal(one.adding(selected), two.adding(selected))
-        assert_array_equal(one.adding(selected), again.adding(selected))
 
 
 def test_rows_without_weight_are_as_good_as_not_there():
     X, y = proxies(0, 200, False)
     weights = np.repeat([1.0, 0.0], 100)
-    weighted, fewer = evidence_of(X, y, sample_weight=weights), evidence_of(X[:100], y[:100])
-    for selected in (NONE, np.array([0])):
-        assert_array_equal(weighted.adding(selected), fewer.adding(selected))
+    for selected in ([], [0]):
+        assert adding(X, y, selected, sample_weight=weights) == adding(X[:100], y[:100], selected)
 
 
 def test_missing_values_and_levels():
@@ -213,57 +194,140 @@ def test_an_empty_selection_is_said_and_transforms():
     assert selector.inverse_transform(np.empty((60, 0))).shape == (60, 1)
 
 
+# How many of a given number
+
+
+def copies_and_noise(n_rows, seed=0):
+    rng = np.random.default_rng(seed)
+    signal = rng.standard_normal(n_rows)
+    X = np.column_stack(
+        [*[signal + 0.01 * rng.standard_normal(n_rows) for _ in range(5)], rng.normal(size=(n_rows, 5))]
+    )
+    return X, signal + 0.5 * rng.standard_normal(n_rows) > 0
+
+
+@pytest.mark.parametrize("n_rows", [300, 1000, 10_000])
+def test_of_five_copies_one_is_supported_and_noise_is_not(n_rows):
+    selection = BURSelector().fit(*copies_and_noise(n_rows)).selection_
+    assert selection.n_supported == 1
+    assert selection.order[0] < 5
+    assert set(selection.order[1:6].tolist()) == set(range(5, 10))  # copies come back when all others are selected
+    three = BURSelector(n_features_to_select=3).fit(*copies_and_noise(n_rows)).selection_
+    assert set(three.same_as.values()) <= {int(three.order[0])}
+    assert set(three.same_as) < set(range(5))
+    kept = BURSelector(n_features_to_select=3, keep_copies=True).fit(*copies_and_noise(n_rows)).selection_
+    assert (kept.same_as, kept.n_supported) == ({}, 1)
+
+
+def test_levels_with_other_names_are_copies(rng):
+    level, other = rng.integers(0, 4, 500), rng.integers(0, 3, 500)
+    X = np.column_stack([level, (level * 7 + 3) % 11, other])
+    y = (level == 2) ^ (other == 1)
+    selection = BURSelector("mim", 2, beta=0, discrete_features=True).fit(X, y).selection_
+    assert sorted(selection.order.tolist()) == [0, 2]
+    assert selection.same_as in ({1: 0}, {})
+    copies = BURSelector("mim", "all", beta=0, discrete_features=True).fit(X, y)
+    assert copies.order_[2] == 1
+    assert copies.selection_.same_as == {}
+
+
+def test_rare_levels_elsewhere_are_no_copies():
+    X = np.zeros((400, 2))
+    X[:8, 0] = X[8:16, 1] = 1
+    y = np.arange(400) < 16
+    selection = BURSelector(n_features_to_select=2, discrete_features=True).fit(X, y).selection_
+    assert (selection.same_as, selection.n_supported) == ({}, 2)
+
+
+def test_no_near_copies_among_the_first_of_breast_cancer():
+    from sklearn.datasets import load_breast_cancer
+
+    X, y = load_breast_cancer(return_X_y=True)
+    selection = BURSelector().fit(X, y).selection_
+    ranks = np.corrcoef(rankdata(X[:, selection.order], axis=0).T)
+    assert np.abs(ranks - np.eye(10)).max() < 0.98
+    assert selection.same_as
+    assert selection.n_supported >= 2
+
+
+@pytest.mark.parametrize("weights", [False, True])
+def test_parts_give_the_same_numbers(weights, rng):
+    import pandas as pd
+
+    dd = pytest.importorskip("dask.dataframe")
+    X, y = copies_and_noise(600)
+    frame = pd.DataFrame(X, columns=list("abcdefghij")).assign(y=y.astype(int), w=rng.integers(1, 4, 600).astype(float))
+    parts, given = dd.from_pandas(frame, npartitions=3), frame["w"] if weights else None
+    names = list("abcdefghij")
+    here = BURSelector(n_features_to_select=4).fit(frame[names], frame["y"], given).selection_
+    there = BURSelector(n_features_to_select=4)
+    there.fit(parts[[*names, "y", *["w"] * weights]], "y", "w" if weights else None)
+    assert there.selection_.n_supported == here.n_supported == 1
+    assert there.selection_.same_as == here.same_as
+
+
+def test_auto_has_a_limit_and_lists_what_follows():
+    X, y = np.random.default_rng(0).standard_normal((500, 20)), None
+    y = X[:, :4].sum(axis=1)
+    free = BURSelector(n_features_to_select="auto").fit(X, y).selection_
+    assert sorted(free.order.tolist()) == [0, 1, 2, 3]
+    assert free.n_supported == 4
+    assert len(free.following) == 6
+    assert not set(free.following) & set(free.order)
+    limited = BURSelector(n_features_to_select="auto:2").fit(X, y).selection_
+    assert_array_equal(limited.order, free.order[:2])
+    assert len(limited.following) == 0
+    with pytest.raises(ValueError, match="n_features_to_select='auto:0' must be"):
+        BURSelector(n_features_to_select="auto:0").fit(X, y)
+
+
 # Its parts
 
 
-def p_values_of_maximum(information):
-    """Of what was observed, the first row, among permutations, the others."""
-    tested = Exceedances(information[0], len(information) - 1, keep=True)
-    tested.add(tested.active, information[1:])
-    return tested.p_values_of_maximum(_nearly_normal)
+def slow_chance(terms, left, groups, n_orders, rng):
+    """The share of drawn orders within groups whose covariances are as unlikely, by their mean square in all orders."""
+
+    def covariances(order):
+        return (terms.T @ left[order]).ravel()
+
+    def draw():
+        order = np.arange(len(left))
+        for group in range(groups.max() + 1):
+            own = np.flatnonzero(groups == group)
+            order[own] = rng.permutation(own)
+        return order
+
+    drawn = np.array([covariances(draw()) for _ in range(n_orders)])
+    inverse = np.linalg.inv(np.cov(drawn.T))
+    distances = [one @ inverse @ one for one in (drawn - drawn.mean(axis=0))]
+    own = covariances(np.arange(len(left))) - drawn.mean(axis=0)
+    return np.mean(np.array(distances) >= own @ inverse @ own)
 
 
-def test_the_maximum_is_that_of_standardised_cube_roots(rng):
-    information = rng.chisquare([1, 4, 9], (100, 3))
-    information[0, 1] = 40
-    roots = np.cbrt(information)
-    scores = (roots - roots.mean(axis=0)) / roots.std(axis=0)
-    expected = [(1 + sum(max(row) >= one for row in scores[1:])) / 100 for one in scores[0]]
-    assert_allclose(p_values_of_maximum(information), expected)
-    assert p_values_of_maximum(information)[1] == 0.01
+@pytest.mark.parametrize("effect", [0.0, 0.15])
+def test_the_chance_is_that_of_drawn_orders(effect, rng):
+    terms, along = rng.standard_normal((240, 2)), rng.random(240)
+    left = np.column_stack([effect * terms[:, 0] + rng.standard_normal(240), rng.standard_normal(240)])
+    order, starts = _groups_along(along)
+    groups = np.repeat(np.arange(len(starts)), np.diff([*starts, 240]))
+    expected = slow_chance(terms[order], left[order], groups, 4000, rng)
+    assert_allclose(_chance_of(terms[order], left[order], starts), expected, atol=0.04)
 
 
-def test_candidates_that_tell_nothing_in_any_permutation_pass_never():
-    assert_array_equal(p_values_of_maximum(np.zeros((20, 3))), 1)
+def test_groups_keep_ties_together():
+    along = np.repeat([0.5, 0.1, 0.9], [7, 3, 10])
+    order, starts = _groups_along(along)
+    assert_array_equal(along[order], np.sort(along))
+    for begin, end in zip(starts, [*starts[1:], 20], strict=True):
+        assert end - begin >= 3
+    assert len(starts) <= 3
 
 
-def test_p_values_of_the_maximum_are_uniform(rng):
-    smallest = np.array([p_values_of_maximum(rng.chisquare([1, 3, 30], (20, 3))).min() for _ in range(2000)])
-    for level in (0.05, 0.25, 0.5):
-        assert abs((smallest <= level).mean() - level) < 0.04
-
-
-def merged_information(counts, groups):
-    """I(group; class) of a table whose rows are put into groups."""
-    table = np.array([counts[groups == group].sum(axis=0) for group in range(groups.max() + 1)])
-    return entropy_of(table.sum(axis=1)) + entropy_of(table.sum(axis=0)) - entropy_of(table.ravel())
-
-
-@given(st.integers(0, 2**32 - 1), st.integers(2, 7), st.integers(2, 4))
-def test_the_first_merger_loses_least(seed, n_rows, n_classes):
-    counts = np.random.default_rng(seed).integers(0, 6, (n_rows, n_classes)) + np.eye(n_rows, n_classes, dtype=int)
-    counts[:, 0] += 1
-    groups = merge_levels(counts, n_rows - 1)
-    assert groups.max() + 1 == max(n_rows - 1, 1)
-    options = []
-    for first, second in combinations(range(n_rows), 2):
-        merged = np.arange(n_rows)
-        merged[second] = first
-        options.append(merged_information(counts, np.unique(merged, return_inverse=True)[1]))
-    assert_allclose(merged_information(counts, groups), max(options), atol=1e-12)
-
-
-def test_rows_alike_are_merged_before_others():
-    counts = np.array([[5, 0], [0, 5], [50, 0], [3, 3], [0, 1], [30, 30]])
-    assert merge_levels(counts, 3).tolist() == [0, 1, 0, 2, 1, 2]
-    assert merge_levels(counts, 10).tolist() == list(range(6))
+def test_functions_of_numbers_do_not_change_with_units_and_know_gaps(rng):
+    numbers = rng.standard_normal(100)
+    assert_allclose(_functions_of(np.exp(numbers)), _functions_of(numbers), atol=1e-12)
+    numbers[:10] = np.nan
+    functions = _functions_of(numbers)
+    assert_array_equal(functions[:, -1], np.isnan(numbers))
+    assert not functions[:10, :-1].any()
+    assert not _functions_of(np.ones(50)).any()

@@ -1,11 +1,12 @@
 """The one greedy loop: every criterion, plain or boosted by unique relevance, and all searches on one table."""
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from inspect import signature
 from itertools import product
 from numbers import Integral, Real
-from typing import Any, Literal, NamedTuple, Self, cast
+from typing import Any, Literal, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,7 +20,6 @@ from unirel._runtime import (
     check_beta,
     check_fraction,
     check_jobs,
-    check_time,
     check_whole_number,
     no_progress,
     progress_of,
@@ -28,18 +28,14 @@ from unirel._runtime import (
 from unirel.criteria import Criterion, Scores, make_criterion
 from unirel.data.readers import DiscreteFeatures, TargetType
 from unirel.data.table import Table, open_table
-from unirel.estimation.base import Columns, Information, Memo, Values
+from unirel.estimation.base import Columns, Information, Memo
 from unirel.results import Cause, Ending, Selection, SelectionPath, plain
-from unirel.search.boost import REFERENCE_SIZE, Blend, Mask, estimator_of, find_blend, find_kind, needs_reference
+from unirel.search.boost import REFERENCE_SIZE, Blend, estimator_of, find_blend, find_kind, needs_reference
+from unirel.search.steps import N_LISTED, PLAIN, Blended, Passed, Rule, Step, take_steps
 from unirel.search.stopping import Evidence
 
 DEFAULT_BETAS = tuple(step / 10 for step in range(11))
-_N_FEATURES = 10  # that many are selected if nobody says how many, and fewer of fewer without a word
-# Scores that differ by less than this, or less than this share, are a tie that rounding has broken: differences of
-# estimates of about a nat come out as 1e-17 instead of 0.
-_TIE = 1e-12
-# Candidates with the best bounds that a lazy step brings up to date at a time.
-_BATCH = 32
+_N_FEATURES = N_LISTED  # that many are selected if nobody says how many, and fewer of fewer without a word
 # Where there are more columns than this for each row, noise wins maxima, and only the most relevant are searched. The
 # last of many thousands never win either, and would only take time.
 _MANY, _FEW, _MOST = 10, 300, 5000
@@ -60,6 +56,7 @@ class SearchSettings(BaseEstimator):  # type: ignore[misc]
     include: Sequence[int | str] = ()
     exclude: Sequence[int | str] = ()
     max_candidates: int | Literal["auto"] | None = "auto"
+    keep_copies: bool = False
     alpha: float = 0.05
     max_seconds: float | None = None
     random_state: int | None = 0
@@ -201,7 +198,7 @@ class Limits:
     include: Sequence[int] = ()
     exclude: Sequence[int] = ()
     max_candidates: int | None = None  # search among the most relevant
-    evidence: Evidence | None = None  # select only what is seen to add something, and stop where nothing is
+    rule: Rule = PLAIN  # what is tested and passed over
 
     @classmethod
     def of(cls, table: Table, settings: SearchSettings) -> Self:
@@ -222,7 +219,7 @@ class Limits:
         most: Any = settings.max_candidates
         if most == "auto":
             most = _FEW if len(table.features) > _MANY * table.n_samples else _MOST
-        if most is not None and settings.n_features_to_select != "auto":
+        if most is not None and not _is_auto(settings.n_features_to_select):
             most = max(int(most), n_features)
         return cls(n_features, include, exclude, most)
 
@@ -237,10 +234,12 @@ class Searches:
         self._table, self._settings = table, settings
         self._limits = Limits.of(table, settings)
         self._memo = Memo(estimator_of(settings).on(table, sample_weight, settings.n_jobs))
-        if settings.n_features_to_select == "auto":
-            given = settings.alpha, settings.random_state, settings.n_jobs, sample_weight
-            evidence = Evidence(table, self._limits.free_columns(table), *given)
-            self._limits = replace(self._limits, evidence=evidence)
+        columns = np.append(self._limits.free_columns(table), np.array(self._limits.include, np.intp))
+        evidence = Evidence(table, columns, settings.alpha, settings.random_state, sample_weight)
+        stops = _is_auto(settings.n_features_to_select)
+        # Of many searches at once it would take too long to test all steps.
+        rule = Rule(evidence, settings.keep_copies, tests=stops or n_runs == 1, stops=stops)
+        self._limits = replace(self._limits, rule=rule)
         self._sample_weight = None if sample_weight is None else np.asarray(sample_weight, np.float64)
         self._kind = find_kind(settings)
         self._boosts: dict[Criterion | None, Blend] = {}
@@ -282,7 +281,7 @@ class Searches:
         is_given = not isinstance(self._kind, BaseEstimator)
         wanted = 0 if is_given or Deadline.after(None).ends == np.inf else self._limits.n_features
         n_features = REFERENCE_SIZE if needs_run else wanted
-        limits = replace(self._limits, n_features=n_features, include=(), evidence=None)
+        limits = replace(self._limits, n_features=n_features, include=(), rule=PLAIN)
         reference = search(self._memo, criterion, limits)
         if not reference.complete:
             return self._without_boost(reference, reference.ending)
@@ -307,12 +306,6 @@ class Searches:
         return replace(selection, order=np.array(order, np.intp), scores=scores, ending=ending, causes=causes)
 
 
-class _Step(NamedTuple):
-    feature: int
-    score: float
-    cause: Cause
-
-
 def search(
     memo: Memo,
     criterion: Criterion,
@@ -324,11 +317,13 @@ def search(
 ) -> Selection:
     """Select features one by one, each time the one with the best score; ties go to the lowest column."""
     # What was selected before Ctrl-C or the end of the time is kept, and the selection is marked incomplete.
-    table, steps = memo.information.table, list[_Step]()
+    table, steps = memo.information.table, list[Step]()
+    passed = Passed()
     try:
         candidates = candidates_of(memo, limits)
         n_wanted = min(limits.n_features, len(candidates) + len(limits.include))
-        for step in _steps(Scores(memo, criterion, table.features), candidates, n_wanted, limits, beta, boost):
+        scores = Scores(memo, criterion, table.features)
+        for step in take_steps(scores, candidates, n_wanted, limits.include, Blended(beta, boost), limits.rule, passed):
             steps.append(step)
             progress(len(steps), n_wanted)
         ending = Ending.EXHAUSTED if n_wanted < limits.n_features else Ending.ASKED
@@ -338,17 +333,28 @@ def search(
         ending = Ending.OUT_OF_TIME
     except KeyboardInterrupt:
         ending = Ending.INTERRUPTED
+    order = np.array([step.feature for step in steps], np.intp)
     return Selection(
         criterion=criterion.name,
         beta=beta,
-        order=np.array([step.feature for step in steps], np.intp),
+        order=order,
         scores=np.array([step.score for step in steps], np.float64),
         names=table.names,
         relevance=table.one_per_feature(np.maximum(memo.known_relevance(table.features), 0.0)),
         unique_relevance=None if boost is None else boost.values[: table.n_features].copy(),
         ending=ending,
         causes=tuple(step.cause for step in steps),
+        n_supported=_n_supported(steps, limits.rule),
+        following=np.array(passed.idle[: max(0, N_LISTED - len(steps))], np.intp),
+        same_as={copy: feature for copy, feature in passed.copies.items() if copy not in order},
     )
+
+
+def _n_supported(steps: Sequence[Step], rule: Rule) -> int | None:
+    """The last step that was seen to add something; where a search stops by itself all that it has are there."""
+    if rule.stops or not rule.tests or not steps:
+        return len(steps) if rule.stops else None
+    return max((place for place, step in enumerate(steps, 1) if step.adds), default=0)
 
 
 def candidates_of(memo: Memo, limits: Limits) -> Columns:
@@ -359,69 +365,9 @@ def candidates_of(memo: Memo, limits: Limits) -> Columns:
     return np.sort(free[np.argsort(-memo.relevance(free), kind="stable")[:most]])
 
 
-def _steps(
-    scores: Scores, candidates: Columns, n_wanted: int, limits: Limits, beta: float, boost: Blend | None
-) -> Iterator[_Step]:
-    """Features one by one, until there are as many as are wanted or nothing adds anything."""
-    selected = np.empty(0, np.intp)
-    while len(selected) < n_wanted:
-        check_time()
-        pool, allowed = np.setdiff1d(candidates, selected, assume_unique=True), None
-        forced = len(selected) < len(limits.include)
-        if forced:
-            pool = np.array([limits.include[len(selected)]], np.intp)
-        elif limits.evidence is not None:
-            allowed = np.isin(pool, limits.evidence.adding(selected))
-            if not allowed.any():
-                return
-        step = _best(scores, pool, selected, beta, boost, allowed)
-        selected = np.append(selected, step.feature)
-        yield step._replace(cause=Cause.INCLUDED) if forced else step
-
-
-def _best(
-    scores: Scores, pool: Columns, selected: Columns, beta: float, boost: Blend | None, allowed: Mask | None
-) -> _Step:
-    boost = boost if beta > 0 else None
-    # A spread over all candidates takes the scores of all candidates, so nothing can be left out then.
-    lazy = scores.can_only_fall and (boost is None or not boost.rescale)
-    scores.update(pool, selected[:1] if lazy else selected)
-    while True:
-        values = plain = scores.of(pool, len(selected))
-        if boost is not None:
-            values = boost.blend(plain, pool, selected, beta, allowed)
-        # Others than the allowed ones still have their part in the spread that a boost is brought to.
-        values = _among(values, allowed)
-        behind = ~scores.up_to_date(pool, len(selected))
-        tied = _reach(values, values[~behind].max(initial=-np.inf))
-        promising = np.flatnonzero(behind & tied)
-        if len(promising) == 0:
-            place = int(np.flatnonzero(tied)[0])
-            cause = Cause.CRITERION
-            if boost is not None and not _is_best(_among(plain, allowed), place):
-                known = _among(boost.without_stepwise(plain, pool, selected, beta), allowed)
-                cause = Cause.SELECTED
-                if behind.any() or not boost.rescale:
-                    cause = Cause.UNKNOWN if behind.any() else Cause.UNIQUE
-                elif boost.share < 1 and _is_best(known, place):
-                    cause = Cause.REFERENCE
-            return _Step(int(pool[place]), float(values[place]), cause)
-        check_time()
-        promising = promising[np.argsort(-values[promising], kind="stable")[:_BATCH]]
-        scores.update(pool[promising], selected)
-
-
-def _among(values: Values, allowed: Mask | None) -> Values:
-    return values if allowed is None else np.where(allowed, values, -np.inf)
-
-
-def _reach(values: Values, best: float) -> Mask:
-    """Which values are as good as the best one, but for rounding."""
-    return np.asarray(values >= best - _TIE * max(1.0, abs(best)))
-
-
-def _is_best(values: Values, place: int) -> bool:
-    return bool(_reach(values, values.max())[place])
+def _is_auto(wanted: Any) -> bool:
+    """Whether a search ends by itself: "auto", or "auto:20" for at most 20 features."""
+    return isinstance(wanted, str) and re.fullmatch("auto(:[1-9][0-9]*)?", wanted) is not None
 
 
 def _n_features(table: Table, wanted: Any) -> int:
@@ -429,6 +375,8 @@ def _n_features(table: Table, wanted: Any) -> int:
     n_features = len(table.features)
     if isinstance(wanted, str) and wanted in ("auto", "all"):
         return n_features
+    if _is_auto(wanted):
+        return min(int(wanted.removeprefix("auto:")), n_features)
     if isinstance(wanted, Integral) and not isinstance(wanted, bool) and int(wanted) >= 1:
         if int(wanted) > n_features and wanted != _N_FEATURES:
             # Only to name a number is no reason to end with an error, nor to say nothing.
