@@ -4,9 +4,9 @@ import os
 import platform
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
 from importlib.metadata import version
@@ -24,6 +24,7 @@ from unirel.inference.relations import Analysis, analyse, find_significant
 from unirel.inference.stability import selection_stability
 from unirel.report import text
 from unirel.report.accuracy import Accuracy, check_measures, measure_accuracy, pin_types
+from unirel.report.pictures import MOST_DRAWN, read_levels
 from unirel.results import RelevanceTest, Selection, SelectionPath, Stability, plain
 from unirel.search.greedy import SearchSettings, described, select
 from unirel.selectors import BURSelector
@@ -85,6 +86,8 @@ class Report:
     accuracy: Accuracy | None = None  #: How well the first features predict the target.
     test: RelevanceTest | None = None  #: Which of all features are significant by themselves.
     stability: Stability | None = None  #: How often features are selected from halves of the rows.
+    #: What the levels of discrete features are called, by position of the feature, for pictures.
+    levels: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     #: Whether the selections were stopped by hand, so that some are missing and nothing was compared.
     interrupted: bool = False
 
@@ -188,7 +191,8 @@ class Report:
                 analysis = analyse(table, path.selections[0], curve=page, sample_weight=sample_weight)
                 if page or stability or table.n_samples * len(table.features) <= _QUICKLY_TESTED:
                     tested = find_significant(table, sample_weight, selector.n_jobs, text.ALPHA)
-        report = cls(table, path, analysis, origin, title, test=tested, interrupted=interrupted)
+        levels = read_levels(table, rows[0], path.selections[0].order[:MOST_DRAWN].tolist()) if page else {}
+        report = cls(table, path, analysis, origin, title, test=tested, levels=levels, interrupted=interrupted)
         return report._measured(*rows, selector, stability, accuracy)
 
     def _measured(self, X: Any, y: Any, selector: BURSelector, stability: int | None, accuracy: str | None) -> Self:
@@ -277,9 +281,13 @@ class Report:
         return target
 
     def _repr_html_(self) -> str:
-        """The answer and the table of the selected features, as a notebook shows it; `save` writes the whole page."""
-        said = escape(f"{self._answer['headline']} report.save('page.html') writes the whole page.")
-        return f"<div><p>{said}</p>{self.selection._repr_html_()}</div>"
+        """The answer, the selected features and their pictures, as a notebook shows it; `save` writes the whole page."""
+        with suppress(ImportError):
+            check_installed()
+            from unirel.report.page import render_notebook
+
+            return render_notebook(self)
+        return f"<div><p>{escape(self._answer['headline'])}</p>{self.selection._repr_html_()}</div>"
 
     @cached_property
     def _answer(self) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from unirel.data import Values
 from unirel.data.table import Table
 from unirel.inference.relations import REDUNDANT, RedundantGroup
 from unirel.results import Cause, Ending, Selection
@@ -81,10 +82,15 @@ def find_enough(report: "Report") -> Enough | None:
         place = int(known[np.argmax(accuracy.means[known] >= accuracy.means[best] - error)])
         return Enough(accuracy.sizes[place], "accuracy", place == known[-1])
     curve = report.analysis.curve
-    if len(curve) < 2 or not is_credible(report.selection, curve.max()) or curve[-1] < (1 - _FALL) * curve.max():
+    if len(curve) < 2 or not is_credible(report.selection, curve.max()) or falls(curve):
         return None
     place = int(np.argmax(curve >= (1 - LITTLE) * curve.max()))
     return Enough(place + 1, "information", place == len(curve) - 1)
+
+
+def falls(curve: Values) -> bool:
+    """Whether estimates of joint information fall with more features, which true values do not."""
+    return bool(curve[-1] < (1 - _FALL) * curve.max())
 
 
 def is_credible(selection: Selection, joint: float) -> bool:
