@@ -281,7 +281,7 @@ class Report:
         return target
 
     def _repr_html_(self) -> str:
-        """The answer, the selected features and their pictures, as a notebook shows it; `save` writes the whole page."""
+        """The answer, the selected features and their pictures, for a notebook; `save` writes the whole page."""
         with suppress(ImportError):
             check_installed()
             from unirel.report.page import render_notebook

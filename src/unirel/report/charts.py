@@ -1,12 +1,15 @@
-"""The interactive charts of a report as Vega-Lite specifications."""
+"""The charts of a report: interactive ones as Vega-Lite specifications, and what the others show as plain numbers."""
 
 from itertools import pairwise, permutations
 from typing import Any, NamedTuple
 
 import altair as alt
+import numpy as np
+from scipy.cluster.hierarchy import leaves_list, linkage
+from scipy.spatial.distance import squareform
 
-from unirel.inference.relations import order_by_similarity
-from unirel.report import Report
+from unirel.inference.relations import REDUNDANT, order_by_similarity
+from unirel.report import Report, text
 
 Rows = list[dict[str, Any]]
 
@@ -28,8 +31,10 @@ _TEXTS, _EXACT = {"name", "partners", "a", "b"}, {"n", "step", "beta"}
 
 def n_first(report: Report) -> int:
     """How many of the first features are ticked when the page opens: those that are enough, if that is known."""
-    selection = report.selection
-    return int(report.to_dict()["enough"] or selection.n_supported or len(selection))
+    selection, answer = report.selection, report.to_dict()
+    if answer["headline"] == text.nothing_significant(report):
+        return 0
+    return int(answer["enough"] or selection.n_supported or len(selection))
 
 
 def make_charts(report: Report) -> dict[str, Any]:
@@ -146,7 +151,8 @@ def _curve(rows: Rows, entropy: float | None, sizes: _Sizes) -> Any:
     scale = alt.Scale(domain=[0, top], nice=False) if entropy else alt.Undefined
     y = alt.Y("joint:Q", title="joint information (nats)", scale=scale)
     words = "'first ' + datum.n + ': ' + format(datum.joint, '.2f') + ' nats, last added ' + datum.name"
-    layers = _layers_by_size(rows, y, _tips("n", "name", "joint"), words, sizes)
+    low = max(row["joint"] for row in rows) < 0.3 * top
+    layers = _layers_by_size(rows, y, _tips("n", "name", "joint"), words, sizes, low)
     if entropy is not None:
         limit = alt.Chart(alt.InlineData(values=[{"joint": entropy, "words": "entropy of the target"}]))
         name = limit.mark_text(align="right", baseline="bottom", dy=-3)
@@ -175,7 +181,9 @@ def _accuracy(accuracy: dict[str, Any], sizes: _Sizes) -> Any:
     return _by_size(layers, sizes, "Line chart of how well the first features predict the target")
 
 
-def _layers_by_size(rows: Rows, y: alt.Y, tooltip: list[alt.Tooltip], words: str, sizes: _Sizes) -> list[Any]:
+def _layers_by_size(
+    rows: Rows, y: alt.Y, tooltip: list[alt.Tooltip], words: str, sizes: _Sizes, low: bool = False
+) -> list[Any]:
     """A curve over the number of features, with words about the number that the slider is at."""
     # Each point stands for all numbers of features up to the next, the last one for all above.
     ends = [row["n"] for row in rows[1:]] + [2**31]
@@ -196,8 +204,8 @@ def _layers_by_size(rows: Rows, y: alt.Y, tooltip: list[alt.Tooltip], words: str
     left = 2 * sizes.enough <= sizes.last
     name = marked.mark_text(dx=6 if left else -6, fontSize=13, fontWeight="bold", align="left" if left else "right")
     enough = f"{sizes.enough} {'is' if sizes.enough == 1 else 'are'} enough"
-    # Below the curve there is room, but for the first point of one that does not begin at 0.
-    height = alt.value(_HEIGHT - 12 if sizes.enough > 1 else 12)
+    # Below the curve there is room, unless it is low, or for the first point of one that does not begin at 0.
+    height = alt.value(_HEIGHT - 12 if sizes.enough > 1 and not low else _HEIGHT / 2 if low else 12)
     ring = marked.mark_point(size=260, color=_MARK, strokeWidth=2.5).encode(y=y)
     return [*layers, ring, name.encode(y=height, text=alt.value(enough))]
 
@@ -275,3 +283,43 @@ def _finish(chart: Any) -> dict[str, Any]:
     style = {"background": "transparent", "view": {"stroke": None}, "axis": {**grey, **limit, **plain}, "legend": plain}
     spec["config"] = {**style, "font": "system-ui, sans-serif"}
     return {**spec, "autosize": {"type": "fit-x", "contains": "padding"}}
+
+
+def waterfall(report: Report) -> dict[str, Any] | None:
+    """What stays unknown of the target after each selected feature; None where joint information is not credible.
+
+    It is the entropy of class labels, or the share of the variance of a number's normal scores, 1 - exp(-2 I).
+    """
+    curve, entropy = report.analysis.curve, report.analysis.entropy
+    if len(curve) < 2 or not text.is_credible(report.selection, float(curve[-1])) or text.falls(curve):
+        return None
+    # More features have no less information: what an estimate falls short of is its error.
+    known = np.maximum.accumulate(np.maximum(0.0, curve))
+    left = 1 - np.minimum(1.0, known / entropy) if entropy else np.exp(-2 * known)
+    before = [1.0, *left[:-1].tolist()]
+    rows = [
+        {"step": step, "name": name, "before": round(one, 4), "after": round(other, 4)}
+        for step, (name, one, other) in enumerate(
+            zip(report.analysis.names, before, left.tolist(), strict=False), start=1
+        )
+    ]
+    return {"rows": rows, "left": round(float(left[-1]), 4), "entropy": entropy}
+
+
+def tree(report: Report) -> dict[str, Any] | None:
+    """How similar selected features are, as a tree: what hangs below a joint is at least as similar as it says."""
+    shared = report.analysis.shared
+    if len(shared) < 3:
+        return None
+    distances = np.clip(1 - (shared + shared.T) / 2, 0, 1)
+    joints = linkage(squareform(distances, checks=False), "complete", optimal_ordering=len(shared) <= 40)
+    leaves = leaves_list(joints).tolist()
+    # Where each joint stands: how far from full similarity, and between which rows.
+    places = [(0.0, float(leaves.index(leaf))) for leaf in range(len(shared))]
+    links = []
+    for one, other, distance, _ in joints.tolist():
+        (x_one, y_one), (x_other, y_other) = places[int(one)], places[int(other)]
+        places.append((distance, (y_one + y_other) / 2))
+        link = {"from": (x_one, y_one), "to": (x_other, y_other), "distance": round(distance, 4)}
+        links.append({**link, "redundant": distance <= 1 - REDUNDANT + 1e-9})
+    return {"leaves": leaves, "links": links, "redundant": REDUNDANT}

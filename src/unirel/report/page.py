@@ -11,7 +11,7 @@ import altair as alt
 from unirel._runtime import write_text
 from unirel.errors import printable, shorten
 from unirel.report import Report, pictures, text
-from unirel.report.charts import make_charts, n_first
+from unirel.report.charts import make_charts, n_first, tree, waterfall
 
 TEMPLATES = Path(__file__).parent / "templates"
 # Rows of the table of all features, the selected ones first; rows of the ranking, and those that are not folded away;
@@ -19,6 +19,8 @@ TEMPLATES = Path(__file__).parent / "templates"
 _MOST_ROWS, _MOST_RANKED, _MOST_OPEN, _MOST_FOLLOWING = 1000, 100, 12, 5
 # Sentences below the headline, and pictures in a notebook.
 _MOST_SENTENCES, _MOST_IN_NOTEBOOK = 3, 12
+# Bars are as long as this share of the target's entropy at least asks for; of a number, this many nats.
+_LEAST_SCALE = 0.1
 # What a file of a selection begins with, as `unirel apply` reads it.
 DOCUMENT = {"schema": "unirel/selection", "version": 1}
 
@@ -28,7 +30,7 @@ def render(report: Report) -> str:
     answer = report.to_dict()
     features = answer["features"][:_MOST_ROWS]
     drawn, strips = pictures.draw_features(report)
-    return _template("report.html").render(
+    page: str = _template("report.html").render(
         summary=_printable({**answer, "features": features, "snippet": ""}),
         snippet=answer["snippet"],  # which has lines, and names as Python writes them
         n_features=len(answer["features"]),
@@ -41,25 +43,27 @@ def render(report: Report) -> str:
         pictures=_printable(drawn),
         kinds={picture["kind"] for picture in drawn},
         strips=_printable(pictures.arrange(strips)) if strips else None,
-        waterfall=_printable(pictures.waterfall(report)),
-        tree=pictures.tree(report),
+        waterfall=_printable(waterfall(report)),
+        tree=tree(report),
         asked=_printable(_settings_in_words(report)),
         ticks={"names": [row["name"] for row in features], "command": _command(report), "document": DOCUMENT},
         charts=_printable(make_charts(report)),
         vega=_vega(),
     )
+    return page
 
 
 def render_notebook(report: Report) -> str:
     """The headline, the table of the selected features and their pictures, without scripts."""
     drawn = pictures.draw_features(report)[0][:_MOST_IN_NOTEBOOK]
-    return _template("notebook.html").render(
+    shown: str = _template("notebook.html").render(
         headline=printable(report.to_dict()["headline"]),
         lead=_printable(_lead(report)),
         table=report.selection._repr_html_(),
         classes=_printable(_class_names(report)),
         pictures=_printable(drawn),
     )
+    return shown
 
 
 def _template(name: str) -> Any:
@@ -86,7 +90,9 @@ def _lead(report: Report) -> list[str]:
         return []
     if text.nothing_significant(report):
         return ["So the order below, and every number beside it, may be chance. More rows may show more."]
-    said = [f"Careful: {warning}" for warning in answer["warnings"][:1]]
+    # That columns are constant, the last of the warnings, does not change what to think of the others.
+    constant = bool((report.table.n_levels[report.table.features] == 1).any())
+    said = [f"Careful: {warning}" for warning in answer["warnings"][: len(answer["warnings"]) - constant][:1]]
     unsure = [row["name"] for row in report.rows() if row["significant"] == "no"]
     if selection.n_supported is not None and selection.n_supported < len(selection):
         first = "None" if selection.n_supported == 0 else f"Beyond the first {selection.n_supported:,} none"
@@ -96,9 +102,9 @@ def _lead(report: Report) -> list[str]:
         said.append(f"Not significant (n.s.), so perhaps there by chance: {names}.")
     groups = [group.members for group in analysis.groups if len(group.members) > 1]
     if groups:
-        names = [text.listed([text.quoted(selection.selected_names[one]) for one in group], most=4) for group in groups]
-        more = f", and so are {names[1]}" if len(groups) == 2 else f"; there are {len(groups) - 1} more such groups"
-        said.append(f"{names[0]} are nearly the same (≈){more if len(groups) > 1 else ''}.")
+        same = [text.listed([text.quoted(selection.selected_names[one]) for one in group], most=4) for group in groups]
+        more = f", and so are {same[1]}" if len(groups) == 2 else f"; there are {len(groups) - 1} more such groups"
+        said.append(f"{same[0]} are nearly the same (≈){more if len(groups) > 1 else ''}.")
     relevance = [row["relevance"] or 0.0 for row in report.rows()]
     best = relevance.index(max(relevance))
     amount = text.in_nats(relevance[best], analysis.entropy)
@@ -113,11 +119,17 @@ def _ranking(report: Report) -> list[dict[str, Any]]:
     same = {place: group.members[0] + 1 for group in report.analysis.groups for place in group.members[1:]}
     following = [place_of.get(selection.names[feature]) for feature in selection.following[:_MOST_FOLLOWING].tolist()]
     places = [*range(min(len(selection), _MOST_RANKED)), *(place for place in following if place is not None)]
-    most = max((features[place]["relevance"] or 0.0 for place in places), default=0.0) or 1.0
+    # The best of useless features must not look like much.
+    least = _LEAST_SCALE * (report.analysis.entropy or 1.0)
+    most = max([least, *(features[place]["relevance"] or 0.0 for place in places)])
+    digits = 2 if most > least else 3
     return [
         {
             **{key: features[place][key] for key in ("step", "name", "relevance", "significant")},
             "place": place,
+            "value": ""
+            if features[place]["relevance"] is None
+            else f"{max(0.0, features[place]['relevance']):.{digits}f}",
             "share": round(100 * max(0.0, features[place]["relevance"] or 0.0) / most, 1),
             "adds": selection.n_supported is None or place < selection.n_supported or place >= len(selection),
             "same": same.get(place),

@@ -1,19 +1,15 @@
-"""What the pictures of a report show, as plain numbers: features against the target, and what each adds."""
+"""What the pictures of features against the target show, as plain numbers; a template draws them."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.cluster.hierarchy import leaves_list, linkage
-from scipy.spatial.distance import squareform
 
 from unirel.data import Mask, Values
 from unirel.data.readers import as_narwhals, take_columns, take_rows
 from unirel.data.table import Table
 from unirel.data.weights import choose_by_class
-from unirel.inference.relations import REDUNDANT
-from unirel.report import text
 
 if TYPE_CHECKING:
     from unirel.report import Report
@@ -101,10 +97,13 @@ def _take_feature(report: "Report", position: int, sample: Sample) -> Feature:
         values = table.continuous_block([position])[0][sample.rows]
         return Feature(values, np.isnan(values), None)
     n_levels = int(table.n_levels[position])
-    unnamed = tuple(f"level {code + 1}" for code in range(n_levels))
-    values = np.asarray(table.codes(position)[sample.rows], np.float64)
-    missing = (values == n_levels - 1) & table.has_missing[position]
-    return Feature(values, missing, report.levels.get(position, unnamed))
+    levels = report.levels.get(position) or tuple(f"level {code + 1}" for code in range(n_levels))
+    codes: NDArray[Any] = table.codes(position)[sample.rows]
+    missing = (codes == n_levels - 1) & table.has_missing[position]
+    if _are_numbers(levels):  # texts of numbers are in the order of texts
+        order = sorted(range(n_levels), key=lambda code: (levels[code] == _MISSING, _as_number(levels[code])))
+        codes, levels = np.argsort(order)[codes], tuple(levels[code] for code in order)
+    return Feature(np.asarray(codes, np.float64), missing, levels)
 
 
 def picture_of(feature: Feature, sample: Sample) -> Picture:
@@ -114,33 +113,51 @@ def picture_of(feature: Feature, sample: Sample) -> Picture:
     return _means(feature, sample) if feature.levels is None else _level_means(feature, sample)
 
 
-def largest_classes(sizes: Values) -> list[int]:
+def largest_classes(sizes: NDArray[Any]) -> list[int]:
     """Classes with a colour of their own in all pictures, in the order of their codes."""
     return sorted(np.argsort(-sizes, kind="stable")[:MOST_CLASSES].tolist())
 
 
 def _class_sizes(sample: Sample) -> Values:
-    return np.bincount(sample.target.astype(np.intp), sample.weights, len(sample.classes or ()))
+    return np.asarray(np.bincount(sample.target.astype(np.intp), sample.weights, len(sample.classes or ())), np.float64)
 
 
 def _densities(feature: Feature, sample: Sample) -> Picture:
     """A density for each of the largest classes, all in the same scale, and the share of missing values in each."""
-    low, high = _range(feature)
+    edges, whole = _edges(feature)
     heights, missing = [], []
     shown = largest_classes(_class_sizes(sample))
     for code in shown:
         own = sample.target == code
         weights, gone = sample.weights[own], feature.missing[own]
-        counts = np.histogram(feature.values[own & ~feature.missing], _FINE, (low, high), weights=weights[~gone])[0]
-        padded = np.pad(counts, 1)
-        heights.append((padded[:-2] + 2 * padded[1:-1] + padded[2:]) / 4 / weights.sum())
+        counts = np.histogram(feature.values[own & ~feature.missing], edges, weights=weights[~gone])[0]
+        heights.append((counts if whole else _smooth(counts)) / weights.sum())
         missing.append(float(weights[gone].sum() / weights.sum()))
     top = max(float(np.max(heights)), 1e-12)
     rows = [
         {"label": (sample.classes or ())[code], "heights": _rounded(row / top), "missing": round(gone, 3)}
         for code, row, gone in zip(shown, heights, missing, strict=True)
     ]
-    return {"kind": "densities", "low": number(low), "high": number(high), "rows": rows}
+    low, high = (edges[0] + 0.5, edges[-1] - 0.5) if whole else (edges[0], edges[-1])
+    return {"kind": "densities", "whole": whole, "low": number(low), "high": number(high), "rows": rows}
+
+
+def _smooth(counts: Values) -> Values:
+    padded = np.pad(counts, 1)
+    return np.asarray((padded[:-2] + 2 * padded[1:-1] + padded[2:]) / 4)
+
+
+def _edges(feature: Feature) -> tuple[Values, bool]:
+    """Edges of equally wide bins, and whether each holds one whole number, so that a bar shows it as it is."""
+    low, high = _range(feature)
+    known = feature.values[~feature.missing]
+    if len(known) and (known == np.rint(known)).all():
+        # Bins of other widths than whole numbers would hold now more, now fewer of them.
+        low, high = np.floor(low), np.ceil(high)
+        width = max(1.0, np.ceil((high - low + 1) / _FINE))
+        n_bins = int(np.ceil((high - low + 1) / width))
+        return low - 0.5 + width * np.arange(n_bins + 1), width == 1
+    return np.linspace(low, high, _FINE + 1), False
 
 
 def _shares(feature: Feature, sample: Sample) -> Picture:
@@ -151,7 +168,7 @@ def _shares(feature: Feature, sample: Sample) -> Picture:
         counts = np.bincount(sample.target[own].astype(np.intp), sample.weights[own], n_classes)
         shares = [*counts[shown], counts.sum() - counts[shown].sum()] / counts.sum()
         part = counts.sum() / sample.weights.sum()
-        rows.append({"label": label, "shares": _rounded(shares), "part": round(float(part), 3)})
+        rows.append({"label": label, "shares": _rounded(shares), "part": round(float(part), 4)})
     return {"kind": "shares", "rows": rows}
 
 
@@ -172,7 +189,14 @@ def _means(feature: Feature, sample: Sample) -> Picture:
     for point in points:
         point["x"] = round((point["x"] - low) / (high - low), 4) if high > low else 0.5
     bands = [*points, gone] if gone else points
-    return {"kind": "means", "low": number(low), "high": number(high), "missing": gone, "points": points, **_axis(bands)}
+    return {
+        "kind": "means",
+        "low": number(low),
+        "high": number(high),
+        "missing": gone,
+        "points": points,
+        **_axis(bands),
+    }
 
 
 def _level_means(feature: Feature, sample: Sample) -> Picture:
@@ -180,7 +204,7 @@ def _level_means(feature: Feature, sample: Sample) -> Picture:
     rows = []
     for label, own in _levels_of(feature, sample):
         part = sample.weights[own].sum() / sample.weights.sum()
-        rows.append({"label": label, "part": round(float(part), 3), **_spread(sample.target[own], sample.weights[own])})
+        rows.append({"label": label, "part": round(float(part), 4), **_spread(sample.target[own], sample.weights[own])})
     return {"kind": "level means", "rows": rows, **_axis(rows)}
 
 
@@ -208,7 +232,10 @@ def _spread(values: Values, weights: Values) -> dict[str, float]:
 def _axis(bands: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """The range of what is drawn, and every mean and quartile as a share of it."""
     keys = ("lower", "mean", "upper")
-    bottom, top = min(min(one[key] for key in keys) for one in bands), max(max(one[key] for key in keys) for one in bands)
+    bottom, top = (
+        min(min(one[key] for key in keys) for one in bands),
+        max(max(one[key] for key in keys) for one in bands),
+    )
     for one in bands:
         one.update({key: round((one[key] - bottom) / (top - bottom), 4) if top > bottom else 0.5 for key in keys})
     return {"bottom": number(bottom), "top": number(top)}
@@ -226,10 +253,11 @@ def _range(feature: Feature) -> tuple[float, float]:
 
 
 def pointwise(feature: Feature, sample: Sample) -> Values:
-    """log p(y | x) / p(y) of every row, in nats: how much its value points to its class; the mean is information.
+    """How much the value of each row points to its class: log p(y | x) / p(y) in nats, whose mean is information.
 
-    p(y | x) is the share among rows of the same level, or among the tenth of the rows whose numbers are nearest by
-    rank; rows with equal numbers are judged alike. A number as target is taken by fifths.
+    p(y | x) is the share among the other rows of the same level, or among the tenth of the rows whose numbers are
+    nearest by rank: a row does not vouch for itself, so that many levels do not seem to know the target. A number as
+    target is taken by fifths.
     """
     labels, weights = _labels(sample), sample.weights
     n_classes = int(labels.max()) + 1
@@ -245,6 +273,7 @@ def pointwise(feature: Feature, sample: Sample) -> Values:
         codes = feature.values.astype(np.intp)
         np.add.at(sums, codes, indicator)
         near = sums[codes]
+    near = near - indicator
     share = (near + _PRIOR_ROWS * prior) / (near.sum(axis=1, keepdims=True) + _PRIOR_ROWS)
     own = np.arange(len(labels)), labels
     return np.asarray(np.log(share[own] / prior[labels]))
@@ -299,8 +328,14 @@ def _shades(feature: Feature, sample: Sample) -> tuple[NDArray[np.intp], list[st
 
 
 def _are_numbers(levels: Sequence[str]) -> bool:
-    known = [level for level in levels if level != _MISSING]
-    return all(level.replace(".", "", 1).removeprefix("-").isdigit() or level in ("True", "False") for level in known)
+    return all(_as_number(level) is not None for level in levels if level != _MISSING)
+
+
+def _as_number(level: str) -> float | None:
+    try:
+        return float({"True": "1", "False": "0"}.get(level, level))
+    except ValueError:
+        return None
 
 
 def arrange(strips: Sequence[Picture]) -> Picture:
@@ -314,63 +349,33 @@ def arrange(strips: Sequence[Picture]) -> Picture:
         points = np.array(strip["points"], np.float64).reshape(-1, 2)
         places = np.clip((points[:, 0] - low) / (high - low), 0, 1)
         columns = np.rint(places * _PLACES)
-        offsets = np.zeros(len(points))
+        offsets = np.zeros((2, len(points)))
         for column in np.unique(columns).tolist():
             own = np.flatnonzero(columns == column)
-            own = own[np.argsort(points[own, 1], kind="stable")]
-            # In a column with many points they stand closer together.
-            offsets[own] = (np.arange(len(own)) - (len(own) - 1) / 2) * min(0.16, 1.8 / len(own))
-        shades: dict[int, list[tuple[float, float]]] = {}
-        for place, offset, shade in zip(places.tolist(), offsets.tolist(), points[:, 1].tolist(), strict=True):
-            shades.setdefault(int(shade), []).append((round(1000 * place), round(20 + 18 * offset)))
+            offsets[:, own[np.argsort(points[own, 1], kind="stable")]] = _pile(len(own))
+        across, up = np.rint(1000 * places + offsets[0]).astype(int), np.rint(20 + offsets[1]).astype(int)
+        shades: dict[int, list[tuple[int, int]]] = {}
+        for shade, x, y in zip(points[:, 1].astype(int).tolist(), across.tolist(), up.tolist(), strict=True):
+            shades.setdefault(shade, []).append((x, y))
         mean = round((min(max(strip["mean"], low), high) - low) / (high - low), 4)
         rows.append({**strip, "shades": dict(sorted(shades.items())), "mean_place": mean})
     ticks = [{"place": round((tick - low) / (high - low), 4), "label": number(tick)} for tick in _ticks(low, high)]
     return {"rows": rows, "ticks": ticks, "zero": round(-low / (high - low), 4)}
 
 
+def _pile(n_points: int) -> Values:
+    """Where points of one place stand: in columns side by side, each no higher than a strip."""
+    n_columns = min(6, -(-n_points // 11))
+    row, column = np.divmod(np.arange(n_points), n_columns)
+    height = row[-1]
+    step = 3.2 if height < 11 else 36 / height
+    return np.array([6.5 * (column - (n_columns - 1) / 2), step * (row - height / 2)])
+
+
 def _ticks(low: float, high: float) -> list[float]:
     """Some round numbers of a range, 0 among them."""
     step = next(size for size in (0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 1e9) if (high - low) / size <= 6)
     return [round(step * place, 2) for place in range(int(np.ceil(low / step)), int(np.floor(high / step)) + 1)]
-
-
-def waterfall(report: "Report") -> Picture | None:
-    """What stays unknown of the target after each selected feature; None where joint information is not credible.
-
-    It is the entropy of class labels, or the share of the variance of a number's normal scores, 1 - exp(-2 I).
-    """
-    curve, entropy = report.analysis.curve, report.analysis.entropy
-    if len(curve) < 2 or not text.is_credible(report.selection, float(curve[-1])) or text.falls(curve):
-        return None
-    # More features have no less information: what an estimate falls short of is its error.
-    known = np.maximum.accumulate(np.maximum(0.0, curve))
-    left = 1 - np.minimum(1.0, known / entropy) if entropy else np.exp(-2 * known)
-    before = [1.0, *left[:-1].tolist()]
-    rows = [
-        {"step": step, "name": name, "before": round(one, 4), "after": round(other, 4)}
-        for step, (name, one, other) in enumerate(zip(report.analysis.names, before, left.tolist(), strict=False), start=1)
-    ]
-    return {"rows": rows, "left": round(float(left[-1]), 4), "entropy": entropy}
-
-
-def tree(report: "Report") -> Picture | None:
-    """How similar selected features are, as a tree: what hangs below a joint is at least as similar as it says."""
-    shared = report.analysis.shared
-    if len(shared) < 3:
-        return None
-    distances = np.clip(1 - (shared + shared.T) / 2, 0, 1)
-    joints = linkage(squareform(distances, checks=False), "complete", optimal_ordering=len(shared) <= 40)
-    leaves = leaves_list(joints).tolist()
-    # Where each joint stands: how far from full similarity, and between which rows.
-    places = [(0.0, float(leaves.index(leaf))) for leaf in range(len(shared))]
-    links = []
-    for one, other, distance, _ in joints.tolist():
-        (x_one, y_one), (x_other, y_other) = places[int(one)], places[int(other)]
-        places.append((distance, (y_one + y_other) / 2))
-        link = {"from": (x_one, y_one), "to": (x_other, y_other), "distance": round(distance, 4)}
-        links.append({**link, "redundant": distance <= 1 - REDUNDANT + 1e-9})
-    return {"leaves": leaves, "links": links, "redundant": REDUNDANT}
 
 
 def number(value: float) -> str:
