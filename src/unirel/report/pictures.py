@@ -50,7 +50,7 @@ class Feature(NamedTuple):
 
 def read_levels(table: Table, X: Any, features: Sequence[int]) -> dict[int, tuple[str, ...]]:
     """What the levels of discrete features are called, by their codes, as far as the rows are at hand."""
-    if X is None or table.is_parted or table.is_sparse:
+    if X is None or table.is_parted:
         return {}
     found = {}
     for feature in features:
@@ -58,7 +58,8 @@ def read_levels(table: Table, X: Any, features: Sequence[int]) -> dict[int, tupl
             codes = table.codes(feature)
             first = np.zeros(int(table.n_levels[feature]), np.intp)
             first[codes[::-1]] = np.arange(len(codes))[::-1]  # the first row of a level is written last
-            named = as_narwhals(take_rows(take_columns(X, np.array([feature])), first), "X")
+            rows = take_rows(take_columns(X, np.array([feature])), first)
+            named = as_narwhals(rows.toarray() if table.is_sparse else rows, "X")
             values = named[:, 0].tolist() if isinstance(named, np.ndarray) else named[:, 0].to_list()
             if table.has_missing[feature]:
                 values[-1] = _MISSING
