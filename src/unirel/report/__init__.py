@@ -22,6 +22,7 @@ from unirel.data.readers import collected
 from unirel.data.table import Table
 from unirel.inference.relations import Analysis, analyse, find_significant
 from unirel.inference.stability import selection_stability
+from unirel.report import certainty as sure
 from unirel.report import text
 from unirel.report.accuracy import Accuracy, check_measures, measure_accuracy, pin_types
 from unirel.results import RelevanceTest, Selection, SelectionPath, Stability, plain
@@ -237,15 +238,17 @@ class Report:
         """One row per selected feature."""
         return list(self._answer["features"][: len(self.selection)])
 
+    def following_rows(self) -> list[dict[str, Any]]:
+        """One row per feature that is listed after the selected ones, because it adds nothing detectable."""
+        n_selected = len(self.selection)
+        return list(self._answer["features"][n_selected : n_selected + len(self.selection.following)])
+
     def paragraphs(self) -> list[str]:
         """The answer in words for a terminal: the selection, redundant features, warnings, and how sure it is."""
         answer = self._answer
         careful = f"Careful: {' '.join(answer['warnings'])}" if answer["warnings"] and self.selection.complete else ""
-        groups = [" ".join(group["words"]) for group in answer["groups"] if len(group["members"]) > 1]
-        said = [answer["words"], *groups[:3], careful]
-        # That nothing can be told from chance comes first.
-        said = [*answer["certainty"], *said] if text.nothing_significant(self) else [*said, *answer["certainty"]]
-        return [one for one in said if one]
+        first = f"{answer['headline']} {text.copies_in_words(self)}".strip()
+        return [one for one in (first, answer["words"], careful, *answer["certainty"]) if one]
 
     def document(self) -> dict[str, Any]:
         """The selection with what was found about it, as it is written to a file."""
@@ -254,12 +257,19 @@ class Report:
         about = {name: answer["data"][name] for name in listed}
         about["classes"] = about["classes"] and [one["label"] for one in about["classes"]]
         looked = {"significant": self.test, "frequency": self.stability}
-        more = ("kind", "partner", "shared", *(name for name, found in looked.items() if found is not None))
+        more = (
+            "kind",
+            "given_others",
+            "partner",
+            "shared",
+            *(name for name, found in looked.items() if found is not None),
+        )
         selection = self.selection.to_dict()
         for feature, row in zip(selection["features"], self.rows(), strict=True):
             feature.update({name: row[name] for name in more})
         together = plain(known[-1]) if len(known) and len(known) == len(self.selection) else None
-        found = {"joint_information": together, "words": answer["words"], "notes": list(self.origin.notes)}
+        words = " ".join(filter(None, (answer["headline"], text.copies_in_words(self), answer["words"])))
+        found = {"joint_information": together, "words": words, "notes": list(self.origin.notes)}
         stability = {} if self.stability is None else {"stability": self.stability.to_dict()}
         return {"data": {"source": self.origin.source, **about}, **selection, **found, **stability}
 
@@ -285,7 +295,11 @@ class Report:
     def _answer(self) -> dict[str, Any]:
         selection, enough = self.selection, text.find_enough(self)
         rows = list(self._rows())
-        certainty = (text.stability_in_words(self), text.exchangeable_in_words(self), text.significance_in_words(self))
+        certainty = (
+            sure.significance_in_words(self),
+            sure.stability_in_words(self),
+            sure.exchangeable_in_words(self),
+        )
         settings = {name: str(value) for name, value in selection.settings.items() if value not in (None, [], {})}
         return {
             "title": self.title or f"Features for {text.quoted(self.origin.target)}",
@@ -313,22 +327,26 @@ class Report:
         }
 
     def _rows(self) -> Iterator[dict[str, Any]]:
-        """One row per feature: the selected ones in order, then the others, most relevant first."""
+        """One row per feature: the selected ones in order, those that follow, then the others, most relevant first."""
         selection, test, stability = self.selection, self.test, self.stability
         chosen: list[int] = selection.order.tolist()
         relevance = np.nan_to_num(selection.relevance, nan=-1.0)
-        rest = sorted(set(self.table.features.tolist()).difference(chosen), key=lambda one: (-relevance[one], one))
+        following: list[int] = selection.following.tolist()
+        others = set(self.table.features.tolist()).difference(chosen, following)
+        rest = [*following, *sorted(others, key=lambda one: (-relevance[one], one))]
         unique = np.full(len(relevance), np.nan) if selection.unique_relevance is None else selection.unique_relevance
         why = [*text.why_selected(self), *(text.why_left_out(feature, self) for feature in rest)]
         for place, (feature, reason) in enumerate(zip([*chosen, *rest], why, strict=True)):
             column, selected = self.table.columns[feature], place < len(chosen)
-            similar = self.analysis.most_similar(place) if selected else []
+            similar = self.analysis.most_similar(place) if selected else self._nearest(feature)
+            given = self.analysis.given.of(place) if selected else None
             adjusted = np.nan if test is None else test.adjusted[feature]
             yield {
                 "step": place + 1 if selected else None,
                 "name": column.name,
                 "relevance": plain(selection.relevance[feature]),
                 "unique_relevance": plain(unique[feature]),
+                "given_others": given,
                 "significant": None if np.isnan(adjusted) else "yes" if adjusted <= text.ALPHA else "no",
                 "frequency": None if stability is None else float(stability.frequency[feature]),
                 "why": reason.words,
@@ -339,8 +357,15 @@ class Report:
                 "score": plain(selection.scores[place]) if selected else None,
                 "partners": "; ".join(f"{name} ({shared:.2f})" for name, shared in similar),
                 "heading": reason.heading,
-                "unsure": text.unsure_of(feature, self) if selected else [],
+                "unsure": sure.unsure_of(feature, self) if selected else [],
             }
+
+    def _nearest(self, feature: int) -> list[tuple[str, float]]:
+        """The selected feature that one which follows is most similar to."""
+        if feature not in self.selection.following or feature not in self.analysis.partners:
+            return []
+        place, value, _ = self.analysis.partners[feature]
+        return [(self.selection.selected_names[place], value)]
 
     def _groups(self) -> list[dict[str, Any]]:
         """Features that are redundant with each other, the most relevant of each group marked."""
@@ -349,7 +374,7 @@ class Report:
             {
                 "members": [{**steps[place], "best": place == group.best} for place in group.members],
                 "others": [name for name, _ in group.others],
-                "words": text.group_in_words(group, self.selection),
+                "words": text.group_in_words(group, self),
             }
             for group in self.analysis.groups
         ]
