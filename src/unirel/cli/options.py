@@ -188,8 +188,8 @@ class Selecting(Searching):
     """How a selection is made: all of the selector's parameters."""
 
     n_features: str = flag(
-        "10",
-        "How many features, which share of them, all in order, or as many as are seen to add something.",
+        "auto",
+        "How many features, which share of them, or all in order; auto: as many as are seen to add something.",
         "-k",
         metavar="20|0.2|auto|all",
     )
