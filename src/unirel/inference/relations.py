@@ -35,6 +35,7 @@ _ALPHA = 0.05
 # A feature less than this share of whose relevance the Gaussian estimator sees is not judged by it; and what relevance
 # may be by chance, in nats times rows.
 _SEEN, _NOISE = 0.5, 8.0
+_LEAST = 1e-4  # nats that anything has that is seen to add something
 # Enough where a tenth of the features is relevant; where fewer are, there are more.
 _PERMUTATIONS = 200
 
@@ -42,7 +43,8 @@ _PERMUTATIONS = 200
 class Given(NamedTuple):
     """I(x; target | the other selected features) of each selected feature, in nats, with an interval of 95 %.
 
-    By the Gaussian estimator in closed form, or by neighbours where these see more. NaN where neither can tell.
+    By the Gaussian estimator in closed form; about class labels by neighbours, where these see it. NaN where neither
+    can tell.
     """
 
     value: Values
@@ -282,10 +284,13 @@ def _given_others(table: Table, selection: Selection, joint: _Joint, sample_weig
     if (lost := joint.lost_without_each()) is None:
         return found
     width, strictly = (NormalDist().inv_cdf(1 - chance / 2) for chance in (_ALPHA, alpha))
-    value, error = lost
-    better = (value - strictly * error > 0) & ~(value <= found.value)
-    ends = value, value - width * error, value + width * error, np.ones(len(value), bool)
-    return Given(*(np.where(better, one, other) for one, other in zip(ends, found, strict=True)))
+    value, error = lost[0], np.nan_to_num(lost[1], nan=np.inf)
+    # A line through class labels shows that a feature adds something, but by far too much of it: neighbours say how
+    # much it is at most.
+    high = np.minimum(np.maximum(value + width * error, _LEAST), np.where(np.isinf(error), found.high, np.inf))
+    seen, low = value - strictly * error > 0, np.maximum(value - width * error, 0.0)
+    value = np.where(seen, value, np.minimum(found.value, high))
+    return Given(value, np.fmin(low, value), high, seen | found.detectable)
 
 
 def _beyond_chance(values: Values, mean: Values, variance: Values, alpha: float) -> Given:

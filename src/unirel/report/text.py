@@ -182,7 +182,8 @@ def _target(report: "Report") -> str:
     boost = f" with unique relevance at weight {selection.beta:g}" if selection.beta > 0 else ""
     about = f"{quoted(report.origin.target)}: {table.n_samples:,} rows"
     if table.classes is None or entropy is None:
-        kind = ", continuous; percentages are 1 - exp(-2 I), the explained variance if all is normal"
+        kind = ", continuous; percentages are 1 - exp(-2 I), the explained variance if all is normal (unique: of"
+        kind += " what the others leave)"
     else:
         kind = f", {len(table.classes)} classes; percentages are of its entropy, {entropy:.2f} nats"
     return f"{about}{kind if len(selection) else ''}. Criterion: {selection.criterion}{boost}."
