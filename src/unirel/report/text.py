@@ -74,12 +74,9 @@ def find_enough(report: "Report") -> Enough | None:
     # By accuracy: within one standard error of the best mean. By information: within 2 % of the largest estimate, if
     # the estimate does not fall with more features.
     accuracy = report.accuracy
-    if accuracy is not None and np.isfinite(accuracy.means).any():
-        known = np.flatnonzero(np.isfinite(accuracy.means))
-        best = int(known[np.argmax(accuracy.means[known])])
-        error = accuracy.scores[:, best].std(ddof=1) / np.sqrt(accuracy.n_folds) if accuracy.n_folds > 1 else 0.0
-        place = int(known[np.argmax(accuracy.means[known] >= accuracy.means[best] - error)])
-        return Enough(accuracy.sizes[place], "accuracy", place == known[-1])
+    if accuracy is not None and accuracy.best is not None:
+        n = accuracy.enough
+        return None if n is None else Enough(n, "accuracy", n == accuracy.sizes[accuracy.reached[-1]])
     curve = report.analysis.curve
     if len(curve) < 2 or not is_credible(report.selection, curve.max()) or curve[-1] < (1 - _FALL) * curve.max():
         return None
