@@ -217,10 +217,10 @@ class Writing:
     """What is looked at beside the selection, and what is written."""
 
     save: Path | None = flag(None, "Write the selection to a file for `unirel apply`.", metavar="FILE.json")
-    accuracy: str | None = _output(
-        None,
-        "Show in the report how well this classifier predicts with 1, 2, ... features; knn is quick.",
-        among=CLASSIFIERS,
+    accuracy: str = _output(
+        "auto",
+        "How well 1, 2, ... features predict, in the report: by two quick models, one by name, or none.",
+        among=("auto", "none", *CLASSIFIERS),
     )
     stability: int | None = _output(None, "Select again in this many halves of the rows.", min=2)
     force: bool = _output(False, "Write over the file that is read.")

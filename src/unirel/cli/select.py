@@ -57,7 +57,8 @@ def _select(
 
     selector = flags.make_selector(options, given.names, verbose=output.verbose, **given.kinds)
     deadline = Deadline.after(selector.max_seconds)
-    asked: dict[str, Any] = {"accuracy": writing.accuracy, "stability": writing.stability, "page": report is not None}
+    accuracy = None if report is None or writing.accuracy == "none" else writing.accuracy
+    asked: dict[str, Any] = {"accuracy": accuracy, "stability": writing.stability, "page": report is not None}
     with output.catching_warnings():
         table = given.read()
         with deadline.applied():
@@ -90,7 +91,7 @@ def _select(
 
 def _check_files(writing: Writing, data: str, report: Path | None) -> None:
     """Refuse what cannot be written before the work begins."""
-    if writing.accuracy is not None and report is None:
+    if writing.accuracy not in ("auto", "none") and report is None:
         raise BadInput(f"--accuracy {writing.accuracy} is shown in the report; name a file with --report FILE.html")
     for path in filter(None, (writing.save, report)):
         _check_path(path, [data], writing.force)

@@ -24,7 +24,7 @@ from unirel.inference.relations import Analysis, analyse, find_significant
 from unirel.inference.stability import selection_stability
 from unirel.report import certainty as sure
 from unirel.report import text
-from unirel.report.accuracy import Accuracy, check_measures, measure_accuracy, pin_types
+from unirel.report.accuracy import AUTO, Accuracy, check_measures, measure_accuracy, pin_types, why_unmeasured
 from unirel.results import RelevanceTest, Selection, SelectionPath, Stability, plain
 from unirel.search.greedy import SearchSettings, described, select
 from unirel.selectors import BURSelector
@@ -84,6 +84,7 @@ class Report:
     origin: Origin  #: Where the table comes from.
     title: str | None = None  #: Heading of the page.
     accuracy: Accuracy | None = None  #: How well the first features predict the target.
+    no_accuracy: str = ""  #: Why there is none, in a sentence, if it is measured by default; empty otherwise.
     test: RelevanceTest | None = None  #: Which of all features are significant by themselves.
     stability: Stability | None = None  #: How often features are selected from halves of the rows.
     #: Whether the selections were stopped by hand, so that some are missing and nothing was compared.
@@ -100,7 +101,7 @@ class Report:
         feature_names: Sequence[str] | None = None,
         title: str | None = None,
         origin: Origin | None = None,
-        accuracy: str | None = None,
+        accuracy: str | None = AUTO,
         stability: int | None = None,
     ) -> Self:
         """Select features of a table and report on it.
@@ -119,9 +120,11 @@ class Report:
             Heading of the page.
         origin : Origin, optional
             Names for the data and the target.
-        accuracy : {"knn", "rf", "svm", "logistic"}, optional
-            Cross-validate this classifier with the first feature, the first two, and so on, selected anew from the
-            training rows of each fold. For a continuous target it is the regressor of that kind, and R2 is shown.
+        accuracy : {"auto", "knn", "rf", "svm", "logistic"} or None
+            Cross-validate a model with the first feature, the first two, and so on, selected anew from the training
+            rows of each fold; the recommended number of features comes from it. "auto" is a linear model and
+            extremely randomised trees on at most 3,000 rows, where that is possible; a name is this classifier on all
+            rows. For a continuous target it is the regressor of that kind, and R2 is shown. None measures nothing.
         stability : int, optional
             Select again from this many random halves of the rows, and show how often each feature is selected.
 
@@ -199,6 +202,8 @@ class Report:
             if value is None or report.interrupted:
                 continue
             why = "" if report.selection.complete else "the selection is incomplete"
+            if value == AUTO and (impossible := why_unmeasured(self.table, selector, self.selection.sample_weight)):
+                why = f"it {impossible}"
             try:
                 if not why:
                     with quietly():  # about what has been said of all rows
@@ -207,7 +212,9 @@ class Report:
                 why = f"the time budget was used up; give more than max_seconds={selector.max_seconds:g}"
             except KeyboardInterrupt:
                 report = replace(report, interrupted=True)
-            if why:
+            if why and value == AUTO:  # nobody asked for it
+                report = replace(report, no_accuracy=f"Accuracy was not measured: {why}.")
+            elif why:
                 warn(f"the {name} was not measured, because {why}")
         return report
 
@@ -248,7 +255,7 @@ class Report:
         answer = self._answer
         careful = f"Careful: {' '.join(answer['warnings'])}" if answer["warnings"] and self.selection.complete else ""
         first = f"{answer['headline']} {text.copies_in_words(self)}".strip()
-        return [one for one in (first, answer["words"], careful, *answer["certainty"]) if one]
+        return [one for one in (first, answer["words"], careful, *answer["certainty"], self.no_accuracy) if one]
 
     def document(self) -> dict[str, Any]:
         """The selection with what was found about it, as it is written to a file."""
@@ -320,6 +327,7 @@ class Report:
             "beta": selection.beta,
             "entropy": self.analysis.entropy,
             "accuracy": None if self.accuracy is None else self.accuracy.to_dict(),
+            "no_accuracy": self.no_accuracy,
             "notes": list(self.origin.notes),
             "settings": settings,
             "versions": {"Python": platform.python_version(), **{name: version(name) for name in _LIBRARIES}},

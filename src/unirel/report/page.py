@@ -30,9 +30,9 @@ _FEW_SIZES = 10  # each has a tick of its own
 _MOST_POINTS, _MOST_COMPARED = 500, 40
 _TITLES = {
     **{"name": "feature", "partners": "shares most with", "a": "feature", "b": "and", "shared": "normalised MI"},
-    **{"unique_relevance": "unique relevance", "joint": "joint information"},
+    **{"unique_relevance": "unique relevance", "joint": "joint information", "error": "standard error"},
 }
-_TEXTS, _EXACT = {"name", "partners", "a", "b"}, {"n", "step", "beta"}
+_TEXTS, _EXACT = {"name", "partners", "a", "b", "method"}, {"n", "step", "beta"}
 
 
 def render(report: Report) -> str:
@@ -206,21 +206,32 @@ def _curve(rows: Rows, entropy: float | None, sizes: _Sizes) -> Any:
 
 def _accuracy(accuracy: dict[str, Any], sizes: _Sizes) -> Any:
     classes = accuracy["measure"] == "accuracy"
-    form, title = (".1%", "correct predictions") if classes else (".2f", "variance explained (R²)")
+    form, title = (".1%", "accuracy on held-out rows") if classes else (".2f", "R² on held-out rows")
     axis = alt.Axis(format=".0%") if classes else alt.Axis()
-    found = f"': ' + format(datum.mean, '{form}') + ' ± ' + format(datum.deviation, '{form}')"
-    words = f"'first ' + datum.n + {found} + '; dashed: all {accuracy['n_features']:,}, {accuracy['all_mean']:{form}}'"
+    models = [accuracy, *accuracy["others"]]
     rows = [
-        {**row, "low": row["mean"] - row["deviation"], "high": min(1.0, row["mean"] + row["deviation"])}
-        for row in accuracy["curve"]
+        {
+            **row,
+            "method": one["method"],
+            "low": row["mean"] - row["error"],
+            "high": min(1.0, row["mean"] + row["error"]),
+        }
+        for one in models
+        for row in one["curve"]
     ]
-    base = alt.Chart(alt.InlineData(values=rows)).encode(x=sizes.axis)
-    band = base.mark_area(color=_MAIN, opacity=0.2).encode(y=alt.Y("low:Q", title=title, axis=axis), y2="high:Q")
-    limit = alt.Chart(alt.InlineData(values=[{"mean": accuracy["all_mean"]}]))
-    line = limit.mark_rule(color=_OTHER, strokeDash=[8, 4], strokeWidth=2).encode(y="mean:Q")
     y = alt.Y("mean:Q", title=title, axis=axis, scale=alt.Scale(zero=False))
-    tips = _tips("n", "mean", "deviation", form=form)
-    layers = [band, line, *_layers_by_size(rows, y, tips, words, sizes)]
+    color = _color("method:N", "", domain=[one["method"] for one in models], range=[_MAIN, _OTHER][: len(models)])
+    base = alt.Chart(alt.InlineData(values=rows)).encode(x=sizes.axis, color=color)
+    band = base.mark_area(opacity=0.2).encode(y=alt.Y("low:Q", title=title, axis=axis), y2="high:Q")
+    line = base.mark_line(strokeWidth=2).encode(y=y)
+    found = f"': ' + format(datum.mean, '{form}') + ' ± ' + format(datum.error, '{form}')"
+    known = accuracy["all_mean"] is not None
+    every = f" + '; dashed: all {accuracy['n_features']:,}, {accuracy['all_mean']:{form}}'" if known else ""
+    limit = alt.Chart(alt.InlineData(values=[{"mean": accuracy["all_mean"]}] if known else []))
+    dashed = limit.mark_rule(color=_MAIN, strokeDash=[8, 4], strokeWidth=2).encode(y="mean:Q")
+    own = [row for row in rows if row["method"] == accuracy["method"]]
+    tips = _tips("n", "method", "mean", "error", form=form)
+    layers = [band, dashed, line, *_layers_by_size(own, y, tips, f"'first ' + datum.n + {found}{every}", sizes)]
     return _by_size(layers, sizes, "Line chart of how well the first features predict the target")
 
 

@@ -77,8 +77,8 @@ class Enough(NamedTuple):
 def find_enough(report: "Report") -> Enough | None:
     """The fewest features that do about as well as any number of them; None where nothing is known."""
     selection, accuracy = report.selection, report.accuracy
-    if accuracy is not None and (n := getattr(accuracy, "enough", None)) is not None:
-        return Enough(n, "accuracy", n == accuracy.sizes[-1])
+    if accuracy is not None and accuracy.enough is not None:
+        return Enough(accuracy.enough, "accuracy", accuracy.enough == accuracy.sizes[accuracy.reached[-1]])
     if not selection.n_supported:
         return None
     last = selection.n_supported == len(selection)
