@@ -20,6 +20,7 @@ from unirel.estimation.gaussian import Gaussian
 from unirel.estimation.intervals import ends_of_interval
 from unirel.estimation.knn import KNN
 from unirel.inference.likeness import REDUNDANT, ROWS_PER_LEVEL, Likeness, Relation, compare, group_alike
+from unirel.inference.likeness import order_by_similarity as order_by_similarity
 from unirel.inference.tests import permutation_test
 from unirel.results import RelevanceTest, Selection, plain
 

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unirel.errors import shorten
-from unirel.inference.likeness import order_by_similarity
-from unirel.inference.relations import Analysis
+from unirel.inference.relations import Analysis, order_by_similarity
 from unirel.results import Estimate, Redundancy, RelevanceTest, Selection, SelectionPath, Stability
 
 __all__ = [

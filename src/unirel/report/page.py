@@ -11,7 +11,7 @@ import altair as alt
 
 from unirel._runtime import write_text
 from unirel.errors import printable
-from unirel.inference.likeness import order_by_similarity
+from unirel.inference.relations import order_by_similarity
 from unirel.report import Report
 
 Rows = list[dict[str, Any]]

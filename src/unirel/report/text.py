@@ -152,7 +152,7 @@ def nothing_found(report: "Report") -> str:
         return ""
     if test is not None and test.significant(ALPHA).any():
         return ""
-    if accuracy is not None and bool((accuracy.means - accuracy.deviations > accuracy.chance).any()):
+    if accuracy is not None and accuracy.enough is not None:
         return ""
     n_listed = len(selection) or len(selection.following)
     n_tested = len(report.table.features) if test is None else int(np.isfinite(test.p_value).sum())
