@@ -46,7 +46,7 @@ def test_prints_a_table_and_words(unirel, table):
     assert lines[-1] == f"Next: unirel select {table} --target class -k 3 --report page.html"
     said = " ".join(done.out.split())
     assert "3 of 4 features selected. " in said
-    assert "'class': 120 rows, 2 classes; percentages are of its entropy, 0.69 nats. Criterion: cmim" in said
+    assert "'class': 120 rows, 2 classes; percentages are of its entropy, 0.69 nats." in said
     assert len(done.out.split("\n\n", 1)[1].splitlines()) <= 12
     assert "\x1b" not in done.out
 

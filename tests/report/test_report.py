@@ -186,7 +186,7 @@ def test_control_characters_of_names_are_shown_as_text():
 def test_nothing_to_boost():
     report = make_report(beta=0)
     assert "points" not in specs_of(report.to_html())
-    assert "Criterion: cmim." in report.to_dict()["words"]
+    assert "Given the other" in report.to_dict()["words"]
 
 
 def test_what_it_says():

@@ -188,10 +188,10 @@ class Selecting(Searching):
     """How a selection is made: all of the selector's parameters."""
 
     n_features: str = flag(
-        "auto",
-        "How many features, which share of them, or all in order; auto: as many as are seen to add something.",
+        "auto:20",
+        "How many features, which share of them, or all in order; auto: as many as add something, auto:20: at most 20.",
         "-k",
-        metavar="20|0.2|auto|all",
+        metavar="20|0.2|auto|auto:20|all",
     )
     alpha: float = _method(0.05, "With -k auto: chance to select anything where nothing is relevant.", min=0.0, max=1.0)
     max_seconds: float | None = _method(

@@ -68,8 +68,6 @@ def _select(
     rows, words, document = found.rows(), found.paragraphs(), found.document()
     following = found.following_rows()
     listed = [*rows, *following]
-    if following and rows:
-        words[0] += f" The {len(following)} listed below add nothing that can be told from chance."
     if any(row["significant"] == "no" for row in listed) and not text.nothing_found(found):
         words.append("A question mark stands beside a relevance that may be chance.")
     headers = (*HEADERS, "selected in") if found.stability else HEADERS
@@ -115,10 +113,11 @@ def _shown(rows: list[dict[str, Any]], entropy: float | None, often: bool) -> li
         drawn = "" if often else bar(share, max(shares), 8)
         partner = shorten(printable(row["partner"] or ""), free - name)
         given, relevance = row["given_others"], "" if row["relevance"] is None else percent(share)
-        adds = "" if given is None else "none"
+        adds = "none" if given is not None or row["supported"] is False else ""
         if given is not None and given["detectable"]:
             adds = percent(share_of_target(given["value"], entropy))
-        cells = ["next" if row["step"] is None else f"{row['step']:4}", shorten(printable(row["name"]), name)]
+        step = ("next" if rows[0]["step"] else "") if row["step"] is None else f"{row['step']:4}"
+        cells = [step, shorten(printable(row["name"]), name)]
         cells += [f"{relevance:>5}{mark}{drawn}", f"{adds:>6}", f"{number(row['shared'], '.2f')} {partner}".strip()]
         shown.append([*cells, number(row["frequency"], ".0%")] if often else cells)
     return shown

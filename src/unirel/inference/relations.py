@@ -107,7 +107,8 @@ class Analysis:
     #: Share of the target's entropy that a feature determines; for numbers of the variance of its normal scores.
     explained: Mapping[int, float] = field(default_factory=dict)
     numbered: tuple[int, ...] = ()  #: Selected features whose values are whole numbers, all different.
-    given: Given = _NOT_ESTIMATED  #: Information of each of the first features given the others that are selected.
+    #: Information of each feature up to the last supported step, or of all if that is not known, given the others.
+    given: Given = _NOT_ESTIMATED
 
     @property
     def curve(self) -> Values:
@@ -188,9 +189,14 @@ def analyse(table: Table, selection: Selection, *, curve: bool = True, sample_we
     ]
     explained = dict(zip([*selection.order.tolist(), *others.tolist()], _explained(few).tolist(), strict=True))
     numbered = tuple(feature for feature in selection.order.tolist() if _numbers_rows(table, feature))
-    spoken_of = range(1, len(selection) + 1) if curve else (selection.n_supported or len(selection), len(selection))
-    given = _given_others(table, selection, joint, sample_weight) if len(compared) == len(selected) else _NOT_ESTIMATED
-    found = between, joint.nested(spoken_of), entropy, tuple(groups), partners, explained, numbered, given
+    last = selection.n_supported or len(selection)
+    sizes = range(1, len(selection) + 1) if curve else (last, -(-last // 2))  # which shows whether it falls
+    first = selected[:last]
+    given = _NOT_ESTIMATED
+    if len(first) <= _MOST_SELECTED:
+        kept = replace(selection, order=selection.order[: len(first)])
+        given = _given_others(table, kept, _Joint(few, first), sample_weight)
+    found = between, joint.nested(sizes), entropy, tuple(groups), partners, explained, numbered, given
     return Analysis(tuple(selection.selected_names), *found)
 
 
@@ -286,12 +292,14 @@ def _given_others(table: Table, selection: Selection, joint: _Joint, sample_weig
         return found
     width, strictly = (NormalDist().inv_cdf(1 - chance / 2) for chance in (_ALPHA, alpha))
     value, error = lost[0], np.nan_to_num(lost[1], nan=np.inf)
-    # A line through class labels shows that a feature adds something, but by far too much of it: neighbours say how
-    # much it is at most.
     high = np.minimum(np.maximum(value + width * error, _LEAST), np.where(np.isinf(error), found.high, np.inf))
     seen, low = value - strictly * error > 0, np.maximum(value - width * error, 0.0)
-    value = np.where(seen, value, np.minimum(found.value, high))
-    return Given(value, np.fmin(low, value), high, seen | found.detectable)
+    # A line through class labels shows that a feature adds something, but by far too much of it: the value is taken
+    # half way to what neighbours let it be at most.
+    most = np.minimum(found.value, high)
+    value = np.where(seen, value, np.where(np.isinf(error), most, (np.maximum(value, 0.0) + most) / 2))
+    share = np.divide(value, found.value, out=np.zeros(len(value)), where=found.value > 0)
+    return Given(value, np.fmin(np.fmax(low, share * found.low), value), high, seen | found.detectable)
 
 
 def _beyond_chance(values: Values, mean: Values, variance: Values, alpha: float) -> Given:

@@ -255,7 +255,10 @@ class Report:
         answer = self._answer
         careful = f"Careful: {' '.join(answer['warnings'])}" if answer["warnings"] and self.selection.complete else ""
         first = f"{answer['headline']} {text.copies_in_words(self)}".strip()
-        return [one for one in (first, answer["words"], careful, *answer["certainty"], self.no_accuracy) if one]
+        significance = sure.significance_in_words(self)
+        second = f"{answer['words']} {significance}".strip()
+        others = [one for one in answer["certainty"] if one != significance]
+        return [one for one in (first, second, careful, *others, self.no_accuracy) if one]
 
     def document(self) -> dict[str, Any]:
         """The selection with what was found about it, as it is written to a file."""
@@ -355,6 +358,7 @@ class Report:
                 "relevance": plain(selection.relevance[feature]),
                 "unique_relevance": plain(unique[feature]),
                 "given_others": given,
+                "supported": None if selection.n_supported is None else selected and place < selection.n_supported,
                 "significant": None if np.isnan(adjusted) else "yes" if adjusted <= text.ALPHA else "no",
                 "frequency": None if stability is None else float(stability.frequency[feature]),
                 "why": reason.words,

@@ -50,7 +50,7 @@ def significance_in_words(report: "Report") -> str:
     unsure = [quoted(names[feature]) for feature in tested[~report.test.significant(ALPHA)[tested]]]
     found = (
         f"Significant by themselves: {len(tested) - len(unsure):,} of the {len(tested):,} selected "
-        f"(permutation test of all {_n_tested(report):,} features, false discovery rate {percent(ALPHA)})."
+        f"({_n_tested(report):,} tested, false discovery rate {percent(ALPHA)})."
     )
     if not unsure:
         return found

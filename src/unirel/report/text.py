@@ -134,7 +134,8 @@ def _supported(report: "Report") -> str:
         return f"{_first(n_supported)} enough{found}; {rest} nothing detectable."
     together = "" if not carry else f"Together they {carry}. " if n_selected > 1 else f"It {carry}. "
     if selection.ending is Ending.NOTHING_ADDS:
-        return f"{together}No other feature adds anything detectable."
+        marked = "; the next in order are listed below them" if len(selection.following) else ""
+        return f"{together}No other feature adds anything that can be told from chance{marked}."
     return f"{together}The last still adds detectable information, so more may add to it." * (n_selected > 1)
 
 
@@ -178,15 +179,13 @@ def selection_in_words(report: "Report") -> str:
 
 
 def _target(report: "Report") -> str:
-    selection, table, entropy = report.selection, report.table, report.analysis.entropy
-    boost = f" with unique relevance at weight {selection.beta:g}" if selection.beta > 0 else ""
+    table, entropy = report.table, report.analysis.entropy
     about = f"{quoted(report.origin.target)}: {table.n_samples:,} rows"
-    if table.classes is None or entropy is None:
-        kind = ", continuous; percentages are 1 - exp(-2 I), the explained variance if all is normal (unique: of"
-        kind += " what the others leave)"
-    else:
-        kind = f", {len(table.classes)} classes; percentages are of its entropy, {entropy:.2f} nats"
-    return f"{about}{kind if len(selection) else ''}. Criterion: {selection.criterion}{boost}."
+    if table.classes is not None:
+        bound = "" if entropy is None else f"; percentages are of its entropy, {entropy:.2f} nats"
+        return f"{about}, {len(table.classes)} classes{bound}."
+    variance = "the explained variance if all is normal (unique: of what the others leave)"
+    return f"{about}, continuous; percentages are 1 - exp(-2 I), {variance}."
 
 
 def _classes_from_numbers(report: "Report") -> str:
@@ -217,10 +216,11 @@ def _most_given_others(report: "Report") -> str:
         return ""
     best = int(np.argmax(np.where(given.detectable, np.nan_to_num(given.value), -1.0)))
     if not given.detectable[best]:
-        return "Given all others, none of them adds anything detectable."
+        return "Given the others, none of them adds anything detectable."
     value, low, high = (percent(share_of_target(float(values[best]), entropy)) for values in given[:3])
     interval = f"95 % interval {low.removesuffix(' %')} to {high}"
-    return f"Given all others, {named(report.selection.selected_names[best])} adds most: {value} ({interval})."
+    given_what = f"Given the other {len(given.value) - 1:,}" if len(given.value) > 2 else "Given the other"
+    return f"{given_what}, {named(report.selection.selected_names[best])} adds most: {value} ({interval})."
 
 
 def copies_in_words(report: "Report") -> str:
@@ -321,7 +321,7 @@ def why_selected(report: "Report") -> list[Why]:
         elif given is not None and len(selection) > 1:
             value, low, high = (percent(share_of_target(given[key], entropy)) for key in ("value", "low", "high"))
             interval = f"{value} (95 % interval {low.removesuffix(' %')} to {high})"
-            sentences.append(f"Given all others it adds {interval if given['detectable'] else 'nothing detectable'}.")
+            sentences.append(f"Given the others it adds {interval if given['detectable'] else 'nothing detectable'}.")
         sentences += [
             f"Nearly the same as {named(selection.selected_names[group.members[0]])} ({similarity_of(group)})."
             for group in report.analysis.groups
@@ -345,7 +345,7 @@ def _cause_in_words(report: "Report", place: int, rank: int) -> str:
     if cause in (Cause.REFERENCE, Cause.SELECTED, Cause.UNIQUE):
         if given is not None and given["detectable"]:
             share = percent(share_of_target(given["value"], report.analysis.entropy))
-            return f"put ahead by its unique relevance ({share} given all others)"
+            return f"put ahead by its unique relevance ({share} given the others)"
         return f"scored best by {selection.criterion} and unique relevance together"
     if place == 0 and rank == 1:
         relevance = float(selection.relevance[selection.order[0]])
