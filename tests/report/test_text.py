@@ -411,4 +411,4 @@ def test_what_one_feature_adds(rng):
     assert " % of the target's entropy alone), not selected. Given the 2 selected features it adds nothing" in said(2)
     assert "Nearly the same as x0 (rank correlation 1.00) and could take its place (" in said(2)
     assert "Not like any of them (the closest is x" in said(3)
-    assert ", step 2. Given x0 it adds " in said(1)
+    assert ", selected in step 2. Given x0 it adds " in said(1)

@@ -230,6 +230,7 @@ _PHRASES: tuple[tuple[str, Any], ...] = (
 _LONGEST = 600
 # A stretch without blanks that is longer is cut, so that what is said behind it can be read.
 _LONG_WORD = re.compile(r"(\S{100})\S{151,}(\S{40})")
+_NO_BREAK = "\N{NO-BREAK SPACE}"
 FULL, ELLIPSIS = "\N{FULL BLOCK}", "\N{HORIZONTAL ELLIPSIS}"
 # For outputs that have no such characters.
 _PLAIN = str.maketrans({FULL: "#", ELLIPSIS: "~", "\N{BOX DRAWINGS LIGHT HORIZONTAL}": "-", "±": "+/-", "²": "2"})
@@ -318,8 +319,9 @@ class Output:
             print_table(headers or columns, cells if shown is None else shown, n_first)
             width = min(shutil.get_terminal_size().columns, 100) if sys.stdout.isatty() else 100
             for paragraph in filter(None, words):
-                filled = textwrap.fill(printable(paragraph), width, break_on_hyphens=False, break_long_words=False)
-                _write(f"\n{filled}\n")
+                kept = re.sub(r"(?<=\d) (?=%|nats)", _NO_BREAK, printable(paragraph))  # a number with its unit
+                filled = textwrap.fill(kept, width, break_on_hyphens=False, break_long_words=False)
+                _write(f"\n{filled.replace(_NO_BREAK, ' ')}\n")
             if then:
                 _write(f"\nNext: {printable(then)}\n")
 

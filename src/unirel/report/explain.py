@@ -20,15 +20,18 @@ def explanation_in_words(found: Explanation, report: Report) -> list[str]:
     share = percent(share_of_target(found.relevance, found.entropy))
     of_what = "of the target's entropy" if found.entropy else "of the target's variance"
     place = f"{place_of(found.rank, report.table)} by relevance ({share} {of_what} alone)"
-    said = [f"{named(found.name)}: {place}, {'not selected' if found.step is None else f'step {found.step}'}."]
+    said = [
+        f"{named(found.name)}: {place}, {'not selected' if found.step is None else f'selected in step {found.step}'}."
+    ]
     if not found.names:
         return said
-    return [*said, _given(found), *_likeness(found)]
+    return [*said, _given(found, len(report.selection)), *_likeness(found)]
 
 
-def _given(found: Explanation) -> str:
-    other = "" if found.step is None else "other "
-    who = f"the {len(found.names)} {other}selected features" if len(found.names) > 1 else named(found.names[0])
+def _given(found: Explanation, n_selected: int) -> str:
+    other, n_others = ("", n_selected) if found.step is None else ("other ", n_selected - 1)
+    first = "first " if len(found.names) < n_others else ""
+    who = f"the {first}{len(found.names)} {other}selected features" if len(found.names) > 1 else named(found.names[0])
     if found.given is None:
         return f"What it adds given {who} cannot be told from these rows."
     if not found.given["detectable"]:
