@@ -17,7 +17,8 @@ pytest.importorskip("vl_convert")
 
 from unirel import BURSelector
 from unirel.data.table import Table
-from unirel.inference.relations import REDUNDANT, Analysis
+from unirel.inference.likeness import REDUNDANT
+from unirel.inference.relations import Analysis
 from unirel.report import Origin, Report
 from unirel.report.charts import n_first, tree, waterfall
 from unirel.report.page import DOCUMENT
@@ -263,7 +264,9 @@ class TestPointwise:
         assert np.abs(pointwise(numbers(np.full(40, np.nan)), sample)).max() < 0.05
 
 
-def make_report(n_rows=300, names=("a", "b", "copy", "noise", "colour"), number_target=False, n_selected=5):
+def make_report(
+    n_rows=300, names=("a", "b", "copy", "noise", "colour"), number_target=False, n_selected=5, accuracy=None
+):
     import pandas as pd
 
     rng = np.random.default_rng(7)
@@ -272,7 +275,7 @@ def make_report(n_rows=300, names=("a", "b", "copy", "noise", "colour"), number_
     columns = [a, b, a + 0.05 * noise, noise, colour]
     y = 2 * a + b + 0.2 * noise if number_target else np.where(a + b > 0, HOSTILE[0], HOSTILE[1])
     frame = pd.DataFrame(dict(zip(names, columns, strict=True)))
-    return Report.from_data(frame, y, selector=BURSelector("mim", n_selected, beta=0))
+    return Report.from_data(frame, y, selector=BURSelector("mim", n_selected, beta=0), accuracy=accuracy)
 
 
 def with_selection(report, **changes):
@@ -394,7 +397,7 @@ class TestRanking:
     def test_nothing_is_ticked_where_nothing_is_found(self):
         rng = np.random.default_rng(0)
         X, y = rng.standard_normal((80, 30)), np.arange(80) % 2
-        report = Report.from_data(X, y, selector=BURSelector(n_features_to_select=3, beta=0))
+        report = Report.from_data(X, y, selector=BURSelector(n_features_to_select=3, beta=0), accuracy=None)
         assert n_first(report) == 0
         page = report.to_html()
         assert " checked" not in "".join(re.findall(r"<input type=\"checkbox\".*?>", page))
@@ -402,7 +405,9 @@ class TestRanking:
 
     def test_bars_of_useless_features_are_short(self):
         rng = np.random.default_rng(0)
-        report = Report.from_data(rng.standard_normal((500, 5)), np.arange(500) % 2, selector=BURSelector(beta=0))
+        report = Report.from_data(
+            rng.standard_normal((500, 5)), np.arange(500) % 2, selector=BURSelector(beta=0), accuracy=None
+        )
         shares = [float(share) for share in re.findall(r'class="bar" style="width: ([\d.]+)%"', report.to_html())]
         assert max(shares[:5]) < 50
 
@@ -435,7 +440,7 @@ class TestPage:
         rng = np.random.default_rng(0)
         X = rng.standard_normal((120, 60))
         selector = BURSelector("mim", 50, beta=0)
-        page = Report.from_data(X, X[:, :50].sum(axis=1) > 0, selector=selector).to_html()
+        page = Report.from_data(X, X[:, :50].sum(axis=1) > 0, selector=selector, accuracy=None).to_html()
         assert '<details id="ranking-more"><summary>38 more' in page
         assert page.count('class="card"') == 40
         assert page.count('class="strip"') == 13  # twelve and the axis
@@ -465,7 +470,9 @@ class TestPage:
         counts = csr_array(rng.poisson(0.5, (200, 6)).astype(float))
         y = counts.toarray()[:, 2] > 0
         weights = rng.integers(0, 3, 200).astype(float) if weighted else None
-        report = Report.from_data(counts, y, selector=BURSelector("mim", 2, beta=0), sample_weight=weights)
+        report = Report.from_data(
+            counts, y, selector=BURSelector("mim", 2, beta=0), sample_weight=weights, accuracy=None
+        )
         drawn, _ = draw_features(report)
         assert drawn[0]["name"] == "x2"
         first, *others = drawn[0]["rows"]

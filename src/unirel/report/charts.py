@@ -8,7 +8,7 @@ import numpy as np
 from scipy.cluster.hierarchy import leaves_list, linkage
 from scipy.spatial.distance import squareform
 
-from unirel.inference.relations import REDUNDANT, order_by_similarity
+from unirel.inference.likeness import REDUNDANT, order_by_similarity
 from unirel.report import Report, text
 
 Rows = list[dict[str, Any]]
@@ -24,15 +24,15 @@ _FEW_SIZES = 10  # each has a tick of its own
 _MOST_POINTS, _MOST_COMPARED = 500, 40
 _TITLES = {
     **{"name": "feature", "partners": "shares most with", "a": "feature", "b": "and", "shared": "normalised MI"},
-    **{"unique_relevance": "unique relevance", "joint": "joint information"},
+    **{"unique_relevance": "unique relevance", "joint": "joint information", "error": "standard error"},
 }
-_TEXTS, _EXACT = {"name", "partners", "a", "b"}, {"n", "step", "beta"}
+_TEXTS, _EXACT = {"name", "partners", "a", "b", "method"}, {"n", "step", "beta"}
 
 
 def n_first(report: Report) -> int:
     """How many of the first features are ticked when the page opens: those that are enough, if that is known."""
     selection, answer = report.selection, report.to_dict()
-    if answer["headline"] == text.nothing_significant(report):
+    if answer["headline"] == text.nothing_found(report):
         return 0
     return int(answer["enough"] or selection.n_supported or len(selection))
 
@@ -163,21 +163,32 @@ def _curve(rows: Rows, entropy: float | None, sizes: _Sizes) -> Any:
 
 def _accuracy(accuracy: dict[str, Any], sizes: _Sizes) -> Any:
     classes = accuracy["measure"] == "accuracy"
-    form, title = (".1%", "correct predictions") if classes else (".2f", "variance explained (R²)")
+    form, title = (".1%", "accuracy on held-out rows") if classes else (".2f", "R² on held-out rows")
     axis = alt.Axis(format=".0%") if classes else alt.Axis()
-    found = f"': ' + format(datum.mean, '{form}') + ' ± ' + format(datum.deviation, '{form}')"
-    words = f"'first ' + datum.n + {found} + '; dashed: all {accuracy['n_features']:,}, {accuracy['all_mean']:{form}}'"
+    models = [accuracy, *accuracy["others"]]
     rows = [
-        {**row, "low": row["mean"] - row["deviation"], "high": min(1.0, row["mean"] + row["deviation"])}
-        for row in accuracy["curve"]
+        {
+            **row,
+            "method": one["method"],
+            "low": row["mean"] - row["error"],
+            "high": min(1.0, row["mean"] + row["error"]),
+        }
+        for one in models
+        for row in one["curve"]
     ]
-    base = alt.Chart(alt.InlineData(values=rows)).encode(x=sizes.axis)
-    band = base.mark_area(color=_MAIN, opacity=0.2).encode(y=alt.Y("low:Q", title=title, axis=axis), y2="high:Q")
-    limit = alt.Chart(alt.InlineData(values=[{"mean": accuracy["all_mean"]}]))
-    line = limit.mark_rule(color=_OTHER, strokeDash=[8, 4], strokeWidth=2).encode(y="mean:Q")
     y = alt.Y("mean:Q", title=title, axis=axis, scale=alt.Scale(zero=False))
-    tips = _tips("n", "mean", "deviation", form=form)
-    layers = [band, line, *_layers_by_size(rows, y, tips, words, sizes)]
+    color = _color("method:N", "", domain=[one["method"] for one in models], range=[_MAIN, _OTHER][: len(models)])
+    base = alt.Chart(alt.InlineData(values=rows)).encode(x=sizes.axis, color=color)
+    band = base.mark_area(opacity=0.2).encode(y=alt.Y("low:Q", title=title, axis=axis), y2="high:Q")
+    line = base.mark_line(strokeWidth=2).encode(y=y)
+    found = f"': ' + format(datum.mean, '{form}') + ' ± ' + format(datum.error, '{form}')"
+    known = accuracy["all_mean"] is not None
+    every = f" + '; dashed: all {accuracy['n_features']:,}, {accuracy['all_mean']:{form}}'" if known else ""
+    limit = alt.Chart(alt.InlineData(values=[{"mean": accuracy["all_mean"]}] if known else []))
+    dashed = limit.mark_rule(color=_MAIN, strokeDash=[8, 4], strokeWidth=2).encode(y="mean:Q")
+    own = [row for row in rows if row["method"] == accuracy["method"]]
+    tips = _tips("n", "method", "mean", "error", form=form)
+    layers = [band, dashed, line, *_layers_by_size(own, y, tips, f"'first ' + datum.n + {found}{every}", sizes)]
     return _by_size(layers, sizes, "Line chart of how well the first features predict the target")
 
 
@@ -286,13 +297,15 @@ def _finish(chart: Any) -> dict[str, Any]:
 
 
 def waterfall(report: Report) -> dict[str, Any] | None:
-    """What stays unknown of the target after each selected feature; None where joint information is not credible.
+    """What stays unknown of the target after each selected feature, as far as joint information is credible.
 
     It is the entropy of class labels, or the share of the variance of a number's normal scores, 1 - exp(-2 I).
     """
     curve, entropy = report.analysis.curve, report.analysis.entropy
-    if len(curve) < 2 or not text.is_credible(report.selection, float(curve[-1])) or text.falls(curve):
+    credible = [n for n in range(2, len(curve) + 1) if text.credible_joint(report, n) is not None]
+    if not credible or text.nothing_found(report):
         return None
+    curve = curve[: credible[-1]]
     # More features have no less information: what an estimate falls short of is its error.
     known = np.maximum.accumulate(np.maximum(0.0, curve))
     left = 1 - np.minimum(1.0, known / entropy) if entropy else np.exp(-2 * known)
@@ -303,7 +316,8 @@ def waterfall(report: Report) -> dict[str, Any] | None:
             zip(report.analysis.names, before, left.tolist(), strict=False), start=1
         )
     ]
-    return {"rows": rows, "left": round(float(left[-1]), 4), "entropy": entropy}
+    more = len(report.selection) - len(curve)
+    return {"rows": rows, "left": round(float(left[-1]), 4), "entropy": entropy, "more": more}
 
 
 def tree(report: Report) -> dict[str, Any] | None:

@@ -88,13 +88,15 @@ def _lead(report: Report) -> list[str]:
     selection, analysis, answer = report.selection, report.analysis, report.to_dict()
     if len(selection) == 0:
         return []
-    if text.nothing_significant(report):
+    if text.nothing_found(report):
         return ["So the order below, and every number beside it, may be chance. More rows may show more."]
     # That columns are constant, the last of the warnings, does not change what to think of the others.
     constant = bool((report.table.n_levels[report.table.features] == 1).any())
     said = [f"Careful: {warning}" for warning in answer["warnings"][: len(answer["warnings"]) - constant][:1]]
     unsure = [row["name"] for row in report.rows() if row["significant"] == "no"]
-    if selection.n_supported is not None and selection.n_supported < len(selection):
+    enough = text.find_enough(report)  # the headline says what tests say of steps, unless it has accuracy to say
+    by_accuracy = enough is not None and enough.by == "accuracy"
+    if by_accuracy and selection.n_supported is not None and selection.n_supported < len(selection):
         first = "None" if selection.n_supported == 0 else f"Beyond the first {selection.n_supported:,} none"
         said.append(f"{first} of them adds detectable information to those before it.")
     if unsure:
