@@ -245,8 +245,7 @@ class Searches:
         self._memo = Memo(estimator_of(settings).on(table, sample_weight, settings.n_jobs))
         columns = np.append(self._limits.free_columns(table), np.array(self._limits.include, np.intp))
         evidence = Evidence(table, columns, settings.alpha, settings.random_state, sample_weight)
-        # Of many searches at once it would take too long to test all steps.
-        self._limits = replace(self._limits, evidence=evidence, counts=self._limits.stops or n_runs == 1)
+        self._limits = replace(self._limits, evidence=evidence)
         self._sample_weight = None if sample_weight is None else np.asarray(sample_weight, np.float64)
         self._kind = find_kind(settings)
         self._boosts: dict[Criterion | None, Blend] = {}
@@ -267,7 +266,9 @@ class Searches:
         return replace(selection, beta=beta, settings=known, sample_weight=self._sample_weight)
 
     def _search(self, criterion: Criterion, beta: float, boost: Blend | None) -> Selection:
-        selection = search(self._memo, criterion, self._limits, beta=beta, boost=boost, progress=self._report)
+        # Of many searches at once it would take too long to test all steps: only those of the first are.
+        limits = replace(self._limits, counts=self._limits.stops or self._n_done == 0)
+        selection = search(self._memo, criterion, limits, beta=beta, boost=boost, progress=self._report)
         self._n_done += self._limits.n_features  # even if it has ended early
         try:
             self._report(0)
