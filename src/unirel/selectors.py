@@ -232,11 +232,11 @@ class BURSelector(_Selector, SearchSettings):
         --------
         >>> from unirel import BURSelector
         >>> BURSelector.paper("mrmr")
-        BURSelector(beta=0.1, criterion='mrmr', max_candidates=None,
+        BURSelector(beta=0.1, criterion='mrmr', keep_copies=True, max_candidates=None,
                     mi_estimator=KNN(correction=None), unique_relevance='ksg')
         """
         published = {"mi_estimator": KNN(correction=None), "beta": 0.1, "unique_relevance": "ksg"}
-        return cls(criterion, **{**published, "max_candidates": None, **parameters})
+        return cls(criterion, **{**published, "max_candidates": None, "keep_copies": True, **parameters})
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Select features.

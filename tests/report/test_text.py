@@ -10,7 +10,7 @@ from scipy.stats import spearmanr
 from unirel import Binned, BURSelector, redundancy_analysis
 from unirel.data.table import Table
 from unirel.inference.likeness import REDUNDANT
-from unirel.inference.relations import Given, explain
+from unirel.inference.relations import Given, analyse, explain
 from unirel.report import Origin, Report
 from unirel.report.accuracy import Accuracy
 from unirel.report.explain import explanation_in_words, redundancy_in_words
@@ -97,6 +97,7 @@ def test_categories_are_compared_in_both_directions(rng):
 def test_features_that_were_passed_over_are_named(measured):
     order = measured.selection.order.tolist()
     left = [feature for feature in range(6) if feature not in order]
+    assert left
     said = with_selection(measured, same_as=dict.fromkeys(left, order[0])).paragraphs()[0]
     names = [measured.selection.names[feature] for feature in left]
     assert f"Passed over as near copies: {' and '.join(names)} (of {measured.selection.names[order[0]]})." in said
@@ -130,8 +131,8 @@ def test_after_an_interrupt_nothing_is_said_about_what_was_not_analysed(rng, ste
         return steps[-1]
 
     monkeypatch.setattr(greedy, "_best", interrupted)
-    a, b = rng.standard_normal((2, 200))
-    report = report_on(np.column_stack([a, b, a, b]), a + b > 0, n_features_to_select=4, beta=0)
+    X = rng.standard_normal((200, 4))
+    report = report_on(X, X.sum(axis=1) > 0, n_features_to_select=4, beta=0)
     assert report.interrupted
     assert len(report.selection) == step
     assert not any(word in report.words for word in ("ogether", "copy", "enough"))
@@ -157,7 +158,8 @@ def measured():
     rng = np.random.default_rng(0)
     a, b, *rest = rng.standard_normal((7, 400))
     X = np.column_stack([a, b, a + 0.05 * rest[0], rest[1], a + 0.05 * rest[2], b + 0.1 * rest[3], np.ones(400)])
-    return report_on(X, 1.5 * a + b > 0, page=True, beta=0.0, criterion="mim", n_features_to_select=4)
+    keep = {"keep_copies": True, "n_features_to_select": 4}
+    return report_on(X, 1.5 * a + b > 0, page=True, beta=0.0, criterion="mim", **keep)
 
 
 def with_curve(report, *curve):
@@ -264,18 +266,19 @@ def test_information_given_the_others_is_that_of_the_closed_form(rng):
     y = a + 0.5 * b + noise
     report = report_on(np.column_stack([a, b, other]), y, n_features_to_select=3, include=[0, 1, 2])
     found = report.analysis.given
-    assert found.detectable.tolist() == [True, True, False]
+    assert found.detectable.tolist() == [True, True]  # the third is not supported
     expected = np.log([2.0, 1.25]) / 2  # variances of what is left without and with each
-    assert found.value[:2] == pytest.approx(expected, rel=0.15)
-    assert ((found.low[:2] < expected) & (expected < found.high[:2])).all()
-    table = report.rows()
-    assert table[2]["given_others"]["detectable"] is False
+    assert found.value == pytest.approx(expected, rel=0.15)
+    assert ((found.low < expected) & (expected < found.high)).all()
+    assert [row["supported"] for row in report.rows()] == [True, True, False]
 
 
 def test_neighbours_see_what_no_line_does(rng):
     X = rng.standard_normal((600, 3))
     report = report_on(X, (X[:, 0] > 0) ^ (X[:, 1] > 0), n_features_to_select=3, include=[0, 1, 2])
-    assert report.analysis.given.detectable.tolist() == [True, True, False]
+    for n, found in ((2, [True, True]), (3, [True, True, False]), (None, [True, True, False])):
+        selection = replace(report.selection, n_supported=n)
+        assert analyse(report.table, selection).given.detectable.tolist() == found
 
 
 def test_what_a_line_does_not_see_is_not_said_to_be_nothing(rng):

@@ -69,7 +69,7 @@ def _select(
     following = found.following_rows()
     listed = [*rows, *following]
     if any(row["significant"] == "no" for row in listed) and not text.nothing_found(found):
-        words.append("A question mark stands beside a relevance that may be chance.")
+        words[min(1, len(words) - 1)] += " A question mark stands beside a relevance that may be chance."
     headers = (*HEADERS, "selected in") if found.stability else HEADERS
     shown = _shown(listed, found.analysis.entropy, found.stability is not None)
     then = _next(arguments, data, report, writing.save)

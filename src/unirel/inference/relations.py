@@ -273,10 +273,14 @@ class _Joint:
 
     def lost_without_each(self) -> tuple[Values, Values] | None:
         """What neighbours of all columns lose without each of them, and the standard errors; None for numbers."""
-        if not isinstance(self._information, KNN) or len(self._columns) < 2:
+        information, columns = self._information, self._columns
+        if not isinstance(information, KNN) or len(columns) < 2:
             return None
-        changes = self._information.without_each(self._columns)
-        return -changes.change, changes.error
+        if len(columns) > 2:
+            changes = information.without_each(columns)
+            return -changes.change, changes.error
+        pair = [information.with_each([other], [own]) for own, other in (columns, columns[::-1])]
+        return np.concatenate([one.change for one in pair]), np.concatenate([one.error for one in pair])
 
 
 def _given_others(table: Table, selection: Selection, joint: _Joint, sample_weight: Any) -> Given:

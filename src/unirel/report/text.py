@@ -206,7 +206,7 @@ def _most_relevant(report: "Report") -> str:
     if relevance[best] <= 0:
         return "None of them is relevant by itself."
     share = percent(share_of_target(float(relevance[best]), report.analysis.entropy))
-    return f"Most relevant by itself: {named(selection.selected_names[best])} ({share})."
+    return f"Most relevant of them by itself: {named(selection.selected_names[best])} ({share})."
 
 
 def _most_given_others(report: "Report") -> str:

@@ -1,5 +1,6 @@
 """The one greedy loop: every criterion, plain or boosted by unique relevance, and all searches on one table."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from inspect import signature
@@ -31,7 +32,7 @@ from unirel.data.table import Table, open_table
 from unirel.estimation.base import Columns, Information, Memo, Values
 from unirel.results import Cause, Ending, Selection, SelectionPath, plain
 from unirel.search.boost import REFERENCE_SIZE, Blend, Mask, estimator_of, find_blend, find_kind, needs_reference
-from unirel.search.stopping import Evidence
+from unirel.search.stopping import Evidence, Support
 
 DEFAULT_BETAS = tuple(step / 10 for step in range(11))
 _N_FEATURES = 10  # that many are selected if nobody says how many, and fewer of fewer without a word
@@ -60,6 +61,7 @@ class SearchSettings(BaseEstimator):  # type: ignore[misc]
     include: Sequence[int | str] = ()
     exclude: Sequence[int | str] = ()
     max_candidates: int | Literal["auto"] | None = "auto"
+    keep_copies: bool = False
     alpha: float = 0.05
     max_seconds: float | None = None
     random_state: int | None = 0
@@ -201,7 +203,10 @@ class Limits:
     include: Sequence[int] = ()
     exclude: Sequence[int] = ()
     max_candidates: int | None = None  # search among the most relevant
-    evidence: Evidence | None = None  # select only what is seen to add something, and stop where nothing is
+    evidence: Evidence | None = None  # what copies are looked for in and features are tested by
+    keep_copies: bool = True  # select near copies as any other feature
+    counts: bool = False  # test which is the last feature that adds something
+    stops: bool = False  # end where no more features are seen to add something
 
     @classmethod
     def of(cls, table: Table, settings: SearchSettings) -> Self:
@@ -222,9 +227,10 @@ class Limits:
         most: Any = settings.max_candidates
         if most == "auto":
             most = _FEW if len(table.features) > _MANY * table.n_samples else _MOST
-        if most is not None and settings.n_features_to_select != "auto":
+        stops = _is_auto(settings.n_features_to_select)
+        if most is not None and not stops:
             most = max(int(most), n_features)
-        return cls(n_features, include, exclude, most)
+        return cls(n_features, include, exclude, most, keep_copies=settings.keep_copies, counts=stops, stops=stops)
 
     def free_columns(self, table: Table) -> Columns:
         return np.setdiff1d(table.features, [*self.include, *self.exclude])
@@ -237,10 +243,9 @@ class Searches:
         self._table, self._settings = table, settings
         self._limits = Limits.of(table, settings)
         self._memo = Memo(estimator_of(settings).on(table, sample_weight, settings.n_jobs))
-        if settings.n_features_to_select == "auto":
-            given = settings.alpha, settings.random_state, settings.n_jobs, sample_weight
-            evidence = Evidence(table, self._limits.free_columns(table), *given)
-            self._limits = replace(self._limits, evidence=evidence)
+        columns = np.append(self._limits.free_columns(table), np.array(self._limits.include, np.intp))
+        evidence = Evidence(table, columns, settings.alpha, settings.random_state, sample_weight)
+        self._limits = replace(self._limits, evidence=evidence)
         self._sample_weight = None if sample_weight is None else np.asarray(sample_weight, np.float64)
         self._kind = find_kind(settings)
         self._boosts: dict[Criterion | None, Blend] = {}
@@ -261,7 +266,9 @@ class Searches:
         return replace(selection, beta=beta, settings=known, sample_weight=self._sample_weight)
 
     def _search(self, criterion: Criterion, beta: float, boost: Blend | None) -> Selection:
-        selection = search(self._memo, criterion, self._limits, beta=beta, boost=boost, progress=self._report)
+        # Of many searches at once it would take too long to test all steps: only those of the first are.
+        limits = replace(self._limits, counts=self._limits.stops or self._n_done == 0)
+        selection = search(self._memo, criterion, limits, beta=beta, boost=boost, progress=self._report)
         self._n_done += self._limits.n_features  # even if it has ended early
         try:
             self._report(0)
@@ -282,7 +289,7 @@ class Searches:
         is_given = not isinstance(self._kind, BaseEstimator)
         wanted = 0 if is_given or Deadline.after(None).ends == np.inf else self._limits.n_features
         n_features = REFERENCE_SIZE if needs_run else wanted
-        limits = replace(self._limits, n_features=n_features, include=(), evidence=None)
+        limits = replace(self._limits, n_features=n_features, include=(), evidence=None, counts=False, stops=False)
         reference = search(self._memo, criterion, limits)
         if not reference.complete:
             return self._without_boost(reference, reference.ending)
@@ -324,30 +331,45 @@ def search(
 ) -> Selection:
     """Select features one by one, each time the one with the best score; ties go to the lowest column."""
     # What was selected before Ctrl-C or the end of the time is kept, and the selection is marked incomplete.
-    table, steps = memo.information.table, list[_Step]()
+    table, steps, copies = memo.information.table, list[_Step](), dict[int, int]()
+    support = None if limits.evidence is None else Support(limits.evidence)
     try:
         candidates = candidates_of(memo, limits)
         n_wanted = min(limits.n_features, len(candidates) + len(limits.include))
-        for step in _steps(Scores(memo, criterion, table.features), candidates, n_wanted, limits, beta, boost):
+        scores = Scores(memo, criterion, table.features)
+        for step in _steps(scores, candidates, n_wanted, limits, beta, boost, support, copies):
             steps.append(step)
             progress(len(steps), n_wanted)
+            if support is not None and limits.counts and not support.ended:
+                support.test_latest(step.cause is Cause.INCLUDED)
+            if limits.stops and support is not None and support.ended and len(steps) >= _N_FEATURES:
+                break
         ending = Ending.EXHAUSTED if n_wanted < limits.n_features else Ending.ASKED
-        if len(steps) < n_wanted:
-            ending = Ending.NOTHING_ADDS
     except OutOfTime:
         ending = Ending.OUT_OF_TIME
     except KeyboardInterrupt:
         ending = Ending.INTERRUPTED
+    order, n_supported = np.array([step.feature for step in steps], np.intp), None
+    if support is not None and support.n_tested:
+        n_supported = support.n_supported
+    n_selected = len(steps)
+    if limits.stops:
+        n_selected = n_supported = max(n_supported or 0, min(len(limits.include), len(steps)))
+        if n_selected < len(steps) and ending in (Ending.ASKED, Ending.EXHAUSTED):
+            ending = Ending.NOTHING_ADDS
     return Selection(
         criterion=criterion.name,
         beta=beta,
-        order=np.array([step.feature for step in steps], np.intp),
-        scores=np.array([step.score for step in steps], np.float64),
+        order=order[:n_selected],
+        scores=np.array([step.score for step in steps[:n_selected]], np.float64),
         names=table.names,
         relevance=table.one_per_feature(np.maximum(memo.known_relevance(table.features), 0.0)),
         unique_relevance=None if boost is None else boost.values[: table.n_features].copy(),
         ending=ending,
-        causes=tuple(step.cause for step in steps),
+        causes=tuple(step.cause for step in steps[:n_selected]),
+        n_supported=n_supported,
+        following=order[n_selected:_N_FEATURES],
+        same_as={copy: feature for copy, feature in copies.items() if copy not in order},
     )
 
 
@@ -360,21 +382,31 @@ def candidates_of(memo: Memo, limits: Limits) -> Columns:
 
 
 def _steps(
-    scores: Scores, candidates: Columns, n_wanted: int, limits: Limits, beta: float, boost: Blend | None
+    scores: Scores,
+    candidates: Columns,
+    n_wanted: int,
+    limits: Limits,
+    beta: float,
+    boost: Blend | None,
+    support: Support | None,
+    copies: dict[int, int],
 ) -> Iterator[_Step]:
-    """Features one by one, until there are as many as are wanted or nothing adds anything."""
+    """Features one by one; near copies are passed over, and noted, as long as there is anything else."""
     selected = np.empty(0, np.intp)
     while len(selected) < n_wanted:
         check_time()
-        pool, allowed = np.setdiff1d(candidates, selected, assume_unique=True), None
+        pool = np.setdiff1d(candidates, selected, assume_unique=True)
         forced = len(selected) < len(limits.include)
         if forced:
             pool = np.array([limits.include[len(selected)]], np.intp)
-        elif limits.evidence is not None:
-            allowed = np.isin(pool, limits.evidence.adding(selected))
-            if not allowed.any():
-                return
-        step = _best(scores, pool, selected, beta, boost, allowed)
+        others = ~np.isin(pool, list(copies))
+        only_copies = forced or not others.any()
+        step = _best(scores, pool, selected, beta, boost, None if only_copies or others.all() else others)
+        if support is not None:
+            if not limits.keep_copies and not only_copies and (same := support.copied(step.feature)) is not None:
+                copies[step.feature] = same
+                continue
+            support.tell(step.feature)
         selected = np.append(selected, step.feature)
         yield step._replace(cause=Cause.INCLUDED) if forced else step
 
@@ -424,11 +456,18 @@ def _is_best(values: Values, place: int) -> bool:
     return bool(_reach(values, values.max())[place])
 
 
+def _is_auto(wanted: Any) -> bool:
+    """Whether a search ends by itself: "auto", or "auto:20" for at most 20 features."""
+    return isinstance(wanted, str) and re.fullmatch("auto(:[1-9][0-9]*)?", wanted) is not None
+
+
 def _n_features(table: Table, wanted: Any) -> int:
     """How many features to select at most; "auto" stops where nothing adds anything."""
     n_features = len(table.features)
     if isinstance(wanted, str) and wanted in ("auto", "all"):
         return n_features
+    if _is_auto(wanted):
+        return min(int(wanted.removeprefix("auto:")), n_features)
     if isinstance(wanted, Integral) and not isinstance(wanted, bool) and int(wanted) >= 1:
         if int(wanted) > n_features and wanted != _N_FEATURES:
             # Only to name a number is no reason to end with an error, nor to say nothing.

@@ -1,161 +1,280 @@
-"""Which candidates are seen to tell more than what is selected: the test that ends a search by itself.
+"""Whether features are seen to add something to those selected before them: the test that ends a search by itself.
 
-What is selected is summarised in a column of few levels. If a candidate adds nothing, the target may be permuted among
-rows that are alike in what is selected. That is done many times, for all candidates at once; a candidate adds something
-if chance does as well, with any of the candidates, in a share of at most `alpha` of the permutations. With nothing
-selected the test is exact. Of a table of very many rows a sample is looked at.
+The target is fitted to smooth functions of what is selected, to products of these, and to smooth functions of that fit.
+If a feature adds nothing, what the fit leaves may be permuted among rows of which about the same target is expected.
+Functions of the feature, less their own fit, then have covariances with it whose mean is 0 and whose spread over all
+permutations is known in closed form, so that none is drawn: their sum of squares is nearly chi-square. With nothing
+selected all rows are alike. Of a table of very many rows a sample is looked at.
+
+A near copy of a selected feature has nearly the same ranks, or the same levels under other names, and adds nothing.
 """
 
-from math import ceil
+from functools import cache, cached_property
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import chdtrc, ndtri
+from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
-from unirel._runtime import map_tasks
 from unirel.data.chunks import PartedTable
 from unirel.data.table import Table
-from unirel.data.weights import check_weights, sample_table
-from unirel.estimation.base import Columns, Values, n_log_n
-from unirel.estimation.binned import Binned
-from unirel.estimation.counting import Joint, few_bins
-from unirel.estimation.permutation import Exceedances, Permutations, expected_target, group_along, without_wide
+from unirel.data.weights import check_weights, choose_by_class
+from unirel.estimation.base import Columns, Values
 
-# Permutations, and how many of them may do as well as a candidate that passes; more are made where alpha is small.
-_PERMUTATIONS, _PASSING = 99, 5
-# Rows for each pair of a level of the summary and a level of the newest feature, and most levels of each.
-_ROWS, _MOST_LEVELS = 8, 24
-# Rows that are looked at: at most the first, fewer if their values are more than the second, but never below the third.
-_MOST_ROWS, _MOST_VALUES, _FEWEST_ROWS = 20_000, 2**25, 2_000
-# Rows of a group in which the target is permuted, where rows of one level are not all alike: by one number, by several.
-_GROUP, _FINE_GROUP = 10, 3
+# When this many features in a row add nothing, none is expected to; one may be found behind a few that do not.
+PATIENCE = 5
+# Rows that are looked at: at most the first, fewer if there are many classes or columns of parts, but never below the
+# third.
+_MOST_ROWS, _MOST_VALUES, _FEWEST_ROWS = 5_000, 2**20, 2_000
+# Functions of a number that the target is fitted to, one for each so many rows, and how many of them are tested.
+_FUNCTIONS, _ROWS_PER_FUNCTION, _TESTED = 8, 24, 4
+# Most terms of a fit, rows for each of them, and most covariances that are tested.
+_MOST_TERMS, _ROWS_PER_TERM, _MOST_COVARIANCES = 400, 4, 128
+# Levels of a feature that have an indicator, and rows that a level needs for that.
+_MOST_LEVELS, _ROWS_PER_LEVEL = 12, 6
+# Rows among which what is left of the target is permuted.
+_GROUP = 4
+# Copies share this part of their variance, and with a chance of at least the second they add nothing.
+_ALIKE, _NOTHING = 0.95, 0.01
+# Squares of columns that have no more than this share left are known already; digits by which expected targets differ.
+_KNOWN, _DIGITS = 1e-6, 9
 
 
 class Evidence:
-    """Tests, in bins, whether candidates add anything; `alpha` is the chance that any passes if none does."""
+    """The rows of a table that are looked at, for all searches on it; `columns` are what they may choose."""
 
     def __init__(
         self,
         table: Table,
-        candidates: Columns,
+        columns: Columns,
         alpha: float,
         random_state: int | None = 0,
-        n_jobs: int | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> None:
-        self._candidates, self._alpha, self._n_jobs = candidates, alpha, n_jobs
-        table, self._positions = _few_rows(table, sample_weight is not None, random_state)
-        self._weights = None if sample_weight is None else check_weights(sample_weight, table.n_samples)
-        weights = np.ones(table.n_samples) if self._weights is None else self._weights
-        # What chance gives is the same in all permutations.
-        self._counts = Binned(few_bins(weights.sum()), correction=None).on(table, sample_weight)
-        self._rows = np.flatnonzero(weights > 0)  # others are as good as not there
-        self._most_levels = int(min(_MOST_LEVELS, max(2, (len(self._rows) / _ROWS) ** 0.5)))
-        self._fine = Binned(self._most_levels).on(table, sample_weight)
-        self._table = table
-        self._target = _coded(self._counts.levels(table.target))
-        self._seeds = np.random.SeedSequence(random_state)
-        self._summaries: dict[tuple[int, ...], Joint] = {(): _coded(np.zeros(table.n_samples, np.uint32))}
-        self._known: dict[tuple[int, ...], Columns] = {}
+        self.n_candidates, self.alpha, self.target = len(columns), alpha, table.target
+        self._asked = table, columns, random_state, sample_weight
 
-    def adding(self, selected: Columns) -> Columns:
-        """Candidates that add something to the selected features, those included."""
-        key = tuple(self._positions[selected].tolist())
-        if key not in self._known:
-            candidates = np.setdiff1d(self._candidates, selected)
-            self._known[key] = candidates[self._passing(key, self._positions[candidates])]
-        return self._known[key]
-
-    def _passing(self, selected: tuple[int, ...], candidates: Columns) -> NDArray[np.bool_]:
-        if len(candidates) == 0:
-            return np.zeros(0, np.bool_)
-        summary = self._summary(selected)
-        permutations = Permutations(self._table.n_samples, self._groups(selected, summary), self._rows)
-        observed = self._counts.given_codes(candidates, summary, self._target)
-        tested = Exceedances(observed, max(_PERMUTATIONS, ceil(_PASSING / self._alpha) - 1), keep=True)
-
-        def count(order: Columns) -> Values:
-            moved = _coded(self._target.codes[order])
-            # Weights may depend on the target, and move with it.
-            weights = None if self._weights is None else self._weights[order]
-            return self._counts.given_codes(candidates, summary, moved, weights)
-
-        # The same seeds at every step, so that a step does not depend on those before it.
-        seeds = np.random.SeedSequence(self._seeds.entropy).spawn(tested.n_permutations)
-        orders = (permutations.draw(np.random.default_rng(seed)) for seed in seeds)
-        if not tested.fill(lambda _, some: np.array(map_tasks(count, list(some), self._n_jobs)), orders):
-            raise KeyboardInterrupt
-        return tested.p_values_of_maximum(_nearly_normal) <= self._alpha
-
-    def _summary(self, selected: tuple[int, ...]) -> Joint:
-        """A column of few levels that tells about the target what the selected features tell, as far as it can."""
-        if selected not in self._summaries:
-            before, newest = self._summary(selected[:-1]), _coded(self._fine.levels(selected[-1]))
-            pairs = before.codes.astype(np.int64) * newest.n_levels + newest.codes
-            cells, codes = np.unique(pairs, return_inverse=True)
-            n_classes, of_target = self._target.n_levels, codes * self._target.n_levels + self._target.codes
-            counted = np.bincount(of_target[self._rows], minlength=len(cells) * n_classes)
-            levels = merge_levels(counted.reshape(-1, n_classes), self._most_levels)
-            self._summaries[selected] = _coded(levels[codes])
-        return self._summaries[selected]
-
-    def _groups(self, selected: tuple[int, ...], summary: Joint) -> NDArray[np.intp]:
-        """Rows among which the target may be permuted: of one level and, as numbers differ in it, alike in these."""
-        levels = summary.codes[self._rows].astype(np.intp)
-        numbers = np.array([column for column in selected if self._table.continuous[column]], np.intp)
-        if len(numbers) == 0:
-            return levels
-        along = expected_target(self._table, numbers, self._rows)
-        if len(numbers) == 1:
-            return group_along(levels, along, _GROUP)
-        return without_wide(along, group_along(levels, along, _FINE_GROUP))
+    @cached_property
+    def sample(self) -> "_Sample":
+        return _Sample.of(*self._asked)
 
 
-def _few_rows(table: Table, weighted: bool, random_state: int | None) -> tuple[Table, Columns]:
-    """A table of the rows that are looked at, all unless there are very many, and where in it each column is."""
-    positions = np.arange(len(table.columns))
-    if isinstance(table, PartedTable) and table.weights is not None:
-        about = "n_features_to_select='auto' has no test for weighted rows in parts"
-        raise ValueError(f"{about}; pass a number, or no weights")
-    most = min(_MOST_ROWS, max(_MOST_VALUES // len(positions), _FEWEST_ROWS))
-    if weighted or table.is_sparse or (table.n_samples <= most and not table.is_parted):
-        return table, positions
-    columns = table.features
-    positions[columns] = np.arange(len(columns))
-    return sample_table(table, columns, most, np.random.default_rng(random_state)), positions
+class Support:
+    """Is told the selected features one after the other: which is the last that is seen to add something."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        self._evidence, self._told = evidence, list[int]()
+        self.n_tested = self.n_supported = 0
+        self._fit: _Fit | None = None  # made where something is asked
+
+    @property
+    def ended(self) -> bool:
+        return self.n_tested - self.n_supported >= PATIENCE
+
+    def tell(self, feature: int) -> None:
+        self._told.append(feature)
+
+    def test_latest(self, forced: bool = False) -> None:
+        """Test the latest feature, which was the best of all that were left unless it was forced."""
+        self.n_tested = len(self._told)
+        n_tries = 1 if forced else max(1, self._evidence.n_candidates - self.n_tested + 1)
+        if self._p_value(self._told[-1], len(self._told) - 1) * n_tries <= self._evidence.alpha:
+            self.n_supported = self.n_tested
+
+    def copied(self, feature: int) -> int | None:
+        """The feature told before of which one is a near copy that adds nothing."""
+        sample = self._evidence.sample
+        alike = [other for other in self._told if sample.are_alike(feature, other)]
+        return alike[0] if alike and self._p_value(feature, len(self._told)) >= _NOTHING else None
+
+    def _p_value(self, feature: int, n_before: int) -> float:
+        with _threads().limit(limits=1, user_api="blas"):  # Products of narrow blocks are not worth two threads.
+            self._fit = self._fit or _Fit(self._evidence)
+            for known in self._told[self._fit.n_features : n_before]:
+                self._fit.learn(known)
+            return self._fit.p_value(feature)
 
 
-def _nearly_normal(information: Values) -> Values:
-    """The cube root of what is distributed like chi-square."""
-    return np.asarray(np.cbrt(np.maximum(information, 0.0)))
+class _Fit:
+    """What the target is fitted to, and what is left of it."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        self._sample, target = evidence.sample, evidence.target
+        self._roots = self._sample.roots[:, None]
+        self._basis = self._roots / np.linalg.norm(self._roots)
+        functions = self._sample.functions(target)
+        # Of a number its score: the fit is one of its height.
+        self._target = functions[:, _TESTED:][:, :1] if self._sample.is_number(target) else functions
+        self._target = self._left = _less_fit(self._target * self._roots, self._basis)
+        self._firsts: list[Values] = []  # the first function of each feature
+
+    @property
+    def n_features(self) -> int:
+        return len(self._firsts)
+
+    def learn(self, feature: int) -> None:
+        """Fit the target to one more feature."""
+        new = _orthonormal(np.concatenate(self._terms(feature), axis=1), self._basis)
+        self._basis = np.concatenate([self._basis, new], axis=1)
+        self._left = _less_fit(self._left, new)
+        self._firsts.append(self._sample.functions(feature)[:, :1])
+
+    def p_value(self, feature: int) -> float:
+        """How often what is left of the target, in other orders, has as much to do with a feature."""
+        basis, left = self._basis, self._left
+        if self._firsts:  # the fit itself may be bent
+            bent = _orthonormal(_functions_of(self._expected(left))[:, _TESTED:] * self._roots, basis)
+            basis, left = np.concatenate([basis, bent], axis=1), _less_fit(left, bent)
+        terms, n_free = _orthonormal(self._terms(feature)[0], basis), len(left) - basis.shape[1]
+        if terms.shape[1] == 0 or left.shape[1] == 0 or n_free <= terms.shape[1]:
+            return 1.0
+        order, starts = _groups_along(self._expected(left))
+        left = left * np.sqrt(len(left) / n_free)  # which is less than what the fit does not explain
+        return _chance_of(np.divide(terms, self._roots)[order], (left * self._roots)[order], starts)
+
+    def _terms(self, feature: int) -> tuple[Values, Values]:
+        """Functions of a feature and products with those before it that are tested, and others that are fitted too."""
+        functions, n_rows = self._sample.functions(feature), len(self._target)
+        first, products = functions[:, :1], [functions[:, :1] * other for other in self._firsts]
+        room = max(0, min(_MOST_TERMS, n_rows // _ROWS_PER_TERM) - self._basis.shape[1])
+        if functions.shape[1] + len(products) > room:
+            functions, products = first[:, :room], []
+        n_own = min(functions.shape[1], _TESTED if self._sample.is_number(feature) else _MOST_LEVELS)
+        terms = np.concatenate([functions[:, :n_own], *products, functions[:, n_own:]], axis=1) * self._roots
+        n_tested = min(n_own + len(products), max(1, _MOST_COVARIANCES // max(1, self._target.shape[1])))
+        return terms[:, :n_tested], terms[:, n_tested:]
+
+    def _expected(self, left: Values) -> Values:
+        """What is expected of the target of each row: of several classes the direction in which that differs most."""
+        fitted = (self._target - left) / self._roots
+        fitted -= fitted.mean(axis=0)
+        return np.asarray(np.round(fitted @ np.linalg.eigh(fitted.T @ fitted)[1][:, -1], _DIGITS))
 
 
-def merge_levels(counts: NDArray[np.integer], most: int) -> NDArray[np.intp]:
-    """Merge the rows of a contingency table, those that lose least information first, until at most `most` are left."""
-    # Returns the number of the row that each row has become part of (an agglomerative information bottleneck).
-    sums = counts.astype(np.int64)
-    groups = np.arange(len(sums))
-    own = _n_log_n_of(sums)
-    losses = np.array([own + own[row] - _n_log_n_of(sums + sums[row]) for row in groups])
-    np.fill_diagonal(losses, np.inf)
-    for _ in range(len(sums) - most):
-        first, second = sorted(divmod(int(np.argmin(losses)), len(sums)))
-        sums[first] += sums[second]
-        groups[groups == second] = first
-        own[first] = _n_log_n_of(sums[[first]])[0]
-        gone = np.isinf(losses[first])
-        gone[second] = True
-        row = own + own[first] - _n_log_n_of(sums + sums[first])
-        row[gone] = np.inf
-        losses[first], losses[:, first] = row, row
-        losses[second], losses[:, second] = np.inf, np.inf
-    return np.unique(groups, return_inverse=True)[1]
+class _Sample(NamedTuple):
+    """The rows of a table that are looked at."""
+
+    table: Table
+    positions: Columns  # where in it each column is
+    rows: Columns
+    roots: Values  # of the weights of the rows
+    known: dict[int, Values]  # functions of columns
+    bases: dict[int, Values]  # what tells them from others
+
+    @classmethod
+    def of(cls, table: Table, columns: Columns, random_state: int | None, sample_weight: ArrayLike | None) -> Self:
+        weights = None if sample_weight is None else check_weights(sample_weight, table.n_samples)
+        n_classes = 1 if table.classes is None else len(table.classes)
+        width = max(n_classes**2, len(columns) if table.is_parted else 1)
+        if isinstance(table, PartedTable) and table.weights is not None:
+            weights = check_weights(table.row_weights(), table.n_samples)
+        rows = np.arange(table.n_samples) if weights is None else np.flatnonzero(weights)
+        most = min(_MOST_ROWS, max(_MOST_VALUES // width, _FEWEST_ROWS))
+        rows = choose_by_class(table.target_codes(), rows, most, np.random.default_rng(random_state))
+        roots = np.ones(len(rows)) if weights is None else np.sqrt(weights[rows])
+        positions = np.arange(len(table.columns))
+        if isinstance(table, PartedTable):
+            positions[[*columns, table.target]] = np.arange(len(columns) + 1)
+            table, rows = table.take_few(columns, rows), np.arange(len(rows))
+        return cls(table, positions, rows, roots, {}, {})
+
+    def is_number(self, column: int) -> bool:
+        return bool(self.table.continuous[self.positions[column]])
+
+    def functions(self, column: int) -> Values:
+        """Functions of a column, one column each; the first ones of a number are those that are tested."""
+        if column not in self.known:
+            place, is_target = int(self.positions[column]), self.table.target == self.positions[column]
+            if self.is_number(column):
+                self.known[column] = _functions_of(self.table.continuous_block([place])[0][self.rows])
+            else:
+                most = _MOST_COVARIANCES if is_target else _MOST_LEVELS
+                self.known[column] = _indicators_of(self.table.codes(place)[self.rows], most)
+        return self.known[column]
+
+    def are_alike(self, one: int, other: int) -> bool:
+        """Whether two columns have nearly the same ranks or levels, so that each tells the other."""
+        if self.is_number(one) != self.is_number(other):
+            return False
+        shared = (self.own_basis(one).T @ self.own_basis(other)) ** 2
+        return bool(shared.size and min(shared.sum(axis=0).min(), shared.sum(axis=1).min()) >= _ALIKE)
+
+    def own_basis(self, column: int) -> Values:
+        """What tells a column from others: the first function of a number, or all indicators."""
+        if column not in self.bases:
+            functions = self.functions(column)[:, : 1 if self.is_number(column) else None]
+            self.bases[column] = _orthonormal(functions, np.full((len(functions), 1), len(functions) ** -0.5))
+        return self.bases[column]
 
 
-def _n_log_n_of(counts: NDArray[np.int64]) -> Values:
-    """For every row of counts the sum of n log n, less that of their total: minus the total times the entropy."""
-    return np.asarray(n_log_n(counts).sum(axis=1) - n_log_n(counts.sum(axis=1)))
+@cache
+def _threads() -> ThreadpoolController:
+    return ThreadpoolController()  # takes a hundredth of a second
 
 
-def _coded(codes: NDArray[np.integer]) -> Joint:
-    levels = codes.astype(np.uint32, copy=False)
-    return Joint(int(codes.max(initial=0)) + 1, None, lambda: levels)
+def _indicators_of(codes: NDArray[np.integer], most: int) -> Values:
+    """Indicators of the frequent levels but the first."""
+    sizes = np.bincount(codes)
+    n_common = min(int(np.count_nonzero(sizes >= _ROWS_PER_LEVEL)), most + 1)
+    return np.asarray(codes[:, None] == np.argsort(-sizes, kind="stable")[1 : max(2, n_common)], np.float64)
+
+
+def _functions_of(numbers: Values) -> Values:
+    """Cosines of ranks, which are tested, polynomials of normal scores and, if there are any, which are missing."""
+    # No row has much weight among the cosines, so that a few rows of a class do not make them large by chance. The
+    # polynomials of Chebyshev fit what is smooth far more closely.
+    missing, n_fitted = np.isnan(numbers), min(_FUNCTIONS, max(1, len(numbers) // _ROWS_PER_FUNCTION))
+    functions = np.zeros((len(numbers), _TESTED + n_fitted + bool(missing.any())))
+    functions[:, _TESTED + n_fitted :] = missing[:, None]
+    _, places, sizes = np.unique(numbers[~missing], return_inverse=True, return_counts=True)
+    if len(sizes) > 1:
+        shares = (np.cumsum(sizes) - sizes / 2) / sizes.sum()
+        scores = ndtri(shares)
+        angles = np.pi * shares, np.arccos(scores / np.abs(scores).max())
+        degrees = np.arange(1, _TESTED + 1), np.arange(1, n_fitted + 1)
+        known = np.concatenate([np.cos(np.outer(*one)) for one in zip(angles, degrees, strict=True)], axis=1)
+        functions[~missing, : _TESTED + n_fitted] = known[places]
+    return functions
+
+
+def _less_fit(columns: Values, basis: Values) -> Values:
+    return np.asarray(columns - basis @ (basis.T @ columns))
+
+
+def _orthonormal(columns: Values, basis: Values) -> Values:
+    """An orthonormal basis of what columns have beside one that is known."""
+    lengths = np.sqrt(np.einsum("ij,ij->j", columns, columns))
+    columns = _less_fit(columns / np.maximum(lengths, 1e-300), basis)
+    squares, directions = np.linalg.eigh(columns.T @ columns)
+    kept = squares > _KNOWN
+    return np.asarray(columns @ (directions[:, kept] / np.sqrt(squares[kept])))
+
+
+def _groups_along(along: Values) -> tuple[Columns, Columns]:
+    """An order of rows by some values, and where in it each group of about equal ones begins; ties stay together."""
+    order = np.argsort(along, kind="stable")
+    rises = np.append(True, np.diff(along[order]) > 0)
+    firsts = np.maximum.accumulate(np.where(rises, np.arange(len(order)), 0))
+    groups = np.minimum(firsts // _GROUP, max(1, len(order) // _GROUP) - 1)
+    return order, np.flatnonzero(np.append(True, np.diff(groups) > 0))
+
+
+def _chance_of(terms: Values, left: Values, starts: Columns) -> float:
+    """The chance of such covariances of two blocks, of which the rows of one are permuted within groups."""
+    # Their covariances over all permutations are sums over the groups of products of those within each block.
+    sizes = np.diff(np.append(starts, len(terms)))
+    products = []
+    for block in (terms, left):
+        block -= np.repeat(np.add.reduceat(block, starts) / sizes[:, None], sizes, axis=0)
+        squares = (block[:, :, None] * block[:, None, :]).reshape(len(block), -1)
+        products.append(np.add.reduceat(squares, starts))
+    spread = products[0].T @ (products[1] / np.maximum(sizes - 1, 1)[:, None])
+    n_terms, n_left = terms.shape[1], left.shape[1]
+    spread = spread.reshape(n_terms, n_terms, n_left, n_left).swapaxes(1, 2).reshape(n_terms * n_left, -1)
+    variances, directions = np.linalg.eigh(spread)
+    kept = variances > _KNOWN * variances[-1]
+    if not kept.any():
+        return 1.0
+    statistic = ((directions[:, kept].T @ (terms.T @ left).ravel()) ** 2 / variances[kept]).sum()
+    return float(chdtrc(np.count_nonzero(kept), statistic))
