@@ -64,7 +64,7 @@ def quick_models(discrete: bool) -> dict[str, Any]:
         "logistic regression" if discrete else "ridge regression": LogisticRegression(max_iter=1000, tol=1e-3)
         if discrete
         else Ridge(),
-        "extremely randomised trees": trees(20, min_samples_leaf=2, max_features=0.5, random_state=0, n_jobs=1),
+        "extremely randomised trees": trees(12, min_samples_leaf=2, max_features=0.5, random_state=0, n_jobs=1),
     }
 
 

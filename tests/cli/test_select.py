@@ -356,6 +356,28 @@ def test_report_with_accuracy(unirel, table, tmp_path):
     assert "logistic regression" in page
 
 
+def test_accuracy_by_default_and_none(unirel, table, tmp_path):
+    pytest.importorskip("vl_convert")
+    page = tmp_path / "page.html"
+    assert unirel("select", table, "-t", "class", "-k", 3, "--report", page).code == 0
+    assert 'id="chart-accuracy"' in page.read_text(encoding="utf-8")
+    assert unirel("report", table, "-t", "class", "-k", 3, "-o", page, "--accuracy", "none").code == 0
+    assert 'id="chart-accuracy"' not in page.read_text(encoding="utf-8")
+
+
+def test_a_report_on_parts_says_why_there_is_no_accuracy(unirel, table, tmp_path):
+    pytest.importorskip("vl_convert")
+    from pyarrow import csv, parquet
+
+    parquet.write_table(csv.read_csv(table), tmp_path / "part.parquet")
+    page = tmp_path / "page.html"
+    done = unirel("report", f"{tmp_path}/*.parquet", "-t", "class", "-k", 2, "-o", page)
+    assert done.code == 0
+    said = "Accuracy was not measured: it needs all rows in memory; measure it on a sample of them."
+    assert said in " ".join(done.out.split())
+    assert said in page.read_text(encoding="utf-8")
+
+
 def test_accuracy_goes_with_a_report(unirel, table):
     done = unirel("select", table, "-t", "class", "--accuracy", "knn")
     assert done.code == 2

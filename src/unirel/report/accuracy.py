@@ -25,8 +25,8 @@ _FOLDS = 5
 # Numbers of features between which a curve is a line: each costs a fit in every fold.
 _SIZES = sorted({int(step * 10**digits) for digits in range(7) for step in (1, 1.5, 2, 3, 5, 7)})
 # By default: rows that are drawn of a larger table, rows from which unique relevance is estimated in a fold, the fewest
-# rows, and how many values a model of all features may have, since the trees take long on more.
-_MOST_ROWS, _BOOST_ROWS, _FEWEST_ROWS, _MOST_VALUES = 3000, 500, 20, 2**21
+# rows, and how many values and features a model of all features may have, since trees take long on more.
+_MOST_ROWS, _BOOST_ROWS, _FEWEST_ROWS, _MOST_VALUES, _MOST_FEATURES = 3000, 500, 20, 2**20, 2000
 # A mean score is better than chance if it exceeds it by this many standard errors.
 _SURE = 2.0
 
@@ -230,9 +230,10 @@ def measure_accuracy(
     sizes = [*(n for n in _SIZES if n < len(selection)), len(selection)]
     n_folds, fewer_folds = _count_folds(table, data.target)
     chosen = clone(selector).set_params(n_features_to_select=len(selection), max_seconds=None, verbose=False)
-    with_all = not auto or len(rows) * len(table.features) <= _MOST_VALUES
+    n_features = len(table.features)
+    with_all = not auto or (n_features <= _MOST_FEATURES and len(rows) * n_features <= _MOST_VALUES)
     scores = _cross_validate(data, chosen, list(models.values()), sizes, with_all, n_folds, progress)
-    about = len(table.features), data.chance, fewer_folds, len(rows) if len(rows) < len(counted) else None
+    about = n_features, data.chance, fewer_folds, len(rows) if len(rows) < len(counted) else None
     found = [
         Accuracy(method, "accuracy" if data.discrete else "R2", tuple(sizes), own[:, :-1], own[:, -1], *about)
         for method, own in zip(models, scores, strict=True)
