@@ -333,7 +333,10 @@ def test_accuracy_counts_where_joint_information_falls():
     fallen = replace(report, analysis=falling)
     assert fallen.to_dict()["enough"] == report.accuracy.enough
     assert report.accuracy.enough in (5, 7)
-    assert replace(fallen, accuracy=None).to_dict()["enough"] is None
+    # Without an accuracy it is the last supported step, and never joint information.
+    assert replace(fallen, accuracy=None).to_dict()["enough"] == report.selection.n_supported
+    untested = replace(report.path, selections=(replace(report.selection, n_supported=None),))
+    assert replace(fallen, accuracy=None, path=untested).to_dict()["enough"] is None
 
 
 def test_weights_count_in_every_fold():

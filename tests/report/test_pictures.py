@@ -387,8 +387,13 @@ class TestRanking:
         names = report.selection.selected_names + [report.table.names[feature] for feature in left]
         assert [features[int(place)]["name"] for _, place in rows] == names
         page = report.to_html()
-        assert "Beyond the first 2 none of them adds detectable information to those before it." in page
+        assert "nothing detectable" in report.to_dict()["headline"]
+        assert "Beyond the first 2" not in page
         assert "next</span> in order, not selected." in page
+
+    def test_below_a_headline_about_accuracy_stands_what_tests_say_of_steps(self):
+        report = with_selection(make_report(n_selected=3, accuracy="knn"), n_supported=2)
+        assert "Beyond the first 2 none of them adds detectable information to those before it." in report.to_html()
 
     def test_without_a_test_nothing_is_said_to_add_nothing(self):
         report = with_selection(make_report(), n_supported=None)

@@ -378,5 +378,6 @@ def test_the_page_of_a_selection_that_left_no_time_to_analyse_it(monkeypatch):
     assert report.selection.complete
     assert len(report.selection) == 3
     assert report.analysis.names == ()
-    assert report.to_dict()["headline"] == "3 of 5 features selected."
+    assert report.to_dict()["headline"].startswith("3 of 5 features selected.")
+    assert "carr" not in report.to_dict()["headline"]
     assert "<h2" in report.to_html()
