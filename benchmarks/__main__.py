@@ -14,7 +14,7 @@ import unirel
 
 # What is no benchmark of time: helpers, and what has commands of its own, such as quality, which takes hours.
 OTHERS = ("__main__", "timing", "quality", "quality_selectors", "quality_bins", "designs", "truth", "truth_tasks")
-OTHERS += ("tabarena", "validity", "levels", "intervals")
+OTHERS += ("tabarena", "validity", "levels", "intervals", "advice")
 NAMES = [module.name for module in pkgutil.iter_modules(benchmarks.__path__) if module.name not in OTHERS]
 
 

@@ -15,6 +15,7 @@ from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils.validation import has_fit_parameter
 
 from unirel._runtime import check_choice, check_whole_number, map_tasks, warn
 from unirel.data.table import Table
@@ -52,6 +53,21 @@ def _named_model(name: str, discrete: bool) -> Any:
     return LinearSVC(dual=False) if discrete else LinearSVR(dual=False, loss="squared_epsilon_insensitive", epsilon=0.1)
 
 
+def quick_models(discrete: bool) -> dict[str, Any]:
+    """Two models that are quick on a few thousand rows, by how a report calls them: a linear one and one of trees."""
+    # Trees whose splits are drawn at random: benchmarks had them nearer to gradient boosting than random forests,
+    # single trees or neighbours are, at a fifth of its time.
+    from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
+
+    trees = ExtraTreesClassifier if discrete else ExtraTreesRegressor
+    return {
+        "logistic regression" if discrete else "ridge regression": LogisticRegression(max_iter=1000, tol=1e-3)
+        if discrete
+        else Ridge(),
+        "extremely randomised trees": trees(12, min_samples_leaf=2, max_features=0.5, random_state=0, n_jobs=1),
+    }
+
+
 def make_model(model: Any, discrete: bool, parameter: str = "estimator") -> Any:
     """An unfitted model that suits the target: the one that a name means, or a clone of the user's."""
     if isinstance(model, str):
@@ -74,11 +90,16 @@ def limit_neighbors(model: Any, n_rows: int) -> Any:
     return model
 
 
-def fit_model(model: Any, discrete: bool, X: Values, y: NDArray[Any]) -> Any:
-    """A model, by name or not, fitted; what is most frequent, or the mean, where there is no column to learn from."""
+def fit_model(model: Any, discrete: bool, X: Values, y: NDArray[Any], sample_weight: Values | None = None) -> Any:
+    """A model, by name or not, fitted; what is most frequent, or the mean, where there is no column to learn from.
+
+    Neighbours know no weights of rows and do without.
+    """
     if X.shape[1] == 0:
-        return (DummyClassifier() if discrete else DummyRegressor()).fit(X, y)
-    return limit_neighbors(make_model(model, discrete), len(y)).fit(X, y)
+        return (DummyClassifier() if discrete else DummyRegressor()).fit(X, y, sample_weight)
+    fitted = limit_neighbors(make_model(model, discrete), len(y))
+    weighted = sample_weight is not None and has_fit_parameter(fitted, "sample_weight")
+    return fitted.fit(X, y, sample_weight=sample_weight) if weighted else fitted.fit(X, y)
 
 
 def make_peer(name: str, discrete: bool, is_category: NDArray[np.bool_], n_features: int) -> Any:
@@ -145,18 +166,20 @@ def order_by(selector: Any, X: Any, y: Any, n_features: int, n_columns: int) -> 
     return found
 
 
-def design_matrix(table: Table) -> tuple[Values, list[Rows]]:
-    """Features as numbers for a model, and which columns of the matrix belong to each feature; none if it is ignored.
+def design_matrix(
+    table: Table, features: Rows | None = None, rows: Rows | slice = slice(None)
+) -> tuple[Values, list[Rows]]:
+    """Features as numbers for a model, and which columns of the matrix belong to each feature; none if it is left out.
 
     Numbers are as they are, NaN for a missing value, with a further column that marks it; categories are one column for
     each level, or one in all for two levels and none for a constant. Of more than 100 levels the most frequent count.
     """
-    blocks = [np.empty((0, table.n_samples))] * table.n_features
-    for feature in table.features.tolist():
+    blocks = [np.empty((0, len(np.arange(table.n_samples)[rows])))] * table.n_features
+    for feature in (table.features if features is None else features).tolist():
         if table.discrete[feature]:
-            blocks[feature] = _levels_of(table, feature)
+            blocks[feature] = _levels_of(table.codes(feature)[rows])
         else:
-            values = table.continuous_block([feature])
+            values = table.continuous_block([feature])[:, rows]
             missing = np.isnan(values)
             blocks[feature] = np.concatenate([values, missing]) if missing.any() else values
     matrix = np.ascontiguousarray(np.concatenate(blocks).T)
@@ -172,8 +195,7 @@ def code_matrix(table: Table) -> Values:
     return matrix
 
 
-def _levels_of(table: Table, feature: int) -> Values:
-    codes = table.codes(feature)
+def _levels_of(codes: NDArray[np.int32]) -> Values:
     counts = np.bincount(codes)
     levels = np.arange(1 if len(counts) <= 2 else 0, len(counts))
     if len(levels) > _MAX_LEVELS:
@@ -200,7 +222,7 @@ def smallest_class(codes: NDArray[Any]) -> tuple[int, int]:
 def split_rows(target: NDArray[Any], discrete: bool, n_folds: int) -> Iterable[Split]:
     """Rows to train on and to predict, with equal shares of the classes if there are any, whatever their order."""
     splitter = (StratifiedKFold if discrete else KFold)(n_folds, shuffle=True, random_state=0)
-    return splitter.split(target, strata_of(target, 2) if discrete else None)  # type: ignore[no-any-return]
+    return splitter.split(target, strata_of(target, n_folds) if discrete else None)  # type: ignore[no-any-return]
 
 
 def strata_of(target: NDArray[Any], fewest: int) -> NDArray[Any]:

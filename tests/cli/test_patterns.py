@@ -48,12 +48,6 @@ def test_the_file_that_cannot_be_read_is_named(data, capsys):
     assert "1.parquet' cannot be read" in capsys.readouterr().err
 
 
-def test_words_say_that_unique_relevance_comes_from_a_sample(data, capsys):
-    write(data, n_files=2)
-    assert main(["select", str(data / "*.parquet"), "-t", "y", "-k", "2", "--unique-samples", "40"]) == 0
-    assert "from a sample of 40 rows" in " ".join(capsys.readouterr().out.split())
-
-
 @pytest.mark.parametrize(
     ("error", "code", "words"),
     [(KeyboardInterrupt, 130, "interrupted; 2 features so far"), (OutOfTime, 0, "incomplete: the time budget")],

@@ -1,6 +1,8 @@
 """Accuracy in a report: that of a selector in a pipeline, and no better than chance where there is nothing to learn."""
 
 import json
+from dataclasses import replace
+from html import unescape
 
 import numpy as np
 import pytest
@@ -14,7 +16,7 @@ from unirel import Binned, BURSelector
 from unirel._runtime import no_progress
 from unirel.data.table import Table
 from unirel.report import Origin, Report
-from unirel.report.accuracy import accuracy_in_words, check_measures, measure_accuracy, pin_types
+from unirel.report.accuracy import Accuracy, accuracy_in_words, check_measures, measure_accuracy, pin_types
 
 
 def measure(X, y, accuracy="knn", n_features=3, beta=0.1, progress=no_progress, **parameters):
@@ -57,7 +59,7 @@ def test_a_continuous_target_is_explained():
     plain = make_pipeline(StandardScaler(), KNeighborsRegressor())
     assert measured.measure == "R2"
     assert measured.all_features == pytest.approx(cross_val_score(plain, X, y, cv=folds))
-    assert "Share of the variance of held-out rows explained (R²)" in accuracy_in_words(measured)[0]
+    assert accuracy_in_words(measured)[0].startswith("R² 0.")
 
 
 def test_noise_predicts_nothing():
@@ -98,16 +100,14 @@ def test_rare_classes_lower_the_number_of_folds():
     y = np.repeat(["many", "few", "single"], [40, 3, 1])
     measured = measure(rng.standard_normal((44, 3)), y, n_features=2)
     assert measured.n_folds == 3
-    assert "3 folds (no more, because class 'few' has only 3 rows)" in accuracy_in_words(measured)[0]
+    assert "3 folds (no more, because class 'few' has only 3 rows)" in accuracy_in_words(measured)[1]
 
 
 def test_many_sizes_are_thinned():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((40, 70))
     measured = measure(X, X[:, 0] > 0, n_features=70, beta=0)
-    assert measured.sizes[0] == 1
-    assert measured.sizes[-1] == 70
-    assert len(measured.sizes) <= 31
+    assert measured.sizes == (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70)
 
 
 def test_progress_reaches_its_end():
@@ -116,7 +116,7 @@ def test_progress_reaches_its_end():
     steps = []
     measure(X, X[:, 0] > 0, n_features=2, progress=lambda done, total: steps.append((done, total)))
     assert steps == sorted(steps)
-    assert steps[-1] == (15, 15)
+    assert steps[-1] == (20, 20)  # a selection, and one, two and all features in each of 5 folds
 
 
 def test_interrupted_within_a_fold():
@@ -137,19 +137,206 @@ def test_what_cannot_be_measured():
     with pytest.raises(ValueError, match="accuracy='knn' needs two classes with at least two rows each"):
         check_measures("knn", None, few, BURSelector())
     table = Table.from_data(X, ["a", "b"] * 6)
-    with pytest.raises(ValueError, match="accuracy='tree' is not one of 'logistic', 'rf', 'knn', 'svm'"):
+    with pytest.raises(ValueError, match="accuracy='tree' is not one of 'auto', 'logistic', 'rf', 'knn', 'svm'"):
         check_measures("tree", None, table, BURSelector())
     with pytest.raises(ValueError, match="name a method, such as unique_relevance='reference'"):
         Report.from_data(X, ["a", "b"] * 6, selector=BURSelector(unique_relevance=np.zeros(2)), accuracy="knn")
 
 
-def test_it_is_on_the_page_only_if_asked_for():
+def test_it_is_on_the_page_unless_it_is_turned_off():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60, 4))
     selector = BURSelector(n_features_to_select=2)
-    asked = Report.from_data(X, X[:, 0] > 0, selector=selector, accuracy="knn").to_dict()
-    assert [row["n"] for row in asked["accuracy"]["curve"]] == [1, 2]
-    assert Report.from_data(X, X[:, 0] > 0, selector=selector).to_dict()["accuracy"] is None
+    shown = Report.from_data(X, X[:, 0] > 0, selector=selector).to_dict()
+    assert [row["n"] for row in shown["accuracy"]["curve"]] == [1, 2]
+    methods = {one["method"] for one in (shown["accuracy"], *shown["accuracy"]["others"])}
+    assert methods == {"extremely randomised trees", "logistic regression"}
+    assert shown["enough"] == shown["accuracy"]["enough"] == 1
+    off = Report.from_data(X, X[:, 0] > 0, selector=selector, accuracy=None).to_dict()
+    assert off["accuracy"] is None
+    assert off["no_accuracy"] == ""
+
+
+def mixed_table(n_samples=300, seed=0):
+    """A strong column with holes, a category with rare levels, two columns of noise and a constant."""
+    import pandas as pd
+
+    rng = np.random.default_rng(seed)
+    a, b, other, noise = rng.standard_normal((4, n_samples))
+    columns = {
+        "strong": np.where(rng.random(n_samples) < 0.2, np.nan, a),
+        "group": pd.cut(b, [-9, -2.5, -1, 0, 1, 2.5, 9], labels=list("uvwxyz")).astype(str),
+        "other": other,
+        "noise": noise,
+        "one": 1.0,
+    }
+    return pd.DataFrame(columns), 2 * a + b + 0.3 * rng.standard_normal(n_samples)
+
+
+@pytest.mark.parametrize("discrete", [False, True])
+def test_by_default_for_categories_and_missing_values(discrete):
+    X, y = mixed_table()
+    y = np.where(y > 1, "high", np.where(y < -1, "low", "middle")) if discrete else y
+    report = Report.from_data(X, y, selector=BURSelector(n_features_to_select=4))
+    accuracy = report.accuracy
+    assert accuracy.measure == ("accuracy" if discrete else "R2")
+    assert len(accuracy.others) == 1
+    assert accuracy.means.max() >= accuracy.others[0].means.max()
+    assert accuracy.means.max() > accuracy.chance + 0.3
+    assert accuracy.enough in (2, 3)
+    assert report.to_dict()["enough"] == accuracy.enough
+    json.dumps(report.to_dict()["accuracy"], allow_nan=False)
+    words = " ".join(accuracy_in_words(accuracy))
+    assert f"with {accuracy.enough} features" in words
+    assert "± standard error" in words
+
+
+def test_by_default_a_table_of_many_rows_is_sampled(monkeypatch):
+    monkeypatch.setattr("unirel.report.accuracy._MOST_ROWS", 100)
+    X, y = mixed_table()
+    report = Report.from_data(X[["strong", "noise"]], y > 0)
+    assert report.accuracy.n_rows == 100
+    assert "of a sample of 100 rows" in accuracy_in_words(report.accuracy)[1]
+
+
+def test_by_default_all_features_are_left_out_where_they_take_long(monkeypatch):
+    monkeypatch.setattr("unirel.report.accuracy._MOST_VALUES", 100)
+    X, y = mixed_table()
+    report = Report.from_data(X, y, selector=BURSelector(n_features_to_select=2))
+    assert np.isnan(report.accuracy.all_features).all()
+    assert report.to_dict()["accuracy"]["all_mean"] is None
+    assert not report.accuracy.all_are_better
+    assert "dashed" not in report.to_html().split('id="charts">')[1].split("</script>")[0]
+
+
+def test_by_default_rare_classes_do_not_cost_folds():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((63, 3))
+    y = np.where(X[:, 0] > 0, "many", "more")
+    y[:3] = ["one", "two", "two"]
+    assert Report.from_data(X, y).accuracy.n_folds == 5
+
+
+def test_rows_without_weight_count_nowhere():
+    X, y = mixed_table(120)
+    selector = BURSelector(n_features_to_select=2, beta=0)
+    weights = np.ones(120)
+    weights[::2] = 0
+    weighted = Report.from_data(X, y > 0, selector=selector, sample_weight=weights).accuracy
+    alone = Report.from_data(X[weights > 0], y[weights > 0] > 0, selector=selector, sample_weight=np.ones(60)).accuracy
+    assert weighted.chance == alone.chance
+    assert weighted.scores == pytest.approx(alone.scores)
+
+
+def test_weights_count_for_models_and_scores():
+    """What is known of heavy rows is worth more than what is known of light ones."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 1))
+    heavy = np.arange(200) % 2 == 0
+    y = np.where(heavy, X[:, 0] > 0, X[:, 0] < 0)
+    report = Report.from_data(X, y, sample_weight=np.where(heavy, 20.0, 1.0))
+    assert report.accuracy.means.max() > 0.85
+    assert Report.from_data(X, y).accuracy.means.max() < 0.7
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "target", "why"),
+    [
+        (12, np.arange(12.0) ** 1.5, "it needs at least 20 rows, but there are 12"),
+        (12, ["a"] * 8 + ["b"] * 4, "it needs two classes with at least five rows each, but the target has 1"),
+    ],
+)
+def test_tiny_tables_say_why_there_is_none(n_rows, target, why):
+    X = np.random.default_rng(0).standard_normal((n_rows, 2))
+    report = Report.from_data(X, target)
+    assert report.accuracy is None
+    assert why in report.no_accuracy
+    assert report.no_accuracy in report.paragraphs()
+    assert report.no_accuracy in unescape(report.to_html())
+
+
+def test_out_of_time_says_why_there_is_none(monkeypatch):
+    def out_of_time(*_):
+        raise TimeoutError
+
+    monkeypatch.setattr("unirel.report.measure_accuracy", out_of_time)
+    X, y = mixed_table()
+    report = Report.from_data(X, y, selector=BURSelector(n_features_to_select=2, max_seconds=1000))
+    assert report.no_accuracy == (
+        "Accuracy was not measured: the time budget was used up; give more than max_seconds=1000."
+    )
+
+
+def test_values_of_unique_relevance_say_why_there_is_none():
+    X, y = mixed_table()
+    selector = BURSelector(n_features_to_select=2, unique_relevance=np.zeros(5))
+    assert "name a method" in Report.from_data(X, y, selector=selector).no_accuracy
+
+
+def plain_enough(accuracy):
+    """The definition, fold by fold."""
+    folds = [list(scores) for scores in accuracy.scores]
+    means = [sum(column) / len(folds) for column in zip(*folds, strict=True)]
+    best = means.index(max(means))
+
+    def error(values):
+        mean = sum(values) / len(values)
+        return (sum((value - mean) ** 2 for value in values) / (len(values) - 1) / len(values)) ** 0.5
+
+    if means[best] - 2 * error([scores[best] for scores in folds]) <= accuracy.chance:
+        return None
+    for place, n in enumerate(accuracy.sizes):
+        lost = [scores[best] - scores[place] for scores in folds]
+        if sum(lost) / len(lost) <= error(lost):
+            return n
+    raise AssertionError
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_enough_is_its_definition(seed):
+    rng = np.random.default_rng(seed)
+    sizes = (1, 2, 3, 5, 7, 10)
+    scores = 0.5 + 0.1 * rng.random() * np.sqrt(np.arange(6)) + 0.05 * rng.standard_normal((5, 6))
+    accuracy = Accuracy("x", "accuracy", sizes, scores, scores[:, 0], 12, 0.5)
+    assert accuracy.enough == plain_enough(accuracy)
+
+
+def test_enough_passes_over_sizes_that_were_not_reached():
+    scores = np.array([[0.7, 0.8, np.nan], [0.7, 0.82, 0.9], [0.72, 0.8, 0.9]])
+    assert Accuracy("x", "accuracy", (1, 2, 3), scores, scores[:, 0], 4, 0.5).enough == 2
+    nothing = np.full((3, 1), np.nan)
+    assert Accuracy("x", "accuracy", (1,), nothing, nothing[:, 0], 4, 0.5).enough is None
+
+
+def test_noise_has_no_number_that_is_enough():
+    rng = np.random.default_rng(3)
+    report = Report.from_data(rng.standard_normal((200, 6)), rng.standard_normal(200))
+    assert report.accuracy.enough is None
+    assert report.to_dict()["enough"] is None
+    assert "No number of features predicts better than chance" in accuracy_in_words(report.accuracy)[0]
+
+
+def test_more_would_do_better():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 8))
+    report = Report.from_data(X, X.sum(axis=1), selector=BURSelector(n_features_to_select=3))
+    assert report.accuracy.all_are_better
+    assert "More features than were selected would do better." in accuracy_in_words(report.accuracy)[0]
+
+
+def test_accuracy_counts_where_joint_information_falls():
+    """Sums of many columns in few rows: the estimate of joint information fails, the accuracy does not."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((150, 12))
+    report = Report.from_data(X, X[:, :4].sum(axis=1) + 0.1 * X[:, 4])
+    falling = replace(report.analysis, joint_information=np.linspace(1.0, 0.2, 10))
+    fallen = replace(report, analysis=falling)
+    assert fallen.to_dict()["enough"] == report.accuracy.enough
+    assert report.accuracy.enough in (5, 7)
+    # Without an accuracy it is the last supported step, and never joint information.
+    assert replace(fallen, accuracy=None).to_dict()["enough"] == report.selection.n_supported
+    untested = replace(report.path, selections=(replace(report.selection, n_supported=None),))
+    assert replace(fallen, accuracy=None, path=untested).to_dict()["enough"] is None
 
 
 def test_weights_count_in_every_fold():

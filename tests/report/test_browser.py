@@ -1,5 +1,8 @@
 """The report in a browser."""
 
+import ast
+import json
+import shlex
 import shutil
 from pathlib import Path
 
@@ -144,22 +147,85 @@ def test_the_beta_slider_works_by_keyboard(page):
 
 
 def counted(page):
-    """How many features the slider counts, as the chips show it."""
-    return page.locator("#chips li.in").count()
+    """How many features the slider counts, as the ranking shows it."""
+    assert page.locator("#ranking li.in").count() == page.locator("#ranking input:checked").count()
+    return page.locator("#ranking li.in").count()
 
 
-def test_the_first_screen_is_the_answer(page):
-    page.set_viewport_size({"width": 1200, "height": 900})
-    chart = page.locator("#answer .chart").bounding_box()
-    assert chart["y"] + chart["height"] < 900
+@pytest.mark.parametrize("size", [(1280, 800), (390, 844)])
+def test_the_first_screen_is_the_answer(page, size):
+    page.set_viewport_size(dict(zip(("width", "height"), size, strict=True)))
+    last = page.locator("#ranking li").last.bounding_box()
+    assert last["y"] + last["height"] < size[1]
+    for part in (".headline", ".lead"):
+        assert page.locator(f"#answer {part}").bounding_box()["y"] < last["y"]
     enough = int(page.locator("#chart-accuracy input[type=range]").input_value())
     assert counted(page) == enough
     assert f"{enough} {'is' if enough == 1 else 'are'} enough" in page.locator("#chart-accuracy svg").text_content()
-    chips = page.locator("#chips li").all_text_contents()
-    assert [chip[0] for chip in chips] == ["1", "2", "3", "4"]
+    assert page.locator("#ranking .step").all_text_contents() == ["1", "2", "3", "4"]
 
 
-def test_one_slider_moves_both_curves_and_the_chips(page):
+def test_ticked_features_are_code_to_copy(page):
+    """Python, the shell and JSON read hostile names back as they are."""
+    from unirel.report.page import DOCUMENT
+
+    page.locator("#use summary").click()
+    boxes = page.locator("#ranking input")
+    before = counted(page)
+    for place, wanted in enumerate([True, True, False, True]):
+        boxes.nth(place).set_checked(wanted)
+    page.get_by_label("Search by name").fill("noise")
+    outside = page.locator("#features tbody tr:not([hidden]) input")
+    outside.check()
+    names = [page.locator("#ranking .name").nth(place).get_attribute("title") for place in (0, 1, 3)]
+    wanted = list(dict.fromkeys([*names, "noise"]))
+    assert ast.literal_eval(page.locator("#copy-python").text_content().removeprefix("X")) == [wanted]
+    command = shlex.split(page.locator("#copy-command").text_content())
+    assert command[:5] == ["unirel", "select", "data.csv", "--target", HOSTILE[1]]
+    assert command[5:] == ["-k", str(len(wanted)), *(part for name in wanted for part in ("--include", name))]
+    document = json.loads(page.locator("#copy-json").text_content())
+    assert document == {**DOCUMENT, "features": [{"name": name} for name in wanted]}
+    assert page.locator("#n-ticked").text_content() == str(len(wanted))
+    assert page.locator("#features tbody input:checked").count() == len(wanted)
+    outside.uncheck()
+    page.locator("#use button").first.click()
+    assert page.locator("#use button").first.text_content() == "Copied"
+    assert page.evaluate("getSelection().toString()") == page.locator("#copy-python").text_content()
+    page.locator("#use summary").click()
+    for place in range(4):
+        boxes.nth(place).set_checked(place < before)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_what_is_not_significant_is_seen_in_every_scheme(page, scheme):
+    page.emulate_media(color_scheme=scheme)
+    rows = page.locator("#ranking li.unsure")
+    assert rows.count() >= 1
+    assert rows.first.locator(".marks").text_content().startswith("n.s.")
+    hollow = rows.first.locator(".bar").evaluate("e => getComputedStyle(e).backgroundColor")
+    full = page.locator("#ranking li:not(.unsure) .bar").first.evaluate("e => getComputedStyle(e).backgroundColor")
+    assert hollow == "rgba(0, 0, 0, 0)"
+    assert full != hollow
+    assert contrast(page, "#ranking .unsure .bar", "borderTopColor") >= 3
+    assert contrast(page, "#ranking .tag.unsure") >= 4.5
+    assert "n.s.: not significant" in " ".join(page.locator(".legend").text_content().split())
+
+
+def test_pictures_are_drawn_without_scripts(browser, report):
+    """A mail program that runs no scripts still shows the ranking and the pictures."""
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(Path(report).as_uri())
+    assert page.locator("#pictures .card svg").count() == 4
+    for card in page.locator("#pictures .card").all():
+        assert card.locator("svg").bounding_box()["height"] > 60
+    assert page.locator("#strips .strip svg").count() == 4
+    assert page.locator("#tree svg path").count() == 4  # three joints and the line between
+    assert page.locator("#ranking li").count() == 4
+    context.close()
+
+
+def test_one_slider_moves_both_curves_and_the_ranking(page):
     assert page.locator("#chart-curve input").count() == 0
     for size in (4, 2):
         move_slider(page, "accuracy", size)
@@ -178,12 +244,12 @@ def test_the_size_slider_works_by_keyboard(page):
     assert counted(page) == 4
 
 
-def test_a_chip_leads_to_its_words_by_keyboard(page):
-    page.locator("#chips a").nth(2).focus()
+def test_a_name_leads_to_its_words_by_keyboard(page):
+    page.locator("#ranking a").nth(2).focus()
     page.keyboard.press("Enter")
     assert page.evaluate("location.hash") == "#feature-3"
     assert page.locator("#feature-3").is_visible()
-    name = page.locator("#chips a").nth(2).get_attribute("title")
+    name = page.locator("#ranking a").nth(2).get_attribute("title")
     assert page.locator("#feature-3 b").text_content() == name
 
 
@@ -231,12 +297,12 @@ def test_everything_has_a_label(page):
     assert page.locator("html").get_attribute("lang") == "en"
 
 
-def contrast(page, selector):
-    """Ratio of the luminances of text and ground."""
+def contrast(page, selector, color="color"):
+    """Ratio of the luminances of text, or of another colour, and ground."""
     colors = page.evaluate(
-        """selector => { const e = document.querySelector(selector);
-            return [getComputedStyle(e).color, getComputedStyle(document.body).backgroundColor]; }""",
-        selector,
+        """([selector, color]) => { const e = document.querySelector(selector);
+            return [getComputedStyle(e)[color], getComputedStyle(document.body).backgroundColor]; }""",
+        [selector, color],
     )
 
     def luminance(color):

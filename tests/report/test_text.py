@@ -5,59 +5,110 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy.stats import spearmanr
 
 from unirel import Binned, BURSelector, redundancy_analysis
 from unirel.data.table import Table
-from unirel.inference.relations import REDUNDANT, RedundantGroup, explain
+from unirel.inference.likeness import REDUNDANT
+from unirel.inference.relations import Given, analyse, explain
 from unirel.report import Origin, Report
 from unirel.report.accuracy import Accuracy
 from unirel.report.explain import explanation_in_words, redundancy_in_words
 from unirel.report.text import find_enough, group_in_words, warnings_of, why_selected
-from unirel.results import Cause, Redundancy
+from unirel.results import Cause, Ending, Redundancy
 
 
 def report_on(X, y, page=False, **parameters):
     return Report.from_table(Table.from_data(X, y), BURSelector(**parameters), Origin(), page=page)
 
 
-# The paragraph
+def with_selection(report, **changes):
+    return replace(report, path=replace(report.path, selections=(replace(report.selection, **changes),)))
+
+
+# What is alike
 
 
 def test_of_two_copies_one_is_enough(rng):
     a, b = rng.standard_normal((2, 300))
-    report = report_on(np.column_stack([a, b, a]), a + b > 0, n_features_to_select=3)
-    _, group, significance = report.paragraphs()
-    assert significance.startswith("Significant by themselves: 3 of the 3 selected features")
-    assert group.startswith("'x0' and 'x2' are redundant with each other (rank correlation 1.00): one is enough (")
-    assert "information about the target with 'x0' alone of them: 0." in group
+    X = np.column_stack([a, b, a])
+    report = report_on(X, a + b > 0, n_features_to_select=3, include=[0, 1, 2])
+    first, second = report.paragraphs()
+    assert second.endswith("Significant by themselves: 3 of the 3 selected (3 tested, false discovery rate 5 %).")
+    assert "Step 3 is a near copy of x0 (rank correlation 1.00): one is enough (" in first
 
 
 def test_columns_that_are_alike_may_both_be_needed(rng):
     """Two nearly equal columns whose difference is the target: how alike they are says nothing about it."""
     a, difference = rng.standard_normal((2, 400))
-    report = report_on(np.column_stack([a, a + 0.2 * difference]), difference > 0, n_features_to_select=2)
+    X = np.column_stack([a, a + 0.2 * difference])
+    report = report_on(X, difference > 0, n_features_to_select=2, include=[0, 1])
     (group,) = report.analysis.groups
     assert group.least > 0.9
     words = " ".join(report.paragraphs())
-    assert "are nearly the same" in words
-    assert "but the others add information" in words
+    assert "Step 2 is a near copy of x0 (rank correlation 0.9" in words
+    assert "but together they carry more than one of them" in words
     assert "enough" not in words
 
 
-def test_that_none_are_redundant_is_said_with_the_closest_pair(rng):
-    X = rng.standard_normal((80, 4))
-    report = report_on(X, X[:, 0] > 0, n_features_to_select=4)
-    assert "No two of them are redundant with each other (normalised MI at most 0." in report.words
-    first = replace(report.analysis, shared=report.analysis.shared[:2, :2])
-    assert "No two of the first 2 are redundant" in replace(report, analysis=first).words
+def in_lots(rng, n_lots=20, size=30):
+    """Two measurements that are constant within production lots and have nothing to do with each other, and a third."""
+    lots = np.repeat(np.arange(n_lots), size)
+    a, b = rng.permutation(n_lots) + 0.5, rng.permutation(n_lots) + 0.25
+    while abs(np.corrcoef(a, b)[0, 1]) > 0.1:
+        b = rng.permutation(n_lots) + 0.25
+    return np.column_stack([a[lots], b[lots], rng.standard_normal(len(lots))])
+
+
+def test_what_varies_with_the_same_batches_is_not_alike(rng):
+    X = in_lots(rng)
+    y = X[:, 0] + X[:, 1] + X[:, 2] > np.median(X.sum(axis=1))
+    report = report_on(X, y, n_features_to_select=3, include=[0, 1, 2])
+    assert report.analysis.shared[0, 1] == pytest.approx(abs(spearmanr(X[:, 0], X[:, 1]).statistic))
+    assert report.analysis.groups == ()
+    assert "copy" not in " ".join(report.paragraphs())
+    said = explanation_in_words(explain(report.table, report.selection, 0), report)
+    assert said[-1] == "Varies with the same batches as x1."
+
+
+def test_two_numbers_are_compared_by_rank_correlation(rng):
+    """Living area and basement: equal in houses of one floor, so that bins share much, but the ranks do not."""
+    basement, other = rng.gamma(4, 250, (2, 800))
+    area = np.where(rng.random(800) < 0.5, basement, other + 500)
+    report = report_on(np.column_stack([area, basement]), area + 0.3 * basement, n_features_to_select=2)
+    correlation = abs(spearmanr(area, basement).statistic)
+    assert correlation < 0.6
+    assert [row["shared"] for row in report.rows()] == pytest.approx([correlation] * 2)
+    assert "copy" not in " ".join(report.paragraphs())
+
+
+def test_categories_are_compared_in_both_directions(rng):
+    """Codes of which one has many more levels: that it determines the other does not make them alike."""
+    fine = rng.integers(0, 8, 800)
+    X = np.array([[f"f{one}", f"c{one // 4}"] for one in fine], dtype=object)
+    report = report_on(X, rng.random(800) < 0.1 + 0.1 * fine, n_features_to_select=2)
+    assert report.analysis.shared[0, 1] == pytest.approx(1 / 3, abs=0.05)
+    assert report.analysis.groups == ()
+    fine, coarse = (explanation_in_words(explain(report.table, report.selection, one), report)[-1] for one in (0, 1))
+    assert fine == "It largely determines x1."
+    assert coarse == "Largely determined by x0."
+
+
+def test_features_that_were_passed_over_are_named(measured):
+    order = measured.selection.order.tolist()
+    left = [feature for feature in range(6) if feature not in order]
+    assert left
+    said = with_selection(measured, same_as=dict.fromkeys(left, order[0])).paragraphs()[0]
+    names = [measured.selection.names[feature] for feature in left]
+    assert f"Passed over as near copies: {' and '.join(names)} (of {measured.selection.names[order[0]]})." in said
 
 
 def test_joint_information_that_is_not_credible_is_not_used(rng):
     a, b = rng.standard_normal((2, 300))
-    report = report_on(np.column_stack([a, b]), a + b > 0, n_features_to_select=2)
-    assert "Together they carry an estimated 0." in report.words
-    low = replace(report.analysis, joint_information=np.array([np.nan, 0.01]))
-    assert "Their joint information cannot be estimated from 300 rows" in replace(report, analysis=low).words
+    report = with_selection(report_on(np.column_stack([a, b]), a + b > 0, n_features_to_select=2), n_supported=None)
+    assert "Together they carry " in report.paragraphs()[0]
+    for curve in ([np.nan, 0.01], [0.69, 0.5]):  # below the relevance of one of them; falling
+        assert "carr" not in with_curve(report, *curve).paragraphs()[0]
 
 
 def test_columns_that_are_mostly_missing_are_named(rng):
@@ -80,19 +131,22 @@ def test_after_an_interrupt_nothing_is_said_about_what_was_not_analysed(rng, ste
         return steps[-1]
 
     monkeypatch.setattr(search_steps, "_best", interrupted)
-    a, b = rng.standard_normal((2, 200))
-    report = report_on(np.column_stack([a, b, a, b]), a + b > 0, n_features_to_select=4, beta=0, keep_copies=True)
+    X = rng.standard_normal((200, 4))
+    report = report_on(X, X.sum(axis=1) > 0, n_features_to_select=4, beta=0)
     assert report.interrupted
     assert len(report.selection) == step
-    assert not any(word in report.words for word in ("ogether", "redundant", "enough"))
+    assert not any(word in report.words for word in ("ogether", "copy", "enough"))
     assert report.words.endswith("This is incomplete: interrupted.")
 
 
-def test_why_it_ended_is_said_of_auto(rng):
+def test_that_nothing_else_adds_is_said_of_auto(rng):
     a = rng.standard_normal(300)
     report = report_on(np.column_stack([a, rng.standard_normal((300, 6))]), a > 0, n_features_to_select="auto", beta=0)
-    ending = "It ended there because no other feature adds detectable information about the target given the 1 selected"
-    assert ending in report.words
+    assert (
+        report.paragraphs()[0]
+        .split("No other feature adds anything that can be told from chance")[1]
+        .startswith((".", ";"))
+    )
 
 
 # How many are enough
@@ -104,7 +158,8 @@ def measured():
     rng = np.random.default_rng(0)
     a, b, *rest = rng.standard_normal((7, 400))
     X = np.column_stack([a, b, a + 0.05 * rest[0], rest[1], a + 0.05 * rest[2], b + 0.1 * rest[3], np.ones(400)])
-    return report_on(X, 1.5 * a + b > 0, page=True, beta=0.0, criterion="mim", n_features_to_select=4)
+    keep = {"keep_copies": True, "n_features_to_select": 4}
+    return report_on(X, 1.5 * a + b > 0, page=True, beta=0.0, criterion="mim", **keep)
 
 
 def with_curve(report, *curve):
@@ -112,29 +167,39 @@ def with_curve(report, *curve):
 
 
 def test_how_many_are_enough(measured):
-    assert find_enough(with_curve(measured, 0.3, 0.55, 0.6, 0.605)) == (3, "information", False)
-    assert find_enough(with_curve(measured, *[np.nan] * 4)) is None
-    assert find_enough(with_curve(measured, 0.003, 0.0055, 0.006, 0.006)) is None  # below the best relevance
-    assert find_enough(with_curve(measured, 0.3, 0.6, 0.5, 0.4)) is None  # the estimate fails with more features
+    assert find_enough(with_selection(measured, n_supported=3)) == (3, "test", False)
+    assert find_enough(with_selection(measured, n_supported=4)) == (4, "test", True)
+    assert find_enough(with_selection(measured, n_supported=4, ending=Ending.NOTHING_ADDS)) == (4, "test", False)
+    assert find_enough(with_selection(measured, n_supported=0)) is None
+    assert find_enough(with_selection(measured, n_supported=None)) is None
     scores = np.array([[0.7, 0.8, 0.81, 0.80], [0.72, 0.82, 0.85, 0.86]])
     accuracy = Accuracy("x", "accuracy", (1, 2, 3, 4), scores, scores[:, 0], 4, 0.5)
     # The best mean is 0.83 +- 0.02.
-    assert find_enough(replace(measured, accuracy=accuracy)) == (2, "accuracy", False)
+    assert find_enough(replace(measured, accuracy=accuracy)) == (accuracy.enough, "accuracy", False)
+
+
+@pytest.mark.parametrize("curve", [[0.3, 0.5, 0.6, 0.605], [0.3, 0.6, 0.5, 0.4]])
+def test_no_number_comes_from_joint_information(measured, curve):
+    unknown = with_curve(with_selection(measured, n_supported=None), *curve)
+    assert unknown.to_dict()["enough"] is None
+    assert "enough" not in unknown.to_dict()["headline"]
 
 
 @pytest.mark.parametrize(
-    ("curve", "said"),
+    ("n_supported", "said"),
     [
-        ([0.3, 0.55, 0.55, 0.54], "The first 2 are enough, as far as 400 rows show: 0.55 of 0.69 nats (80 %)"),
-        ([0.3, 0.4, 0.5, 0.6], "of information about 'y'; the last still added to it."),
-        ([0.3, 0.6, 0.5, 0.4], "4 of 7 features selected."),
-        ([np.nan] * 4, "4 of 7 features selected."),
+        (1, "The first one is enough: {} carries 52 % of the target's entropy (0.36 of 0.69 nats); steps 2-4 add noth"),
+        (2, "The first 2 are enough: {} and {} carry 80 % of the target's entropy (0.55 of 0.69 nats); steps 3 and 4"),
+        (3, "The first 3 are enough, as far as 400 rows show; step 4 adds nothing detectable."),
+        (4, "4 of 7 features selected. The last still adds detectable information, so more may add to it."),
+        (0, "4 of 7 features selected. No step adds information that can be told from chance."),
     ],
 )
-def test_the_headline_says_what_the_curve_says(measured, curve, said):
-    headline = with_curve(measured, *curve).to_dict()["headline"]
-    assert said in headline
-    assert ("enough" in headline) == ("enough" in said)
+def test_the_headline_says_after_which_step_nothing_is_added(measured, n_supported, said):
+    report = with_curve(with_selection(measured, n_supported=n_supported), 0.36, 0.55, 0.5, 0.4)
+    relevance = np.minimum(report.selection.relevance, 0.35)
+    headline = with_selection(report, relevance=relevance).to_dict()["headline"]
+    assert said.format(*measured.selection.selected_names) in headline
 
 
 # Single features and groups
@@ -147,54 +212,79 @@ def test_a_group_of_three(measured):
     assert group.least >= REDUNDANT
     relevance = measured.selection.relevance[measured.selection.order]
     assert group.best == max(group.members, key=lambda place: relevance[place])
-    words = " ".join(group_in_words(group, measured.selection))
-    assert "are redundant with each other (rank correlation 0.99 or more)" in words
-    assert "one is enough" in words
+    words = " ".join(group_in_words(group, measured))
+    assert "are nearly the same (rank correlation 0.99 or more)" in words
 
 
 def test_a_feature_that_is_redundant_was_left_out_for_that(measured):
     said = measured.to_dict()
     why = {row["name"]: row["why"] for row in said["features"]}
-    left, kept = ("x1", "x5") if why["x1"].startswith("redundant") else ("x5", "x1")
-    assert why[left].startswith(f"redundant with '{kept}' (rank correlation 0.99)")
+    left, kept = ("x1", "x5") if why["x1"].startswith("nearly") else ("x5", "x1")
+    assert why[left].startswith(f"nearly the same as {kept} (rank correlation 0.99)")
     assert why["x3"].startswith("low relevance")
     headings = {reason["heading"]: reason["names"] for reason in said["left_out"]}
-    assert headings["redundant with a selected feature"] == [left]
+    assert headings["nearly the same as a selected feature"] == [left]
     assert any("'x6' has the same value in every row" in warning for warning in said["warnings"])
 
 
 def test_that_one_is_enough_takes_evidence(measured):
-    selection, group = measured.selection, measured.analysis.groups[0]
-    unknown = RedundantGroup(group.members, group.best, group.least, group.measure, ())
-    assert "enough" not in " ".join(group_in_words(unknown, selection))
-    needed = " ".join(group_in_words(replace(unknown, together=2.0, without=1.0), selection))
-    assert "enough" not in needed
-    assert "1.00 of 2.00 nats" in needed
-    incredible = replace(unknown, together=0.01, without=0.01)
-    assert "enough" not in " ".join(group_in_words(incredible, selection))
+    report = with_curve(measured, 0.3, 0.5, 0.6, 0.6)
+
+    def said(**changes):
+        known = {"together": 0.6, "without": 0.6, "p_value": 0.5, "others": ()}
+        return " ".join(group_in_words(replace(measured.analysis.groups[0], **known | changes), report))
+
+    assert ": one is enough (87 % instead of 87 % without others)." in said()
+    for changes in ({"together": np.nan}, {"without": 0.5}, {"p_value": 0.01}, {"p_value": 1e-9}):
+        assert "enough" not in said(**changes)
+    assert "but together they carry more than one of them" in said(p_value=1e-9)
+    falling = with_curve(measured, 0.3, 0.8, 0.6, 0.6)
+    assert "enough" not in " ".join(group_in_words(measured.analysis.groups[0], falling))
 
 
-def test_what_adds_nothing_is_not_said_to_add(measured):
-    entered = replace(measured.selection, causes=(Cause.CRITERION, *[Cause.SELECTED] * 3))
-    report = replace(measured, path=replace(measured.path, selections=(entered,)))
-    assert [why.words for why in why_selected(with_curve(report, 0.5, 0.5, 0.5, 0.5))][1:] == [
-        "put ahead by its estimated information given the first",
-        "put ahead by its estimated information given the first 2",
-        "put ahead by its estimated information given the first 3",
-    ]
-    rising = why_selected(with_curve(report, 0.1, 0.2, 0.3, 0.4))
-    assert rising[3].words == "adds information given the first 3"
-    assert "Joint information rises by 0.10 to 0.40 nats." in rising[3].heading
+def given(*values):
+    """Information given the others; what is above 0 is detectable."""
+    found = np.array(values)
+    return Given(found, found / 2, found * 2, found > 0)
 
 
 def test_unique_relevance_of_zero_is_no_reason(measured):
-    unique = np.zeros(7)
-    unique[measured.selection.order[2]] = 0.03
-    entered = replace(measured.selection, causes=(Cause.REFERENCE,) * 4, unique_relevance=unique)
-    report = with_curve(replace(measured, path=replace(measured.path, selections=(entered,))), *[np.nan] * 4)
-    words = [why.words for why in why_selected(report)]
-    assert words[2] == "put ahead by its unique relevance (0.03 nats given the reference features)"
-    assert words[1] == "scored best by mim with unique relevance"
+    entered = with_selection(measured, causes=(Cause.CRITERION, *[Cause.REFERENCE] * 3), n_supported=3)
+    report = replace(entered, analysis=replace(entered.analysis, given=given(0.0, 0.0, 0.0208, np.nan)))
+    why = why_selected(report)
+    assert why[1].words == why[3].words == "scored best by mim and unique relevance together"
+    assert why[2].words == "put ahead by its unique relevance (3 % given the others)"
+    assert "Given the others it adds nothing detectable." in why[1].heading
+    assert "Given the others it adds 3 % (95 % interval 1.5 to 6 %)." in why[2].heading
+    assert "No detectable information given those before it." in why[3].heading
+    assert "Given the other 3, " in report.words
+
+
+def test_information_given_the_others_is_that_of_the_closed_form(rng):
+    """Of two numbers of correlation r and their sum with noise, by the partial correlation."""
+    a, b, noise, other = rng.standard_normal((4, 3000))
+    y = a + 0.5 * b + noise
+    report = report_on(np.column_stack([a, b, other]), y, n_features_to_select=3, include=[0, 1, 2])
+    found = report.analysis.given
+    assert found.detectable.tolist() == [True, True]  # the third is not supported
+    expected = np.log([2.0, 1.25]) / 2  # variances of what is left without and with each
+    assert found.value == pytest.approx(expected, rel=0.15)
+    assert ((found.low < expected) & (expected < found.high)).all()
+    assert [row["supported"] for row in report.rows()] == [True, True, False]
+
+
+def test_neighbours_see_what_no_line_does(rng):
+    X = rng.standard_normal((600, 3))
+    report = report_on(X, (X[:, 0] > 0) ^ (X[:, 1] > 0), n_features_to_select=3, include=[0, 1, 2])
+    for n, found in ((2, [True, True]), (3, [True, True, False]), (None, [True, True, False])):
+        selection = replace(report.selection, n_supported=n)
+        assert analyse(report.table, selection).given.detectable.tolist() == found
+
+
+def test_what_a_line_does_not_see_is_not_said_to_be_nothing(rng):
+    x, noise = rng.standard_normal((2, 600))
+    report = report_on(np.column_stack([x, noise]), x**2 + 0.1 * noise, n_features_to_select=2, include=[0, 1])
+    assert report.rows()[0]["given_others"] is None
 
 
 def test_rare_levels_are_not_called_alike():
@@ -230,20 +320,24 @@ def test_whole_numbers_that_all_differ_look_like_an_identifier():
 def test_nothing_significant_is_the_headline(measured):
     adjusted = np.full(7, 0.4)
     noise = SimpleNamespace(adjusted=adjusted, p_value=adjusted, significant=lambda alpha: adjusted <= alpha)
+    measured = with_selection(measured, n_supported=0)
     said = replace(measured, test=noise).to_dict()
-    assert said["headline"].startswith("No feature can be told from chance (7 tested by themselves, false discovery")
+    nothing = "No feature can be told from chance (7 tested, false discovery rate 5 %). The four listed are the best of"
+    assert said["headline"] == f"{nothing} noise."
     assert said["features"][0]["significant"] == "no"
     scores = np.array([[0.9, 0.9], [0.92, 0.95]])
     predicting = Accuracy("x", "accuracy", (1, 2), scores, scores[:, 0], 4, 0.5)  # by features that matter together
     assert "predicted correctly" in replace(measured, test=noise, accuracy=predicting).to_dict()["headline"]
 
 
-def test_a_table_of_noise_is_said_to_be_one_before_anything_else(rng):
-    report = report_on(rng.standard_normal((200, 12)), np.arange(200) % 2, n_features_to_select=3)
+@pytest.mark.parametrize("wanted", [3, "auto"])
+def test_a_table_of_noise_is_said_to_be_one_before_anything_else(rng, wanted):
+    report = report_on(rng.standard_normal((200, 12)), np.arange(200) % 2, n_features_to_select=wanted)
     said = report.paragraphs()
-    assert said[0].startswith("No feature can be told from chance (12 tested by themselves, false discovery rate 5 %)")
-    assert "carry" not in " ".join(said)
-    assert "most relevant" not in " ".join(said)
+    n_listed = {3: "three", 10: "ten"}[len(report.rows()) + len(report.following_rows())]
+    nothing = "No feature can be told from chance (12 tested, false discovery rate 5 %)."
+    assert said[0] == f"{nothing} The {n_listed} listed are the best of noise."
+    assert not any(word in " ".join(said) for word in ("carr", "relevant", "Given", "enough", "Significant"))
 
 
 @pytest.mark.parametrize(
@@ -316,8 +410,8 @@ def test_what_one_feature_adds(rng):
     def said(feature):
         return " ".join(explanation_in_words(explain(report.table, report.selection, feature), report))
 
-    assert said(2).startswith("'x2': relevance 0.")
-    assert "of 4; not selected." in said(2)
-    assert "it adds nothing detectable. It could replace 'x0' (normalised MI 1.00): 0." in said(2)
-    assert "It is redundant with none of them" in said(3)
-    assert "; selected in step 2. Given 'x0' it adds 0." in said(1)
+    assert said(2).startswith("x2: 2nd of 4 by relevance (") or said(2).startswith("x2: 1st of 4 by relevance (")
+    assert " % of the target's entropy alone), not selected. Given the 2 selected features it adds nothing" in said(2)
+    assert "Nearly the same as x0 (rank correlation 1.00) and could take its place (" in said(2)
+    assert "Not like any of them (the closest is x" in said(3)
+    assert ", selected in step 2. Given x0 it adds " in said(1)

@@ -230,6 +230,7 @@ _PHRASES: tuple[tuple[str, Any], ...] = (
 _LONGEST = 600
 # A stretch without blanks that is longer is cut, so that what is said behind it can be read.
 _LONG_WORD = re.compile(r"(\S{100})\S{151,}(\S{40})")
+_NO_BREAK = "\N{NO-BREAK SPACE}"
 FULL, ELLIPSIS = "\N{FULL BLOCK}", "\N{HORIZONTAL ELLIPSIS}"
 # For outputs that have no such characters.
 _PLAIN = str.maketrans({FULL: "#", ELLIPSIS: "~", "\N{BOX DRAWINGS LIGHT HORIZONTAL}": "-", "±": "+/-", "²": "2"})
@@ -304,26 +305,29 @@ class Output:
         headers: Sequence[str] = (),
         shown: Sequence[Sequence[Any]] | None = None,
         then: str = "",
+        n_first: int | None = None,
     ) -> None:
         """Print a document as JSON, or columns of rows as CSV, or for people these and paragraphs."""
-        # People may see other headers, and other rows: those that are `shown`. `then` is a command to go on with.
+        # People may see other headers, and other rows: those that are `shown`, which from `n_first` on stand apart.
+        # `then` is a command to go on with.
         cells = [[row[name] for name in columns] for row in rows]
         if self.printing.json:
             _write(to_json(kind, content, plain=not _has_all_characters()))
         elif self.printing.csv:
             _write(_to_csv([columns, *cells]))
         else:
-            print_table(headers or columns, cells if shown is None else shown)
+            print_table(headers or columns, cells if shown is None else shown, n_first)
             width = min(shutil.get_terminal_size().columns, 100) if sys.stdout.isatty() else 100
             for paragraph in filter(None, words):
-                filled = textwrap.fill(printable(paragraph), width, break_on_hyphens=False, break_long_words=False)
-                _write(f"\n{filled}\n")
+                kept = re.sub(r"(?<=\d) (?=%|nats)", _NO_BREAK, printable(paragraph))  # a number with its unit
+                filled = textwrap.fill(kept, width, break_on_hyphens=False, break_long_words=False)
+                _write(f"\n{filled.replace(_NO_BREAK, ' ')}\n")
             if then:
                 _write(f"\nNext: {printable(then)}\n")
 
 
-def print_table(headers: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """Print a table, with colours on a terminal; numbers stand to the right."""
+def print_table(headers: Sequence[str], rows: Sequence[Sequence[Any]], n_first: int | None = None) -> None:
+    """Print a table, with colours on a terminal; numbers stand to the right, rows after the first under a line."""
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table as Grid
@@ -334,8 +338,11 @@ def print_table(headers: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     for header, column in zip(headers, zip(*rows, strict=True) if rows else [()] * len(headers), strict=True):
         numeric = all(isinstance(value, int | float | None) for value in column)
         grid.add_column(header, justify="right" if numeric else "left", overflow="fold", no_wrap=not terminal)
-    for row in rows:
-        grid.add_row(*(Text(_cell(value)) for value in row))
+    for place, row in enumerate(rows):
+        later = n_first is not None and place >= n_first
+        grid.add_row(*(Text(_cell(value)) for value in row), style="dim" if later else None)
+        if place + 1 == n_first:
+            grid.add_section()
     if terminal and _has_all_characters():
         Console().print(grid)
         return

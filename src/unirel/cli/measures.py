@@ -39,10 +39,10 @@ def explain(*, data: flags.Data, feature: flags.Feature, options: flags.Selectin
         found = relations.explain(table, report.selection, position)
     words = explanation_in_words(found, report)
     content = {"data": given.about, **found.to_dict(), "words": words}
-    headers = ("step", "selected feature", "shared", "", "with both", "instead of it")
+    headers = ("step", "selected feature", "similarity", "", "with both", "instead of it")
     cells = [[row[column] for column in _EXPLAINED] for row in content["beside"]]
     shown = [[*row[:3], bar(row[2], 1.0), *row[3:]] for row in cells]
-    output.show("explanation", content, _EXPLAINED, content["beside"], words, headers, shown)
+    output.show("explanation", content, _EXPLAINED, content["beside"], [" ".join(words)], headers, shown)
     return Exit.INTERRUPTED if report.interrupted else Exit.OK
 
 

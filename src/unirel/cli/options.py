@@ -188,10 +188,10 @@ class Selecting(Searching):
     """How a selection is made: all of the selector's parameters."""
 
     n_features: str = flag(
-        "10",
-        "How many features, which share of them, all in order, or as many as are seen to add something.",
+        "auto:20",
+        "How many features, which share of them, or all in order; auto: as many as add something, auto:20: at most 20.",
         "-k",
-        metavar="20|0.2|auto|all",
+        metavar="20|0.2|auto|auto:20|all",
     )
     alpha: float = _method(0.05, "With -k auto: chance to select anything where nothing is relevant.", min=0.0, max=1.0)
     max_seconds: float | None = _method(
@@ -217,10 +217,10 @@ class Writing:
     """What is looked at beside the selection, and what is written."""
 
     save: Path | None = flag(None, "Write the selection to a file for `unirel apply`.", metavar="FILE.json")
-    accuracy: str | None = _output(
-        None,
-        "Show in the report how well this classifier predicts with 1, 2, ... features; knn is quick.",
-        among=CLASSIFIERS,
+    accuracy: str = _output(
+        "auto",
+        "How well 1, 2, ... features predict, in the report: by two quick models, one by name, or none.",
+        among=("auto", "none", *CLASSIFIERS),
     )
     stability: int | None = _output(None, "Select again in this many halves of the rows.", min=2)
     force: bool = _output(False, "Write over the file that is read.")

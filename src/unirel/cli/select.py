@@ -18,8 +18,8 @@ from unirel.cli.options import Data, OutputFile, Printing, ReportFile, Selecting
 from unirel.errors import printable, shorten
 
 # Columns of text that the answer takes beside the names.
-_OTHERS = 40
-HEADERS = ("step", "name", "relevance", "unique", "most redundant with")
+_OTHERS = 42
+HEADERS = ("step", "name", "relevance", "unique", "most similar")
 COLUMNS = ("step", "name", "kind", "score", "relevance", "unique_relevance", "partner", "shared")
 
 
@@ -53,11 +53,12 @@ def _select(
     _check_files(writing, data.data, report)
     output = Output(printing)
     given = output.open(data, in_parts=True)
-    from unirel.report import Report
+    from unirel.report import Report, text
 
     selector = flags.make_selector(options, given.names, verbose=output.verbose, **given.kinds)
     deadline = Deadline.after(selector.max_seconds)
-    asked: dict[str, Any] = {"accuracy": writing.accuracy, "stability": writing.stability, "page": report is not None}
+    accuracy = None if report is None or writing.accuracy == "none" else writing.accuracy
+    asked: dict[str, Any] = {"accuracy": accuracy, "stability": writing.stability, "page": report is not None}
     with output.catching_warnings():
         table = given.read()
         with deadline.applied():
@@ -65,11 +66,14 @@ def _select(
     found = replace(found, origin=replace(found.origin, notes=tuple(output.notes)))
     columns = [*COLUMNS, *(["significant"] if found.test else []), *(["frequency"] if found.stability else [])]
     rows, words, document = found.rows(), found.paragraphs(), found.document()
-    if any(row["significant"] == "no" for row in rows):
-        words.append("A question mark stands beside a relevance that may be chance.")
+    following = found.following_rows()
+    listed = [*rows, *following]
+    if any(row["significant"] == "no" for row in listed) and not text.nothing_found(found):
+        words[min(1, len(words) - 1)] += " A question mark stands beside a relevance that may be chance."
     headers = (*HEADERS, "selected in") if found.stability else HEADERS
-    shown, then = _shown(rows, found.stability is not None), _next(arguments, data, report, writing.save)
-    output.show("selection", document, columns, rows, words, headers, shown, then)
+    shown = _shown(listed, found.analysis.entropy, found.stability is not None)
+    then = _next(arguments, data, report, writing.save)
+    output.show("selection", document, columns, rows, words, headers, shown, then, n_first=len(rows))
     n_selected, complete = len(found.selection), found.selection.complete
     if found.interrupted:
         return output.end(False, f"{n_selected} features{'' if complete else ' so far'}, no file was written")
@@ -85,7 +89,7 @@ def _select(
 
 def _check_files(writing: Writing, data: str, report: Path | None) -> None:
     """Refuse what cannot be written before the work begins."""
-    if writing.accuracy is not None and report is None:
+    if writing.accuracy not in ("auto", "none") and report is None:
         raise BadInput(f"--accuracy {writing.accuracy} is shown in the report; name a file with --report FILE.html")
     for path in filter(None, (writing.save, report)):
         _check_path(path, [data], writing.force)
@@ -95,19 +99,26 @@ def _check_files(writing: Writing, data: str, report: Path | None) -> None:
         check_installed()
 
 
-def _shown(rows: list[dict[str, Any]], often: bool) -> list[list[Any]]:
+def _shown(rows: list[dict[str, Any]], entropy: float | None, often: bool) -> list[list[Any]]:
     """Rows as people see them: no wider than the terminal, with bars, or with how often each is selected instead."""
-    largest = max((row["relevance"] or 0.0 for row in rows), default=0.0)
+    from unirel.report.text import percent, share_of_target
+
+    shares = [share_of_target(row["relevance"] or 0.0, entropy) for row in rows]
     free = width_of_output() - _OTHERS - (10 if often else 0)
     wanted = [max((len(str(row[key] or "")) for row in rows), default=0) for key in ("name", "partner")]
     name = min(wanted[0], max(free // 2, free - wanted[1]))
     shown = []
-    for row in rows:
+    for row, share in zip(rows, shares, strict=True):
         mark = "?" if row["significant"] == "no" else " "
-        drawn = "" if often else bar(row["relevance"], largest, 8)
+        drawn = "" if often else bar(share, max(shares), 8)
         partner = shorten(printable(row["partner"] or ""), free - name)
-        cells = [row["step"], shorten(printable(row["name"]), name), number(row["relevance"], ".2f") + mark + drawn]
-        cells += [number(row["unique_relevance"], ".3f").rjust(6), f"{number(row['shared'], '.2f')} {partner}".strip()]
+        given, relevance = row["given_others"], "" if row["relevance"] is None else percent(share)
+        adds = "none" if given is not None or row["supported"] is False else ""
+        if given is not None and given["detectable"]:
+            adds = percent(share_of_target(given["value"], entropy))
+        step = ("next" if rows[0]["step"] else "") if row["step"] is None else f"{row['step']:4}"
+        cells = [step, shorten(printable(row["name"]), name)]
+        cells += [f"{relevance:>5}{mark}{drawn}", f"{adds:>6}", f"{number(row['shared'], '.2f')} {partner}".strip()]
         shown.append([*cells, number(row["frequency"], ".0%")] if often else cells)
     return shown
 

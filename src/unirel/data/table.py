@@ -109,9 +109,9 @@ class Table:
     def decided_types(self, X: Any) -> dict[str, Any]:
         """Parameters that read rows of `X`, of which this is the table, with the same kinds of columns."""
         types = {"discrete": True, "continuous": False, "ignored": None}
-        columns = enumerate(self.columns[: self.n_features])
         # Columns of an array have names that it does not know.
-        known = {column.name if is_frame(X) else place: types[column.kind] for place, column in columns}
+        named, columns = is_frame(X), enumerate(self.columns[: self.n_features])
+        known = {column.name if named else place: types[column.kind] for place, column in columns}
         return {"discrete_features": known, "target_type": self.columns[self.target].kind}
 
     @classmethod

@@ -106,6 +106,23 @@ class Gaussian(Information):
 
     def without_each(self, block: Block, rows: Columns | None = None) -> Changes:
         """How I(block; target) changes without each column of the block, from one inverse and always all rows."""
+        fit, values, freedom = self._losses(block)
+        rank = len(self._rows_of([self.table.target]))
+        before = self._less_chance(np.array([fit.explained]), 0.0, np.array([fit.freedom]), rank)[0]
+        unique = self._less_chance(values, fit.freedom - freedom, freedom, rank)
+        return Changes(float(before), -unique, np.full(len(values), np.nan))
+
+    def unique_with_chance(self, block: Block) -> tuple[Values, Values, Values]:
+        """I(x; target | others of the block) of each column, and what a column of noise has: its mean and variance."""
+        # By Bartlett's factor the information of noise is a chi-square variable; its degrees of freedom follow.
+        fit, values, freedom = self._losses(block)
+        rank = len(self._rows_of([self.table.target]))
+        values, freedom = (np.where(freedom < 0.5, 0.0, one) for one in (values, freedom))  # of constants and copies
+        factor = np.maximum(2 * (self._total - 1 - fit.freedom + freedom) - freedom - rank - 1, 1.0)
+        return values, freedom * rank / factor, 2 * freedom * rank / factor**2
+
+    def _losses(self, block: Block) -> "tuple[_FullFit, Values, Values]":
+        """A fit on a block, what it loses without each column, and degrees of freedom of these."""
         columns, encoded = np.asarray(block, np.intp), self._encoded
         features, target = self._rows_of(columns), self._rows_of([self.table.target])
         fit = _FullFit(encoded, features, target, self._total, self.shrinkage)
@@ -114,9 +131,7 @@ class Gaussian(Information):
             for some in pieces(chosen, _BLOCK // (rank * min(len(features), encoded.n_samples))):
                 first = (np.cumsum(ranks) - ranks)[some]
                 values[some], freedom[some] = fit.without(first[:, None] + np.arange(rank))
-        before = self._less_chance(np.array([fit.explained]), 0.0, np.array([fit.freedom]), len(target))[0]
-        unique = self._less_chance(values, fit.freedom - freedom, freedom, len(target))
-        return Changes(float(before), -unique, np.full(len(columns), np.nan))
+        return fit, values, freedom
 
     def entropy(self, column: int) -> float:
         """Plug-in entropy of a discrete column; that of the normal distribution for the scores of a continuous one."""

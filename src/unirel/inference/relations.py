@@ -2,15 +2,13 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import permutations
-from typing import Any
+from dataclasses import dataclass, field, replace
+from statistics import NormalDist
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.cluster.hierarchy import fcluster, leaves_list, linkage
-from scipy.spatial.distance import squareform
-from scipy.stats import rankdata
-from sklearn.preprocessing import normalize
+from numpy.typing import NDArray
+from scipy.special import chdtrc
 
 from unirel._runtime import quietly
 from unirel.data.table import Table
@@ -19,25 +17,51 @@ from unirel.estimation.base import Columns, Information, Values, entropy_of
 from unirel.estimation.binned import Binned
 from unirel.estimation.counting import few_bins
 from unirel.estimation.gaussian import Gaussian
+from unirel.estimation.intervals import ends_of_interval
 from unirel.estimation.knn import KNN
+from unirel.inference.likeness import REDUNDANT, ROWS_PER_LEVEL, Likeness, Relation, compare, group_alike
+from unirel.inference.likeness import order_by_similarity as order_by_similarity
 from unirel.inference.tests import permutation_test
 from unirel.results import RelevanceTest, Selection, plain
 
 Partners = Mapping[int, tuple[int, float, str]]
 
 # What is said around an answer must not take longer than the answer: of more rows a seeded sample is taken, by class,
-# and the first of the selected and the most relevant of the other features are compared.
-_MOST_ROWS, _MOST_SELECTED, _MOST_OTHERS, _MOST_EXPLAINED = 2000, 40, 30, 10
+# and the first of the selected and the most relevant of the other features are compared. A closed form takes more rows.
+_MOST_ROWS, _MOST_SELECTED, _MOST_OTHERS, _MOST_EXPLAINED, _MOST_IN_CLOSED_FORM = 2000, 40, 30, 10, 20_000
 # Squared rows times columns, summed over the sizes of a curve, up to which it takes seconds.
 _JOINT_WORK = 5e9
-# From here on two features are said to be redundant with each other: rank correlation, or normalised information.
-REDUNDANT = 0.9
-# Rows that a level, or a pair of levels, needs for what is counted to be no accident.
-_ROWS_PER_LEVEL = 5
-# Rows for each distinct value, or pair of values, from which on numbers are taken for those of batches.
-_ROWS_PER_BATCH = 5
+# The chance that any feature that adds nothing given the others is said to add something; intervals have as much.
+_ALPHA = 0.05
+# A feature less than this share of whose relevance the Gaussian estimator sees is not judged by it; and what relevance
+# may be by chance, in nats times rows.
+_SEEN, _NOISE = 0.5, 8.0
+_LEAST = 1e-4  # nats that anything has that is seen to add something
 # Enough where a tenth of the features is relevant; where fewer are, there are more.
 _PERMUTATIONS = 200
+
+
+class Given(NamedTuple):
+    """I(x; target | the other selected features) of each selected feature, in nats, with an interval of 95 %.
+
+    By the Gaussian estimator in closed form; about class labels by neighbours, where these see it. NaN where neither
+    can tell.
+    """
+
+    value: Values
+    low: Values
+    high: Values
+    detectable: NDArray[np.bool_]  # beyond what any of all features would have by chance
+
+    def of(self, place: int) -> dict[str, Any] | None:
+        """Of one feature, or None where it is not known."""
+        if place >= len(self.value) or np.isnan(self.value[place]):
+            return None
+        ends = {name: float(max(0.0, getattr(self, name)[place])) for name in ("value", "low", "high")}
+        return {**ends, "detectable": bool(self.detectable[place])}
+
+
+_NOT_ESTIMATED = Given(np.zeros(0), np.zeros(0), np.zeros(0), np.zeros(0, bool))
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,9 +74,10 @@ class RedundantGroup:
     measure: str  # what similarity is: "rank correlation" of numbers, "normalised MI" otherwise
     others: tuple[tuple[str, float], ...]  # features that were not selected, and how similar one member is at most
     # Information of all selected features about the target, and of those without the members that are not the best;
-    # NaN where that was not estimated.
+    # NaN where that was not estimated. And the least p-value of one of these given those that stay.
     together: float = np.nan
     without: float = np.nan
+    p_value: float = np.nan
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,16 +86,16 @@ class Analysis:
 
     Notes
     -----
-    Information of two features is counted in bins, corrected for chance, and normalised by the larger of their
-    entropies, so that 1 means that each determines the other. For two continuous features I is mapped to
-    ``sqrt(1 - exp(-2 I))`` before, which is the absolute correlation of Gaussian columns (Linfoot 1957).
+    How alike two features are is the absolute rank correlation of two continuous ones. Otherwise it is information,
+    counted in bins, corrected for chance and normalised by the larger of the two entropies: 1 means that each
+    determines the other.
 
     Joint information about class labels is that of nearest neighbours, about a continuous target that of the Gaussian
     estimator.
     """
 
     names: tuple[str, ...] = ()  #: The selected features, first selected first.
-    #: Normalised mutual information of every two of the first features, from 0 to 1.
+    #: How alike every two of the first features are, from 0 to 1: rank correlation, or normalised information.
     shared: Values = field(default_factory=lambda: np.zeros((0, 0)))
     #: I(first n features; target) for n = 1, 2, ...; NaN where it was not estimated, because it would take long.
     joint_information: Values = field(default_factory=lambda: np.zeros(0))
@@ -82,6 +107,8 @@ class Analysis:
     #: Share of the target's entropy that a feature determines; for numbers of the variance of its normal scores.
     explained: Mapping[int, float] = field(default_factory=dict)
     numbered: tuple[int, ...] = ()  #: Selected features whose values are whole numbers, all different.
+    #: Information of each feature up to the last supported step, or of all if that is not known, given the others.
+    given: Given = _NOT_ESTIMATED
 
     @property
     def curve(self) -> Values:
@@ -109,17 +136,26 @@ class Explanation:
     rank: int  # among all features by relevance, from 1 on
     step: int | None  # in which it was selected, from 1 on
     names: tuple[str, ...]  # the other selected features, first selected first
-    shared: Values  # normalised information with each of them
+    shared: Values  # how alike it is to each of them: rank correlation, or normalised information
+    measures: tuple[str, ...]  # which of these
+    relations: tuple[Relation, ...]  # what can be said of it and each of them
     together: Values  # information of it and each of them about the target
     alone: float  # information of the others about the target
     with_all: float  # and with it
     instead: Values  # and with it instead of each of them
+    given: dict[str, Any] | None  # what it adds to the others, by the better of two estimates; None if neither can tell
     entropy: float | None  # of the target; None for a continuous one
 
     def to_dict(self) -> dict[str, Any]:
-        columns = {"name": self.names, "shared": self.shared, "together": self.together, "instead": self.instead}
+        columns: dict[str, Any] = {
+            "name": self.names,
+            "shared": self.shared,
+            "together": self.together,
+            "instead": self.instead,
+        }
+        columns["relation"] = [str(one) for one in self.relations]
         rows = zip(*(plain(values) for values in columns.values()), strict=True)
-        numbers = ("name", "relevance", "rank", "step", "alone", "with_all", "entropy")
+        numbers = ("name", "relevance", "rank", "step", "alone", "with_all", "given", "entropy")
         return {
             **{key: getattr(self, key) for key in numbers},
             "beside": [{"step": n, **dict(zip(columns, row, strict=True))} for n, row in enumerate(rows, start=1)],
@@ -128,35 +164,39 @@ class Explanation:
 
 def analyse(table: Table, selection: Selection, *, curve: bool = True, sample_weight: Any = None) -> Analysis:
     """Compare the selected features of a table, as many of the first as can be done in seconds."""
-    # For a `curve` the joint information of the first n is estimated for every n, otherwise of all of them only.
+    # For a `curve` the joint information of the first n is estimated for every n, otherwise for what is spoken of.
     entropy = entropy_of(table.class_sizes) if table.discrete[table.target] else None
     if len(selection) == 0:
         return Analysis(entropy=entropy)
-    others = np.setdiff1d(table.features, selection.order)
-    others = others[np.argsort(-_known(selection.relevance[others]), kind="stable")[:_MOST_OTHERS]]
+    others = np.setdiff1d(table.features, np.append(selection.order, selection.following))
+    others = others[np.argsort(-_known(selection.relevance[others]), kind="stable")]
+    others = np.append(selection.following, others)[:_MOST_OTHERS].astype(np.intp)
     few = _take(table, np.concatenate([selection.order, others]), sample_weight)
     selected, judged = np.arange(len(selection)), np.arange(len(selection), len(selection) + len(others))
     compared = selected[:_MOST_SELECTED]
-    counts = _counts(few)
-    columns = np.concatenate([compared, judged])
-    shared = np.array([shared_with(counts, columns, int(column)) for column in compared]).T
-    _judge_by_batches(few, columns, shared)
-    similar = _similarity(few, columns, shared)
+    alike = compare(few, np.concatenate([compared, judged]), compared)
     partners = {}
-    for other, column, row in zip(others.tolist(), judged.tolist(), similar[len(compared) :], strict=True):
-        place = int(np.argmax(row))
-        partners[other] = place, float(row[place]), _measure(few, [column, place])
+    for row, other in enumerate(others.tolist(), start=len(compared)):
+        place = int(np.argmax(alike.shared[row]))
+        partners[other] = place, float(alike.shared[row, place]), alike.measure(row, place)
     accompanied = {place for place, value, _ in partners.values() if value >= REDUNDANT}
+    between = np.maximum(alike.shared[: len(compared)], alike.shared[: len(compared)].T)
+    np.fill_diagonal(between, 1.0)
     joint = _Joint(few, selected)
     groups = [
-        _describe(members, similar, few, selection, partners, joint if len(compared) == len(selected) else None)
-        for members in _groups(similar[: len(compared)], accompanied)
+        _describe(members, alike, few, selection, partners, joint if len(compared) == len(selected) else None)
+        for members in group_alike(between, accompanied)
     ]
     explained = dict(zip([*selection.order.tolist(), *others.tolist()], _explained(few).tolist(), strict=True))
     numbered = tuple(feature for feature in selection.order.tolist() if _numbers_rows(table, feature))
-    between = np.maximum(shared[: len(compared)], shared[: len(compared)].T)
-    np.fill_diagonal(between, 1.0)
-    found = between, joint.nested(curve), entropy, tuple(groups), partners, explained, numbered
+    last = selection.n_supported or len(selection)
+    sizes = range(1, len(selection) + 1) if curve else (last, -(-last // 2))  # which shows whether it falls
+    first = selected[:last]
+    given = _NOT_ESTIMATED
+    if len(first) <= _MOST_SELECTED:
+        kept = replace(selection, order=selection.order[: len(first)])
+        given = _given_others(table, kept, _Joint(few, first), sample_weight)
+    found = between, joint.nested(sizes), entropy, tuple(groups), partners, explained, numbered, given
     return Analysis(tuple(selection.selected_names), *found)
 
 
@@ -166,54 +206,30 @@ def explain(table: Table, selection: Selection, feature: int) -> Explanation:
     others = np.array([other for other in order if other != feature][:_MOST_EXPLAINED], np.intp)
     few = _take(table, np.append(others, feature))
     places, own = np.arange(len(others)), len(others)
-    joint = _Joint(few, np.arange(own + 1))
+    joint, alike = _Joint(few, np.arange(own + 1)), compare(few, np.array([own]), places, batches=True)
+    chosen = np.append(others, feature)
+    given = _given_others(table, replace(selection, order=chosen), joint, selection.sample_weight)
     return Explanation(
         name=table.names[feature],
-        relevance=joint([own]),
+        relevance=float(np.nan_to_num(selection.relevance[feature], nan=joint([own]))),
         rank=1 + int((_known(selection.relevance) > selection.relevance[feature]).sum()),
         step=order.index(feature) + 1 if feature in order else None,
         names=tuple(table.names[other] for other in others),
-        shared=shared_with(_counts(few), places, own),
+        shared=alike.shared[0],
+        measures=tuple(alike.measure(0, place) for place in places.tolist()),
+        relations=tuple(alike.relation(0, place) for place in places.tolist()),
         together=np.array([joint([place, own]) for place in places.tolist()]),
         alone=joint(places),
         with_all=joint([*places, own]),
         instead=np.array([joint([*np.delete(places, place), own]) for place in places.tolist()]),
+        given=given.of(own),
         entropy=entropy_of(table.class_sizes) if table.discrete[table.target] else None,
     )
 
 
-def shared_with(information: Information, columns: Columns, column: int) -> Values:
-    """Normalised information of some columns and another one: 1 where each determines the other."""
-    chance = information.by_chance(columns, column)
-    most = np.maximum(information.ceilings(columns), information.ceilings([column])) - chance
-    values = np.clip(information.pairwise(columns, column), 0.0, most)
-    table = information.table
-    smooth = table.continuous[columns] & table.continuous[column]
-    values, most = (np.where(smooth, -np.expm1(-2 * one), one) for one in (values, most))
-    share = np.divide(values, most, out=np.zeros(len(values)), where=most > 0)
-    return np.where(smooth, np.sqrt(share), share)
-
-
-def _counts(few: Table) -> Binned:
-    """Counts of pairs of columns, in bins that leave rows for every cell."""
-    return Binned(n_bins=min(8, max(3, math.isqrt(few.n_samples // 8)))).on(few)
-
-
-def order_by_similarity(shared: Values) -> list[int]:
-    """An order in which features that share much stand side by side, from what every two of them share."""
-    if len(shared) < 3:
-        return list(range(len(shared)))
-    tree = linkage(_distances(shared), "average", optimal_ordering=len(shared) <= 200)
-    return leaves_list(tree).tolist()  # type: ignore[no-any-return]
-
-
-def _distances(similar: Values) -> Values:
-    return np.asarray(squareform(np.clip(1 - (similar + similar.T) / 2, 0, 1), checks=False))
-
-
-def _take(table: Table, columns: Columns, sample_weight: Any = None) -> Table:
+def _take(table: Table, columns: Columns, sample_weight: Any = None, most: int = _MOST_ROWS) -> Table:
     """Some columns of a few rows of a table, each row as often as its weight says."""
-    return sample_table(table, columns, _MOST_ROWS, np.random.default_rng(0), sample_weight)
+    return sample_table(table, columns, most, np.random.default_rng(0), sample_weight)
 
 
 def _known(relevance: Values) -> Values:
@@ -246,84 +262,84 @@ class _Joint:
         value = information.with_each(block, np.asarray(block, np.intp)[:1]).before
         return information.bounded(value, block, self._target)
 
-    def nested(self, curve: bool) -> Values:
-        """Of the first columns for every number of them, or of all only; NaN where it would take long."""
-        sizes = np.arange(1, len(self._columns) + 1)
-        pairs = float(self._table.n_samples) ** 2
-        wanted = np.cumsum(sizes) * pairs <= _JOINT_WORK if curve else np.zeros(len(sizes), bool)
-        wanted[-1] = sizes[-1] * pairs <= _JOINT_WORK
-        return np.array([self(self._columns[:size]) if wanted[size - 1] else np.nan for size in sizes.tolist()])
+    def nested(self, sizes: Sequence[int]) -> Values:
+        """Of the first columns for some numbers of them, of all first; NaN for others and where it would take long."""
+        values, work = np.full(len(self._columns), np.nan), 0.0
+        for size in dict.fromkeys([len(self._columns), *sizes]):
+            work += size * float(self._table.n_samples) ** 2
+            if work <= _JOINT_WORK:
+                values[size - 1] = self(self._columns[:size])
+        return values
+
+    def lost_without_each(self) -> tuple[Values, Values] | None:
+        """What neighbours of all columns lose without each of them, and the standard errors; None for numbers."""
+        information, columns = self._information, self._columns
+        if not isinstance(information, KNN) or len(columns) < 2:
+            return None
+        if len(columns) > 2:
+            changes = information.without_each(columns)
+            return -changes.change, changes.error
+        pair = [information.with_each([other], [own]) for own, other in (columns, columns[::-1])]
+        return np.concatenate([one.change for one in pair]), np.concatenate([one.error for one in pair])
 
 
-def _similarity(few: Table, columns: Columns, shared: Values) -> Values:
-    """How similar each column is to each of the first: rank correlation of numbers, normalised information otherwise.
-
-    0 where there are too few rows to say so: levels that are rare seem to be alike.
-    """
-    first = columns[: shared.shape[1]]
-    levels = np.maximum(1, few.n_levels)
-    both = few.discrete[columns][:, None] & few.discrete[first]
-    pairs = levels[columns][:, None], levels[first]
-    n_cells = np.where(both, pairs[0] * pairs[1], np.maximum(*pairs))
-    similar = np.where(n_cells * _ROWS_PER_LEVEL <= few.n_samples, shared, 0.0)
-    smooth = few.continuous[columns]
-    if smooth.any():
-        ranks = rankdata(few.continuous_block(columns[smooth]), axis=1, nan_policy="omit")
-        ranks -= np.nanmean(ranks, axis=1, keepdims=True)
-        ranks = normalize(np.nan_to_num(ranks))
-        n_first = int(smooth[: len(first)].sum())
-        similar[np.ix_(smooth, smooth[: len(first)])] = np.abs(ranks @ ranks[:n_first].T)
-    return similar
-
-
-def _judge_by_batches(few: Table, columns: Columns, shared: Values) -> None:
-    """Judge numbers that come in few distinct pairs by these: what varies with the same batches seems to be alike."""
-    # A batch, such as a production lot, counts once then, and its pairs are too few for more than their rank
-    # correlation.
-    tied = np.flatnonzero(few.continuous[columns])
-    numbers = few.continuous_block(columns[tied])
-    codes = np.array([np.unique(row, return_inverse=True)[1] for row in numbers]).reshape(numbers.shape)
-    of_batches = np.flatnonzero((codes.max(axis=1, initial=0) + 1) * _ROWS_PER_BATCH <= few.n_samples)
-    for one, other in permutations(of_batches.tolist(), 2):
-        if tied[other] < shared.shape[1]:
-            pairs = np.unique(codes[[one, other]], axis=1)
-            if pairs.shape[1] * _ROWS_PER_BATCH <= few.n_samples:
-                ranks = rankdata(pairs, axis=1)
-                shared[tied[one], tied[other]] = abs(np.corrcoef(ranks)[0, 1]) if np.ptp(ranks, axis=1).all() else 0.0
+def _given_others(table: Table, selection: Selection, joint: _Joint, sample_weight: Any) -> Given:
+    """What every selected feature tells given the others."""
+    few = _take(table, selection.order, sample_weight, _MOST_IN_CLOSED_FORM)
+    columns, gaussian = np.arange(len(selection)), Gaussian(0.0).on(few)
+    alpha = _ALPHA / max(1, len(table.features))
+    found = _beyond_chance(*gaussian.unique_with_chance(columns), alpha)
+    relevance = _known(selection.relevance[selection.order]) - _NOISE / table.n_samples
+    seen = gaussian.relevance(columns) >= _SEEN * relevance
+    found.value[~seen & ~found.detectable] = np.nan
+    if (lost := joint.lost_without_each()) is None:
+        return found
+    width, strictly = (NormalDist().inv_cdf(1 - chance / 2) for chance in (_ALPHA, alpha))
+    value, error = lost[0], np.nan_to_num(lost[1], nan=np.inf)
+    high = np.minimum(np.maximum(value + width * error, _LEAST), np.where(np.isinf(error), found.high, np.inf))
+    seen, low = value - strictly * error > 0, np.maximum(value - width * error, 0.0)
+    # A line through class labels shows that a feature adds something, but by far too much of it: the value is taken
+    # half way to what neighbours let it be at most.
+    most = np.minimum(found.value, high)
+    value = np.where(seen, value, np.where(np.isinf(error), most, (np.maximum(value, 0.0) + most) / 2))
+    share = np.divide(value, found.value, out=np.zeros(len(value)), where=found.value > 0)
+    return Given(value, np.fmin(np.fmax(low, share * found.low), value), high, seen | found.detectable)
 
 
-def _measure(few: Table, columns: Sequence[int]) -> str:
-    return "rank correlation" if few.continuous[list(columns)].all() else "normalised MI"
+def _beyond_chance(values: Values, mean: Values, variance: Values, alpha: float) -> Given:
+    """Information less what noise has, and what of it is no chance."""
+    slope = np.divide(2 * variance, mean, out=np.zeros(len(mean)), where=mean > 0)  # that of chi-square
+    low, high = ends_of_interval(values - mean, slope, variance, 1 - _ALPHA)
+    return Given(np.maximum(values - mean, 0.0), low, high, _p_values(values, mean, variance) <= alpha)
 
 
-def _groups(similar: Values, accompanied: set[int]) -> list[list[int]]:
-    """Positions of features every two of which are redundant, and of single ones that others are redundant with."""
-    if len(similar) < 2:
-        return [[place] for place in sorted(accompanied)]
-    labels = fcluster(linkage(_distances(similar), "complete"), 1 - REDUNDANT, "distance")
-    groups = [np.flatnonzero(labels == label).tolist() for label in dict.fromkeys(labels.tolist())]
-    kept = [group for group in groups if len(group) > 1 or group[0] in accompanied]
-    return sorted(kept, key=lambda group: (-len(group), group[0]))
+def _p_values(values: Values, mean: Values, variance: Values) -> Values:
+    """How often noise of that mean and variance, chi-square but for a factor, has as much; 1 where there is none."""
+    factor = np.divide(2 * mean, variance, out=np.ones(len(mean)), where=mean > 0)
+    return np.where(mean > 0, chdtrc(np.maximum(mean, 1e-9) * factor, np.maximum(values, 0.0) * factor), 1.0)
 
 
 def _describe(
-    members: list[int], similar: Values, few: Table, selection: Selection, partners: Partners, joint: _Joint | None
+    members: list[int], alike: Likeness, few: Table, selection: Selection, partners: Partners, joint: _Joint | None
 ) -> RedundantGroup:
     """What is known about a group; `joint` only if all selected features were compared."""
     best = members[int(np.argmax(_known(selection.relevance[selection.order[members]])))]
-    least = float(min((similar[a, b] for a in members for b in members if a != b), default=1.0))
+    least = float(min((alike.shared[a, b] for a in members for b in members if a != b), default=1.0))
     others = [
         (selection.names[other], value)
         for other, (place, value, _) in partners.items()
         if place in members and value >= REDUNDANT
     ]
     others.sort(key=lambda one: -one[1])
-    group = (tuple(members), best, least, _measure(few, members), tuple(others))
+    measure = "rank correlation" if few.continuous[members].all() else "normalised MI"
+    group = (tuple(members), best, least, measure, tuple(others))
     if joint is None or len(members) == 1:
         return RedundantGroup(*group)
-    columns = np.arange(len(selection))
-    kept = np.setdiff1d(columns, [place for place in members if place != best])
-    return RedundantGroup(*group, joint(columns), joint(kept))
+    columns, left_out = np.arange(len(selection)), [place for place in members if place != best]
+    kept = np.setdiff1d(columns, left_out)
+    gaussian = Gaussian(0.0).on(few)
+    p_value = min(float(_p_values(*gaussian.unique_with_chance([*kept, place]))[-1]) for place in left_out)
+    return RedundantGroup(*group, joint(columns), joint(kept), p_value)
 
 
 def _explained(few: Table) -> Values:
@@ -334,7 +350,7 @@ def _explained(few: Table) -> Values:
     counts = Binned(strategy="mdl").on(few)  # whose edges stand between the classes, however rare these are
     most = counts.entropy(few.target) - counts.by_chance(columns, few.target)
     # A level for every few rows determines the target in these rows, and says nothing of others.
-    rare = few.discrete[columns] & (few.n_levels[columns] * _ROWS_PER_LEVEL > few.n_samples)
+    rare = few.discrete[columns] & (few.n_levels[columns] * ROWS_PER_LEVEL > few.n_samples)
     values = counts.bounded_pairs(counts.relevance(columns), columns, few.target)
     return np.divide(values, most, out=np.zeros(len(values)), where=~rare & (most > 0))
 

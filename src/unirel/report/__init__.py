@@ -4,9 +4,9 @@ import os
 import platform
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
 from importlib.metadata import version
@@ -22,8 +22,10 @@ from unirel.data.readers import collected
 from unirel.data.table import Table
 from unirel.inference.relations import Analysis, analyse, find_significant
 from unirel.inference.stability import selection_stability
+from unirel.report import certainty as sure
 from unirel.report import text
-from unirel.report.accuracy import Accuracy, check_measures, measure_accuracy, pin_types
+from unirel.report.accuracy import AUTO, Accuracy, check_measures, measure_accuracy, pin_types, why_unmeasured
+from unirel.report.pictures import MOST_DRAWN, read_levels
 from unirel.results import RelevanceTest, Selection, SelectionPath, Stability, plain
 from unirel.search.greedy import SearchSettings, described, select
 from unirel.selectors import BURSelector
@@ -83,8 +85,11 @@ class Report:
     origin: Origin  #: Where the table comes from.
     title: str | None = None  #: Heading of the page.
     accuracy: Accuracy | None = None  #: How well the first features predict the target.
+    no_accuracy: str = ""  #: Why there is none, in a sentence, if it is measured by default; empty otherwise.
     test: RelevanceTest | None = None  #: Which of all features are significant by themselves.
     stability: Stability | None = None  #: How often features are selected from halves of the rows.
+    #: What the levels of discrete features are called, by position of the feature, for pictures.
+    levels: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     #: Whether the selections were stopped by hand, so that some are missing and nothing was compared.
     interrupted: bool = False
 
@@ -99,7 +104,7 @@ class Report:
         feature_names: Sequence[str] | None = None,
         title: str | None = None,
         origin: Origin | None = None,
-        accuracy: str | None = None,
+        accuracy: str | None = AUTO,
         stability: int | None = None,
     ) -> Self:
         """Select features of a table and report on it.
@@ -118,9 +123,11 @@ class Report:
             Heading of the page.
         origin : Origin, optional
             Names for the data and the target.
-        accuracy : {"knn", "rf", "svm", "logistic"}, optional
-            Cross-validate this classifier with the first feature, the first two, and so on, selected anew from the
-            training rows of each fold. For a continuous target it is the regressor of that kind, and R2 is shown.
+        accuracy : {"auto", "knn", "rf", "svm", "logistic"} or None
+            Cross-validate a model with the first feature, the first two, and so on, selected anew from the training
+            rows of each fold; the recommended number of features comes from it. "auto" is a linear model and
+            extremely randomised trees on at most 3,000 rows, where that is possible; a name is this classifier on all
+            rows. For a continuous target it is the regressor of that kind, and R2 is shown. None measures nothing.
         stability : int, optional
             Select again from this many random halves of the rows, and show how often each feature is selected.
 
@@ -188,7 +195,8 @@ class Report:
                 analysis = analyse(table, path.selections[0], curve=page, sample_weight=sample_weight)
                 if page or stability or table.n_samples * len(table.features) <= _QUICKLY_TESTED:
                     tested = find_significant(table, sample_weight, selector.n_jobs, text.ALPHA)
-        report = cls(table, path, analysis, origin, title, test=tested, interrupted=interrupted)
+        levels = read_levels(table, rows[0], path.selections[0].order[:MOST_DRAWN].tolist()) if page else {}
+        report = cls(table, path, analysis, origin, title, test=tested, levels=levels, interrupted=interrupted)
         return report._measured(*rows, selector, stability, accuracy)
 
     def _measured(self, X: Any, y: Any, selector: BURSelector, stability: int | None, accuracy: str | None) -> Self:
@@ -198,6 +206,8 @@ class Report:
             if value is None or report.interrupted:
                 continue
             why = "" if report.selection.complete else "the selection is incomplete"
+            if value == AUTO and (impossible := why_unmeasured(self.table, selector, self.selection.sample_weight)):
+                why = f"it {impossible}"
             try:
                 if not why:
                     with quietly():  # about what has been said of all rows
@@ -206,7 +216,9 @@ class Report:
                 why = f"the time budget was used up; give more than max_seconds={selector.max_seconds:g}"
             except KeyboardInterrupt:
                 report = replace(report, interrupted=True)
-            if why:
+            if why and value == AUTO:  # nobody asked for it
+                report = replace(report, no_accuracy=f"Accuracy was not measured: {why}.")
+            elif why:
                 warn(f"the {name} was not measured, because {why}")
         return report
 
@@ -237,15 +249,20 @@ class Report:
         """One row per selected feature."""
         return list(self._answer["features"][: len(self.selection)])
 
+    def following_rows(self) -> list[dict[str, Any]]:
+        """One row per feature that is listed after the selected ones, because it adds nothing detectable."""
+        n_selected = len(self.selection)
+        return list(self._answer["features"][n_selected : n_selected + len(self.selection.following)])
+
     def paragraphs(self) -> list[str]:
         """The answer in words for a terminal: the selection, redundant features, warnings, and how sure it is."""
         answer = self._answer
         careful = f"Careful: {' '.join(answer['warnings'])}" if answer["warnings"] and self.selection.complete else ""
-        groups = [" ".join(group["words"]) for group in answer["groups"] if len(group["members"]) > 1]
-        said = [answer["words"], *groups[:3], careful]
-        # That nothing can be told from chance comes first.
-        said = [*answer["certainty"], *said] if text.nothing_significant(self) else [*said, *answer["certainty"]]
-        return [one for one in said if one]
+        first = f"{answer['headline']} {text.copies_in_words(self)}".strip()
+        significance = sure.significance_in_words(self)
+        second = f"{answer['words']} {significance}".strip()
+        others = [one for one in answer["certainty"] if one != significance]
+        return [one for one in (first, second, careful, *others, self.no_accuracy) if one]
 
     def document(self) -> dict[str, Any]:
         """The selection with what was found about it, as it is written to a file."""
@@ -254,12 +271,19 @@ class Report:
         about = {name: answer["data"][name] for name in listed}
         about["classes"] = about["classes"] and [one["label"] for one in about["classes"]]
         looked = {"significant": self.test, "frequency": self.stability}
-        more = ("kind", "partner", "shared", *(name for name, found in looked.items() if found is not None))
+        more = (
+            "kind",
+            "given_others",
+            "partner",
+            "shared",
+            *(name for name, found in looked.items() if found is not None),
+        )
         selection = self.selection.to_dict()
         for feature, row in zip(selection["features"], self.rows(), strict=True):
             feature.update({name: row[name] for name in more})
         together = plain(known[-1]) if len(known) and len(known) == len(self.selection) else None
-        found = {"joint_information": together, "words": answer["words"], "notes": list(self.origin.notes)}
+        words = " ".join(filter(None, (answer["headline"], text.copies_in_words(self), answer["words"])))
+        found = {"joint_information": together, "words": words, "notes": list(self.origin.notes)}
         stability = {} if self.stability is None else {"stability": self.stability.to_dict()}
         return {"data": {"source": self.origin.source, **about}, **selection, **found, **stability}
 
@@ -277,15 +301,23 @@ class Report:
         return target
 
     def _repr_html_(self) -> str:
-        """The answer and the table of the selected features, as a notebook shows it; `save` writes the whole page."""
-        said = escape(f"{self._answer['headline']} report.save('page.html') writes the whole page.")
-        return f"<div><p>{said}</p>{self.selection._repr_html_()}</div>"
+        """The answer, the selected features and their pictures, for a notebook; `save` writes the whole page."""
+        with suppress(ImportError):
+            check_installed()
+            from unirel.report.page import render_notebook
+
+            return render_notebook(self)
+        return f"<div><p>{escape(self._answer['headline'])}</p>{self.selection._repr_html_()}</div>"
 
     @cached_property
     def _answer(self) -> dict[str, Any]:
         selection, enough = self.selection, text.find_enough(self)
         rows = list(self._rows())
-        certainty = (text.stability_in_words(self), text.exchangeable_in_words(self), text.significance_in_words(self))
+        certainty = (
+            sure.significance_in_words(self),
+            sure.stability_in_words(self),
+            sure.exchangeable_in_words(self),
+        )
         settings = {name: str(value) for name, value in selection.settings.items() if value not in (None, [], {})}
         return {
             "title": self.title or f"Features for {text.quoted(self.origin.target)}",
@@ -306,6 +338,7 @@ class Report:
             "beta": selection.beta,
             "entropy": self.analysis.entropy,
             "accuracy": None if self.accuracy is None else self.accuracy.to_dict(),
+            "no_accuracy": self.no_accuracy,
             "notes": list(self.origin.notes),
             "settings": settings,
             "versions": {"Python": platform.python_version(), **{name: version(name) for name in _LIBRARIES}},
@@ -313,22 +346,27 @@ class Report:
         }
 
     def _rows(self) -> Iterator[dict[str, Any]]:
-        """One row per feature: the selected ones in order, then the others, most relevant first."""
+        """One row per feature: the selected ones in order, those that follow, then the others, most relevant first."""
         selection, test, stability = self.selection, self.test, self.stability
         chosen: list[int] = selection.order.tolist()
         relevance = np.nan_to_num(selection.relevance, nan=-1.0)
-        rest = sorted(set(self.table.features.tolist()).difference(chosen), key=lambda one: (-relevance[one], one))
+        following: list[int] = selection.following.tolist()
+        others = set(self.table.features.tolist()).difference(chosen, following)
+        rest = [*following, *sorted(others, key=lambda one: (-relevance[one], one))]
         unique = np.full(len(relevance), np.nan) if selection.unique_relevance is None else selection.unique_relevance
         why = [*text.why_selected(self), *(text.why_left_out(feature, self) for feature in rest)]
         for place, (feature, reason) in enumerate(zip([*chosen, *rest], why, strict=True)):
             column, selected = self.table.columns[feature], place < len(chosen)
-            similar = self.analysis.most_similar(place) if selected else []
+            similar = self.analysis.most_similar(place) if selected else self._nearest(feature)
+            given = self.analysis.given.of(place) if selected else None
             adjusted = np.nan if test is None else test.adjusted[feature]
             yield {
                 "step": place + 1 if selected else None,
                 "name": column.name,
                 "relevance": plain(selection.relevance[feature]),
                 "unique_relevance": plain(unique[feature]),
+                "given_others": given,
+                "supported": None if selection.n_supported is None else selected and place < selection.n_supported,
                 "significant": None if np.isnan(adjusted) else "yes" if adjusted <= text.ALPHA else "no",
                 "frequency": None if stability is None else float(stability.frequency[feature]),
                 "why": reason.words,
@@ -339,8 +377,15 @@ class Report:
                 "score": plain(selection.scores[place]) if selected else None,
                 "partners": "; ".join(f"{name} ({shared:.2f})" for name, shared in similar),
                 "heading": reason.heading,
-                "unsure": text.unsure_of(feature, self) if selected else [],
+                "unsure": sure.unsure_of(feature, self) if selected else [],
             }
+
+    def _nearest(self, feature: int) -> list[tuple[str, float]]:
+        """The selected feature that one which follows is most similar to."""
+        if feature not in self.selection.following or feature not in self.analysis.partners:
+            return []
+        place, value, _ = self.analysis.partners[feature]
+        return [(self.selection.selected_names[place], value)]
 
     def _groups(self) -> list[dict[str, Any]]:
         """Features that are redundant with each other, the most relevant of each group marked."""
@@ -349,7 +394,7 @@ class Report:
             {
                 "members": [{**steps[place], "best": place == group.best} for place in group.members],
                 "others": [name for name, _ in group.others],
-                "words": text.group_in_words(group, self.selection),
+                "words": text.group_in_words(group, self),
             }
             for group in self.analysis.groups
         ]

@@ -1,6 +1,6 @@
 """How well the first features predict the target, with features selected anew in every fold."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,29 +12,43 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from unirel._runtime import Progress, call_apart, check_choice, check_time, check_whole_number, no_progress
 from unirel.data.readers import take_rows
 from unirel.data.table import Table
-from unirel.predictors import MODELS, design_matrix, fit_model, smallest_class, split_rows, standardise
+from unirel.data.weights import choose_by_class
+from unirel.predictors import MODELS, design_matrix, fit_model, quick_models, split_rows, standardise
 from unirel.report.text import plural
 from unirel.results import Selection, plain
+from unirel.search.boost import Boost, find_kind
 
 Values = NDArray[np.float64]
+Rows = NDArray[np.intp]
+AUTO = "auto"
 _FOLDS = 5
-# More points than this make no better curve, and every one costs a fit in every fold.
-_MOST_SIZES = 30
+# Numbers of features between which a curve is a line: each costs a fit in every fold.
+_SIZES = sorted({int(step * 10**digits) for digits in range(7) for step in (1, 1.5, 2, 3, 5, 7)})
+# By default: rows that are drawn of a larger table, rows from which unique relevance is estimated in a fold, the fewest
+# rows, and how many values and features a model of all features may have, since trees take long on more.
+_MOST_ROWS, _BOOST_ROWS, _FEWEST_ROWS, _MOST_VALUES, _MOST_FEATURES = 3000, 500, 20, 2**20, 2000
+# A mean score is better than chance if it exceeds it by this many standard errors.
+_SURE = 2.0
 
 
 @dataclass(frozen=True, eq=False)
 class Accuracy:
-    """Scores on held-out rows, which were used neither for the selection nor for training."""
+    """Scores of a model on held-out rows, which were used neither for the selection nor for training.
+
+    By default two models are measured: this is the one whose best mean score is higher, the other one is in `others`.
+    """
 
     method: str  #: What predicts, in words.
     #: "accuracy", the share of rows that are predicted correctly, or "R2", the share of the variance that is explained.
     measure: str
     sizes: tuple[int, ...]  #: Numbers of features.
     scores: Values  #: Of shape (n_folds, n_sizes); NaN where fewer features could be selected in a fold.
-    all_features: Values  #: Scores with all features, one for each fold.
+    all_features: Values  #: Scores with all features, one for each fold; NaN if that would take too long.
     n_features: int  #: How many these are.
     chance: float  #: Score of always predicting the most frequent class or the mean.
     fewer_folds: str = ""  #: Why there are fewer folds than usual; empty if there are not.
+    n_rows: int | None = None  #: How many rows were drawn of a larger table; None if all were used.
+    others: "tuple[Accuracy, ...]" = ()  #: Other models on the same folds and sizes.
 
     @property
     def n_folds(self) -> int:
@@ -51,47 +65,119 @@ class Accuracy:
         """Standard deviation over the folds for each number of features."""
         return np.asarray(self.scores.std(axis=0))
 
+    @property
+    def errors(self) -> Values:
+        """Standard error of the mean for each number of features."""
+        return _standard_error(self.scores)
+
+    @property
+    def reached(self) -> Rows:
+        """Positions of the sizes that were reached in every fold."""
+        return np.flatnonzero(np.isfinite(self.means))
+
+    @property
+    def best(self) -> int | None:
+        """Position of the size with the highest mean; None if no size was reached in every fold."""
+        return int(self.reached[np.argmax(self.means[self.reached])]) if len(self.reached) else None
+
+    @property
+    def enough(self) -> int | None:
+        """The recommended number of features: the fewest that are within one standard error of the best mean.
+
+        None if no number of features predicts better than chance.
+        """
+        best = self.best
+        if best is None or self.means[best] - _SURE * self.errors[best] <= self.chance:
+            return None
+        lost = self.scores[:, [best]] - self.scores[:, self.reached]
+        within = lost.mean(axis=0) <= _standard_error(lost)
+        return self.sizes[self.reached[np.argmax(within)]]
+
+    @property
+    def all_are_better(self) -> bool:
+        """Whether all features score higher than the largest selection, by more than one standard error."""
+        if not len(self.reached):
+            return False
+        gained = self.all_features - self.scores[:, self.reached[-1]]
+        return bool(gained.mean() > _standard_error(gained))
+
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, numbers and strings, fit for JSON; sizes that some fold did not reach are left out."""
-        rows = zip(self.sizes, self.means.tolist(), self.deviations.tolist(), strict=True)
         found = {
-            **{name: getattr(self, name) for name in ("method", "measure", "n_folds", "fewer_folds")},
-            "curve": [{"n": n, "mean": mean, "deviation": spread} for n, mean, spread in rows if mean == mean],
-            "n_features": self.n_features,
-            "all_mean": self.all_features.mean(),
-            "all_deviation": self.all_features.std(),
+            **{name: getattr(self, name) for name in ("measure", "n_folds", "fewer_folds", "n_rows", "n_features")},
+            **self._curve(),
             "chance": self.chance,
+            "enough": self.enough,
+            "others": [other._curve() for other in self.others],
             "words": accuracy_in_words(self),
         }
         return dict(plain(found))
+
+    def _curve(self) -> dict[str, Any]:
+        columns = {"n": self.sizes, "mean": self.means, "deviation": self.deviations, "error": self.errors}
+        known = bool(np.isfinite(self.all_features).all())
+        return {
+            "method": self.method,
+            "curve": [{name: values[place] for name, values in columns.items()} for place in self.reached],
+            "all_mean": self.all_features.mean() if known else None,
+            "all_deviation": self.all_features.std() if known else None,
+            "all_error": _standard_error(self.all_features) if known else None,
+        }
+
+
+def _standard_error(folds: Values) -> Any:
+    """Of the mean over the folds, which are along the first axis."""
+    return folds.std(axis=0, ddof=1) / np.sqrt(len(folds)) if len(folds) > 1 else np.zeros(folds.shape[1:])
 
 
 def check_measures(
     accuracy: str | None, stability: int | None, table: Table, selector: Any, sample_weight: Any = None
 ) -> None:
-    """Refuse early what cannot be measured."""
+    """Refuse early what was asked for and cannot be measured."""
+    if accuracy is not None:
+        check_choice("accuracy", accuracy, (AUTO, *MODELS))
     if stability is not None:
         check_whole_number("stability", stability, 2)
-    asked = f"stability={stability}" if accuracy is None else f"accuracy={accuracy!r}"
-    if accuracy is not None:
-        check_choice("accuracy", accuracy, MODELS)
+        if why := _why_not_anew(table, selector):
+            raise ValueError(f"stability={stability} {why}")
+        if sample_weight is not None:
+            raise ValueError(f"stability={stability} cannot be measured with sample_weight; leave one of them out")
+    if accuracy not in (None, AUTO) and (why := _why_not_anew(table, selector) or _why_not_split(table, None, 2, 4)):
+        raise ValueError(f"accuracy={accuracy!r} {why}")
+
+
+def why_unmeasured(table: Table, selector: Any, sample_weight: Values | None) -> str:
+    """Why the accuracy that is shown by default is left out, as "it" would go on; empty if it is not."""
+    return _why_not_anew(table, selector) or _why_not_split(table, sample_weight, _FOLDS, _FEWEST_ROWS)
+
+
+def _why_not_anew(table: Table, selector: Any) -> str:
     if table.is_parted:
-        raise ValueError(f"{asked} needs all rows in memory; measure it on a sample of them")
+        return "needs all rows in memory; measure it on a sample of them"
     if hasattr(selector.unique_relevance, "__len__") and not isinstance(selector.unique_relevance, str):
-        raise ValueError(
-            f"{asked} selects features anew from some of the rows, which values of unique_relevance found on all rows "
+        return (
+            "selects features anew from some of the rows, which values of unique_relevance found on all rows "
             "do not allow; name a method, such as unique_relevance='reference'"
         )
-    if stability is not None and sample_weight is not None:
-        raise ValueError(f"stability={stability} cannot be measured with sample_weight; leave one of them out")
-    if accuracy is not None and table.classes is None and table.n_samples < 4:
-        raise ValueError(f"{asked} needs at least 4 rows, but there are {table.n_samples}")
-    repeated = 2 if table.classes is None else int((table.class_sizes > 1).sum())
-    if accuracy is not None and repeated < 2:
-        raise ValueError(
-            f"{asked} needs two classes with at least two rows each, but the target has {repeated}; "
-            "merge rare classes, or choose another target"
-        )
+    return ""
+
+
+def _why_not_split(table: Table, weights: Values | None, fewest_of_class: int, fewest: int) -> str:
+    rows = _counted_rows(table, weights)
+    if table.classes is None:
+        return f"needs at least {fewest} rows, but there are {len(rows)}" if len(rows) < fewest else ""
+    repeated = int((np.bincount(table.codes(table.target)[rows]) >= fewest_of_class).sum())
+    if repeated > 1:
+        return ""
+    each = {2: "two", _FOLDS: "five"}[fewest_of_class]
+    return (
+        f"needs two classes with at least {each} rows each, but the target has {repeated}; "
+        "merge rare classes, or choose another target"
+    )
+
+
+def _counted_rows(table: Table, weights: Values | None) -> Rows:
+    return np.arange(table.n_samples) if weights is None else np.flatnonzero(weights > 0)
 
 
 def pin_types(selector: Any, table: Table, X: Any) -> Any:
@@ -100,83 +186,157 @@ def pin_types(selector: Any, table: Table, X: Any) -> Any:
     return clone(selector).set_params(**table.decided_types(X), **positions)
 
 
+class _Rows:
+    """The rows that accuracy is measured on, with their target and weights."""
+
+    def __init__(self, X: Any, y: Any, table: Table, rows: Rows, sample_weight: Values | None) -> None:
+        self.X, self.y, self.table, self.rows = X, y, table, rows
+        self.weights = None if sample_weight is None else sample_weight[rows]
+        self.discrete = table.classes is not None
+        self.target = (table.codes(table.target) if self.discrete else table.continuous_block([table.target])[0])[rows]
+
+    @property
+    def chance(self) -> float:
+        if not self.discrete:
+            return 0.0
+        sizes = np.bincount(self.target, self.weights)
+        return float(sizes.max() / sizes.sum())
+
+    def select(self, selector: Any, train: Rows) -> Rows:
+        """Features in the order of their selection from the training rows."""
+        rows, weights = self.rows[train], None if self.weights is None else self.weights[train]
+        order: Rows = clone(selector).fit(take_rows(self.X, rows), take_rows(self.y, rows), weights).order_
+        check_time()  # which would have cut the selection short
+        return order
+
+
 def measure_accuracy(
     accuracy: str, X: Any, y: Any, table: Table, selection: Selection, selector: Any, progress: Progress = no_progress
 ) -> Accuracy | None:
     """Cross-validate selecting features and predicting the target from the first n of them; None if there are none.
 
-    In each fold a clone of the selector selects as many features as `selection` has, from the training rows; the model
-    is then trained on the same rows with the first feature, the first two, and so on, and scored on the held-out rows.
+    In each fold a clone of the selector selects as many features as `selection` has, from the training rows; the models
+    are then trained on the same rows with the first feature, the first two, and so on, and scored on the held-out rows.
+    "auto" stands for two quick models on a sample of the rows.
     """
     if len(selection) == 0:
         return None
-    step = -(-len(selection) // _MOST_SIZES)
-    sizes = sorted({1, *range(len(selection), 0, -step)})
-    discrete = table.classes is not None
-    target = table.codes(table.target) if discrete else table.continuous_block([table.target])[0]
-    n_folds, fewer_folds = _count_folds(table)
-    splits = split_rows(target, discrete, n_folds)
-    matrix, columns_of = design_matrix(table)
+    rows = counted = _counted_rows(table, selection.sample_weight)
+    if auto := accuracy == AUTO:
+        rows = choose_by_class(table.target_codes(), counted, _MOST_ROWS, np.random.default_rng(0))
+        selector = _with_quick_boost(selector)
+    data = _Rows(X, y, table, rows, selection.sample_weight)
+    models = quick_models(data.discrete) if auto else {MODELS[accuracy][0 if data.discrete else 1]: accuracy}
+    sizes = [*(n for n in _SIZES if n < len(selection)), len(selection)]
+    n_folds, fewer_folds = _count_folds(table, data.target)
     chosen = clone(selector).set_params(n_features_to_select=len(selection), max_seconds=None, verbose=False)
-    scores = np.full((n_folds, len(sizes) + 1), np.nan)
-    for fold, (train, test) in enumerate(splits):
-        weights = None if selection.sample_weight is None else selection.sample_weight[train]
-        order = clone(chosen).fit(take_rows(X, train), take_rows(y, train), weights).order_
-        check_time()  # which would have cut the selection short
-        inputs = standardise(matrix, train)
-        blocks = [order[:size] if size <= len(order) else None for size in sizes]
-        for place, features in enumerate([*blocks, table.features]):
-            if features is not None:
-                columns = np.concatenate([columns_of[feature] for feature in np.sort(features)])
-                scores[fold, place] = call_apart(_score, accuracy, inputs[:, columns], target, train, test, discrete)
-            progress(fold * scores.shape[1] + place + 1, scores.size)
-    chance = float(table.class_sizes.max() / table.n_samples) if discrete else 0.0
-    found = tuple(sizes), scores[:, :-1], scores[:, -1], len(table.features), chance, fewer_folds
-    return Accuracy(MODELS[accuracy][0 if discrete else 1], "accuracy" if discrete else "R2", *found)
+    n_features = len(table.features)
+    with_all = not auto or (n_features <= _MOST_FEATURES and len(rows) * n_features <= _MOST_VALUES)
+    scores = _cross_validate(data, chosen, list(models.values()), sizes, with_all, n_folds, progress)
+    about = n_features, data.chance, fewer_folds, len(rows) if len(rows) < len(counted) else None
+    found = [
+        Accuracy(method, "accuracy" if data.discrete else "R2", tuple(sizes), own[:, :-1], own[:, -1], *about)
+        for method, own in zip(models, scores, strict=True)
+    ]
+    found.sort(key=lambda one: np.inf if one.best is None else -one.means[one.best])
+    return replace(found[0], others=tuple(found[1:]))
 
 
-def _count_folds(table: Table) -> tuple[int, str]:
-    """How many folds there can be, and why if they are fewer than usual."""
+def _with_quick_boost(selector: Any) -> Any:
+    """The selector with unique relevance from fewer rows: the folds shall not take five times as long as all rows."""
+    kind = find_kind(selector.settings())
+    if not isinstance(kind, Boost) or (kind.max_samples is not None and kind.max_samples <= _BOOST_ROWS):
+        return selector
+    return clone(selector).set_params(unique_relevance=Boost(kind.kind, _BOOST_ROWS))
+
+
+def _count_folds(table: Table, target: NDArray[Any]) -> tuple[int, str]:
+    """How many folds there can be, and why if they are fewer than usual: each shall have rows of two classes."""
     if table.classes is None:
-        n_folds = min(_FOLDS, table.n_samples // 2)
-        return n_folds, f"there are only {table.n_samples} rows" if n_folds < _FOLDS else ""
-    smallest, size = smallest_class(table.codes(table.target))
-    label = table.classes.tolist()[smallest]
+        n_folds = min(_FOLDS, len(target) // 2)
+        return n_folds, f"there are only {len(target)} rows" if n_folds < _FOLDS else ""
+    sizes = np.bincount(target, minlength=len(table.classes))
+    second = int(np.argsort(-sizes, kind="stable")[1])
+    label, size = table.classes.tolist()[second], int(sizes[second])
     return min(_FOLDS, size), f"class '{label}' has only {size} rows" if size < _FOLDS else ""
 
 
-def _score(
-    model: str, inputs: Values, target: NDArray[Any], train: NDArray[np.intp], test: NDArray[np.intp], discrete: bool
-) -> float:
-    # What is made here needs no checks, which on small tables take longer than the fit; and threads that scikit-learn
-    # starts by itself wait for each other more than they work.
-    with config_context(assume_finite=True, skip_parameter_validation=True), threadpool_limits(1):
-        return float(fit_model(model, discrete, inputs[train], target[train]).score(inputs[test], target[test]))
+def _cross_validate(
+    data: _Rows, selector: Any, models: list[Any], sizes: list[int], with_all: bool, n_folds: int, progress: Progress
+) -> Values:
+    """Score of each model in each fold with each number of features and, last, with all of them."""
+    scores = np.full((len(models), n_folds, len(sizes) + 1), np.nan)
+    total, splits, orders = n_folds + scores.size, list(split_rows(data.target, data.discrete, n_folds)), []
+    for done, (train, _) in enumerate(splits, start=1):
+        orders.append(data.select(selector, train))
+        progress(done, total)
+    features = data.table.features if with_all else np.unique(np.concatenate(orders))
+    matrix, columns_of = design_matrix(data.table, features, data.rows)
+    # Threads that scikit-learn starts by itself wait for each other more than they work.
+    with threadpool_limits(1):
+        for fold, (split, order) in enumerate(zip(splits, orders, strict=True)):
+            inputs = standardise(matrix, split[0])
+            blocks = [order[:size] for size in sizes if size <= len(order)]
+            places = [*range(len(blocks)), len(sizes)] if with_all else range(len(blocks))
+            for place, block in zip(places, [*blocks, features], strict=False):
+                columns = np.concatenate([columns_of[feature] for feature in np.sort(block)])
+                for number, model in enumerate(models):
+                    scores[number, fold, place] = call_apart(_score, data, model, inputs[:, columns], *split)
+                    done += 1
+                    progress(done, total)
+    progress(total, total)
+    return scores
+
+
+def _score(data: _Rows, model: Any, inputs: Values, train: Rows, test: Rows) -> float:
+    weights, tested = (None, None) if data.weights is None else (data.weights[train], data.weights[test])
+    # What is made here needs no checks, which on small tables take longer than the fit.
+    with config_context(assume_finite=True, skip_parameter_validation=True):
+        fitted = fit_model(model, data.discrete, inputs[train], data.target[train], weights)
+        return float(fitted.score(inputs[test], data.target[test], tested))
 
 
 def accuracy_in_words(accuracy: Accuracy) -> list[str]:
-    """Two paragraphs: how it was measured, and what came out."""
-    classes = accuracy.measure == "accuracy"
-    right, explained = "held-out rows predicted correctly", "the variance of held-out rows explained (R²)"
-    folds = f"{'stratified ' if classes else ''}cross-validation in {accuracy.n_folds} folds"
+    """Two paragraphs: what came out, and how it was measured."""
+    classes, n = accuracy.measure == "accuracy", accuracy.enough
+    what = "Accuracy" if classes else "R²"
+    if n is None or accuracy.best is None:
+        found = f"No number of features predicts better than chance ({what} {_number(accuracy, accuracy.chance)})."
+    else:
+        largest = accuracy.sizes[accuracy.reached[-1]]
+        parts = [f"{what} {_at(accuracy, accuracy.scores[:, accuracy.sizes.index(n)])} with {_features(n)}"]
+        if largest != n:
+            parts.append(f"{_at(accuracy, accuracy.scores[:, accuracy.reached[-1]])} with {_features(largest)}")
+        if np.isfinite(accuracy.all_features).all() and accuracy.n_features > largest:
+            parts.append(f"{_at(accuracy, accuracy.all_features)} with all {accuracy.n_features:,}")
+        chance = f"; most frequent class {_number(accuracy, accuracy.chance)}" if classes else ""
+        more = " More features than were selected would do better." if accuracy.all_are_better else ""
+        found = f"{', '.join(parts)} ({accuracy.method}; ± standard error{chance}).{more}"
+    return [found, _how(accuracy)]
+
+
+def _how(accuracy: Accuracy) -> str:
+    methods = " and ".join(one.method for one in (accuracy, *accuracy.others))
+    stratified = "stratified " if accuracy.measure == "accuracy" else ""
     fewer = f" (no more, because {accuracy.fewer_folds})" if accuracy.fewer_folds else ""
-    how = (
-        f"Share of {right if classes else explained} by {accuracy.method}, {folds}{fewer}. "
-        "In every fold features are selected anew from the training rows only, so those of a fold may differ from "
-        "the ones listed. Line: mean over the folds; band: one standard deviation to either side."
+    sample = "" if accuracy.n_rows is None else f" of a sample of {accuracy.n_rows:,} rows"
+    return (
+        f"Measured with {methods} by {stratified}cross-validation in {accuracy.n_folds} folds{fewer}{sample}. In every "
+        "fold features are selected anew from the training rows, so they may differ from those listed. "
+        "Recommended is the fewest features within one standard error of the best mean score."
     )
-    every = f"all {accuracy.n_features:,} features" if accuracy.n_features > 1 else "the only feature"
-    found = [f"{_mean_score(accuracy, accuracy.all_features)} with {every}"]
-    reached = [(n, fold) for n, fold in zip(accuracy.sizes, accuracy.scores.T, strict=True) if not np.isnan(fold).any()]
-    if reached:
-        n_most, scores = reached[-1]
-        found.insert(0, f"{_mean_score(accuracy, scores)} with {n_most:,} feature{plural(n_most)}")
-    chance = f"; always predicting the most frequent class: {100 * accuracy.chance:.1f} %" if classes else ""
-    careful = "The highest point of a curve is a little optimistic, because it is the best of several."
-    return [how, f"Mean and standard deviation: {', '.join(found)}{chance}. {careful}"]
 
 
-def _mean_score(accuracy: Accuracy, folds: Values) -> str:
+def _features(n: int) -> str:
+    return f"{n:,} feature{plural(n)}"
+
+
+def _at(accuracy: Accuracy, folds: Values) -> str:
+    error = float(_standard_error(folds))
     if accuracy.measure == "accuracy":
-        return f"{100 * folds.mean():.1f} ± {100 * folds.std():.1f} %"
-    return f"{folds.mean():.2f} ± {folds.std():.2f}"
+        return f"{100 * folds.mean():.1f} ± {100 * error:.1f} %"
+    return f"{folds.mean():.2f} ± {error:.2f}"
+
+
+def _number(accuracy: Accuracy, score: float) -> str:
+    return f"{100 * score:.1f} %" if accuracy.measure == "accuracy" else f"{score:.2f}"

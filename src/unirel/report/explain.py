@@ -2,42 +2,70 @@
 
 import numpy as np
 
-from unirel.inference.relations import REDUNDANT, Explanation
+from unirel.inference.likeness import Relation
+from unirel.inference.relations import Explanation
 from unirel.report import Report
-from unirel.report.text import LEAST_GAIN, LITTLE, in_nats, is_credible, listed, percent, place_of, plural, quoted
-from unirel.results import Redundancy, RelevanceTest, Selection
+from unirel.report.text import LITTLE, listed, named, percent, place_of, plural, quoted, share_of_target
+from unirel.results import Redundancy, RelevanceTest
+
+_SAID = {
+    Relation.DETERMINED: "Largely determined by",
+    Relation.DETERMINES: "It largely determines",
+    Relation.BATCHES: "Varies with the same batches as",
+}
 
 
 def explanation_in_words(found: Explanation, report: Report) -> list[str]:
-    """Information of one feature, alone and given the selected ones, and which of them it could replace."""
-    chosen = "not selected" if found.step is None else f"selected in step {found.step}"
-    place = place_of(found.rank, report.table)
-    said = [f"{quoted(found.name)}: relevance {in_nats(found.relevance, found.entropy)}, {place}; {chosen}."]
+    """Information of one feature, alone and given the selected ones, and what it repeats."""
+    share = percent(share_of_target(found.relevance, found.entropy))
+    of_what = "of the target's entropy" if found.entropy else "of the target's variance"
+    place = f"{place_of(found.rank, report.table)} by relevance ({share} {of_what} alone)"
+    said = [
+        f"{named(found.name)}: {place}, {'not selected' if found.step is None else f'selected in step {found.step}'}."
+    ]
     if not found.names:
         return said
-    other = "" if found.step is None else "other "
-    who = f"the {len(found.names)} {other}selected features" if len(found.names) > 1 else quoted(found.names[0])
-    gain = found.with_all - found.alone
-    if gain >= max(LEAST_GAIN, LITTLE * found.alone):
-        said.append(f"Given {who} it adds {gain:.2f} nats: {found.with_all:.2f} instead of {found.alone:.2f}.")
-    else:
-        said.append(f"Given {who} ({found.alone:.2f} nats) it adds nothing detectable.")
-    return [*said, _replaces(found, report.selection)]
+    return [*said, _given(found, len(report.selection)), *_likeness(found)]
 
 
-def _replaces(found: Explanation, selection: Selection) -> str:
-    """Which selected features could be left out for it: those that share much with it and are not missed."""
-    if not is_credible(selection, found.alone):
-        return "Which of them it could replace cannot be said: their joint information is not estimated well."
-    can_go = (found.shared >= REDUNDANT) & (found.instead >= (1 - LITTLE) * found.alone)
-    places = sorted(np.flatnonzero(can_go).tolist(), key=lambda place: -found.shared[place])[:3]
-    if places:
-        left = min(found.alone, *found.instead[places])
-        names = [f"{quoted(found.names[place])} (normalised MI {found.shared[place]:.2f})" for place in places]
-        return f"It could replace {listed(names, 'or')}: {left:.2f} of {found.alone:.2f} nats stay."
-    if (found.shared >= REDUNDANT).any():
-        return "It is redundant with some of them, but in their place information would be lost."
-    return f"It is redundant with none of them (normalised MI at most {found.shared.max():.2f})."
+def _given(found: Explanation, n_selected: int) -> str:
+    other, n_others = ("", n_selected) if found.step is None else ("other ", n_selected - 1)
+    first = "first " if len(found.names) < n_others else ""
+    who = f"the {first}{len(found.names)} {other}selected features" if len(found.names) > 1 else named(found.names[0])
+    if found.given is None:
+        return f"What it adds given {who} cannot be told from these rows."
+    if not found.given["detectable"]:
+        return f"Given {who} it adds nothing detectable."
+    value, low, high = (percent(share_of_target(found.given[key], found.entropy)) for key in ("value", "low", "high"))
+    return f"Given {who} it adds {value} (95 % interval {low.removesuffix(' %')} to {high})."
+
+
+def _likeness(found: Explanation) -> list[str]:
+    """What it is nearly the same as, with what stays if it takes that place, and what else can be said of it."""
+    places = sorted(range(len(found.names)), key=lambda place: -found.shared[place])
+    said = [
+        f"Nearly the same as {named(found.names[place])} ({found.measures[place]} {found.shared[place]:.2f})"
+        f"{_in_its_place(found, place)}."
+        for place in places
+        if found.relations[place] is Relation.SAME
+    ][:3]
+    for relation, words in _SAID.items():
+        names = [named(found.names[place]) for place in places if found.relations[place] is relation]
+        said += [f"{words} {listed(names, most=3)}."] if names else []
+    return said or [_nearest(found, places[0])]
+
+
+def _nearest(found: Explanation, place: int) -> str:
+    figure = f"{found.measures[place]} {found.shared[place]:.2f}"
+    return f"Not like any of them (the closest is {named(found.names[place])}, {figure})."
+
+
+def _in_its_place(found: Explanation, place: int) -> str:
+    """What stays of the information of the others about the target, where that is estimated to be hardly less."""
+    if not found.alone > 0 or found.instead[place] < (1 - LITTLE) * found.alone:
+        return ""
+    left, before = (percent(share_of_target(one, found.entropy)) for one in (found.instead[place], found.alone))
+    return f" and could take its place ({left} instead of {before} together)"
 
 
 def tested_in_words(tested: RelevanceTest, alpha: float, target: str) -> str:

@@ -1,55 +1,78 @@
-"""A report as one HTML page that needs nothing else, with interactive charts as Vega-Lite specifications."""
+"""A report as one HTML page that needs nothing else, and the parts of it that a notebook shows."""
 
 import os
 from contextlib import suppress
 from importlib import import_module
-from itertools import pairwise, permutations
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import altair as alt
 
 from unirel._runtime import write_text
-from unirel.errors import printable
-from unirel.inference.relations import order_by_similarity
-from unirel.report import Report
-
-Rows = list[dict[str, Any]]
+from unirel.errors import printable, shorten
+from unirel.report import Report, pictures, text
+from unirel.report.charts import make_charts, n_first, tree, waterfall
 
 TEMPLATES = Path(__file__).parent / "templates"
-# Rows of the table of all features; the selected ones come first.
-_MOST_ROWS = 1000
-# Colours that are told apart on light and dark ground, also by people who see few of them.
-_MAIN, _OTHER, _MARK, _NEUTRAL = "#3b82c4", "#d97b1f", "#d6456f", "#8a8f98"
-# The page uses what stands along an axis as keys of objects, where names like "constructor" are taken: a mark keeps
-# them apart, and the labels leave it out.
-_KEY_MARK, _WITHOUT_MARK = "=", "slice(datum.label, 1)"
-_HEIGHT = 260  # of a curve
-_FEW_SIZES = 10  # each has a tick of its own
-# Points of the chart of all features, selected ones first; features of the heat map.
-_MOST_POINTS, _MOST_COMPARED = 500, 40
-_TITLES = {
-    **{"name": "feature", "partners": "shares most with", "a": "feature", "b": "and", "shared": "normalised MI"},
-    **{"unique_relevance": "unique relevance", "joint": "joint information"},
-}
-_TEXTS, _EXACT = {"name", "partners", "a", "b"}, {"n", "step", "beta"}
+# Rows of the table of all features, the selected ones first; rows of the ranking, and those that are not folded away;
+# features that follow the selected ones.
+_MOST_ROWS, _MOST_RANKED, _MOST_OPEN, _MOST_FOLLOWING = 1000, 100, 12, 5
+# Sentences below the headline, and pictures in a notebook.
+_MOST_SENTENCES, _MOST_IN_NOTEBOOK = 3, 12
+# Bars are as long as this share of the target's entropy at least asks for; of a number, this many nats.
+_LEAST_SCALE = 0.1
+# What a file of a selection begins with, as `unirel apply` reads it.
+DOCUMENT = {"schema": "unirel/selection", "version": 1}
 
 
 def render(report: Report) -> str:
     """Fill the template; every text is escaped, in HTML and within scripts, and has no control characters."""
+    answer = report.to_dict()
+    features = answer["features"][:_MOST_ROWS]
+    drawn, strips = pictures.draw_features(report)
+    page: str = _template("report.html").render(
+        summary=_printable({**answer, "features": features, "snippet": ""}),
+        snippet=answer["snippet"],  # which has lines, and names as Python writes them
+        n_features=len(answer["features"]),
+        n_first=n_first(report),
+        unknown=[key for key in ("significant", "frequency") if all(row[key] is None for row in answer["features"])],
+        lead=_printable(_lead(report)),
+        ranking=_printable(_ranking(report)),
+        n_open=_MOST_OPEN,
+        classes=_printable(_class_names(report)),
+        pictures=_printable(drawn),
+        kinds={picture["kind"] for picture in drawn},
+        strips=_printable(pictures.arrange(strips)) if strips else None,
+        waterfall=_printable(waterfall(report)),
+        tree=tree(report),
+        asked=_printable(_settings_in_words(report)),
+        ticks={"names": [row["name"] for row in features], "command": _command(report), "document": DOCUMENT},
+        charts=_printable(make_charts(report)),
+        vega=_vega(),
+    )
+    return page
+
+
+def render_notebook(report: Report) -> str:
+    """The headline, the table of the selected features and their pictures, without scripts."""
+    drawn = pictures.draw_features(report)[0][:_MOST_IN_NOTEBOOK]
+    shown: str = _template("notebook.html").render(
+        headline=printable(report.to_dict()["headline"]),
+        lead=_printable(_lead(report)),
+        table=report.selection._repr_html_(),
+        classes=_printable(_class_names(report)),
+        pictures=_printable(drawn),
+    )
+    return shown
+
+
+def _template(name: str) -> Any:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     lines: dict[str, Any] = {"trim_blocks": True, "lstrip_blocks": True, "keep_trailing_newline": True}
     environment = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, **lines)
-    answer = report.to_dict()
-    return environment.get_template("report.html").render(
-        summary=_printable({**answer, "features": answer["features"][:_MOST_ROWS], "snippet": ""}),
-        snippet=answer["snippet"],  # which has lines, and names as Python writes them
-        n_features=len(answer["features"]),
-        unknown=[key for key in ("significant", "frequency") if all(row[key] is None for row in answer["features"])],
-        charts=_printable(make_charts(report)),
-        vega=_vega(),
-    )
+    environment.filters["shorten"] = shorten
+    return environment.get_template(name)
 
 
 def _printable(value: Any) -> Any:
@@ -58,6 +81,89 @@ def _printable(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _printable(one) for key, one in value.items()}
     return [_printable(one) for one in value] if isinstance(value, list | tuple) else value
+
+
+def _lead(report: Report) -> list[str]:
+    """A few sentences for whoever reads nothing else: what to be careful about comes first."""
+    selection, analysis, answer = report.selection, report.analysis, report.to_dict()
+    if len(selection) == 0:
+        return []
+    if text.nothing_found(report):
+        return ["So the order below, and every number beside it, may be chance. More rows may show more."]
+    # That columns are constant, the last of the warnings, does not change what to think of the others.
+    constant = bool((report.table.n_levels[report.table.features] == 1).any())
+    said = [f"Careful: {warning}" for warning in answer["warnings"][: len(answer["warnings"]) - constant][:1]]
+    unsure = [row["name"] for row in report.rows() if row["significant"] == "no"]
+    enough = text.find_enough(report)  # the headline says what tests say of steps, unless it has accuracy to say
+    by_accuracy = enough is not None and enough.by == "accuracy"
+    if by_accuracy and selection.n_supported is not None and selection.n_supported < len(selection):
+        first = "None" if selection.n_supported == 0 else f"Beyond the first {selection.n_supported:,} none"
+        said.append(f"{first} of them adds detectable information to those before it.")
+    if unsure:
+        names = text.listed([text.quoted(name) for name in unsure], most=3)
+        said.append(f"Not significant (n.s.), so perhaps there by chance: {names}.")
+    groups = [group.members for group in analysis.groups if len(group.members) > 1]
+    if groups:
+        same = [text.listed([text.quoted(selection.selected_names[one]) for one in group], most=4) for group in groups]
+        more = f", and so are {same[1]}" if len(groups) == 2 else f"; there are {len(groups) - 1} more such groups"
+        said.append(f"{same[0]} are nearly the same (≈){more if len(groups) > 1 else ''}.")
+    relevance = [row["relevance"] or 0.0 for row in report.rows()]
+    best = relevance.index(max(relevance))
+    amount = text.in_nats(relevance[best], analysis.entropy)
+    said.append(f"{text.quoted(selection.selected_names[best])} is the most relevant by itself: {amount}.")
+    return said[:_MOST_SENTENCES]
+
+
+def _ranking(report: Report) -> list[dict[str, Any]]:
+    """The selected features in order, then those that follow them; places are those in the table of all features."""
+    selection, features = report.selection, report.to_dict()["features"]
+    place_of = {row["name"]: place for place, row in enumerate(features[:_MOST_ROWS])}
+    same = {place: group.members[0] + 1 for group in report.analysis.groups for place in group.members[1:]}
+    following = [place_of.get(selection.names[feature]) for feature in selection.following[:_MOST_FOLLOWING].tolist()]
+    places = [*range(min(len(selection), _MOST_RANKED)), *(place for place in following if place is not None)]
+    # The best of useless features must not look like much.
+    least = _LEAST_SCALE * (report.analysis.entropy or 1.0)
+    most = max([least, *(features[place]["relevance"] or 0.0 for place in places)])
+    digits = 2 if most > least else 3
+    return [
+        {
+            **{key: features[place][key] for key in ("step", "name", "relevance", "significant")},
+            "place": place,
+            "value": ""
+            if features[place]["relevance"] is None
+            else f"{max(0.0, features[place]['relevance']):.{digits}f}",
+            "share": round(100 * max(0.0, features[place]["relevance"] or 0.0) / most, 1),
+            "adds": selection.n_supported is None or place < selection.n_supported or place >= len(selection),
+            "same": same.get(place),
+        }
+        for place in places
+    ]
+
+
+def _class_names(report: Report) -> dict[str, Any] | None:
+    """Classes that have a colour of their own in pictures, and how many have none."""
+    table = report.table
+    if table.classes is None:
+        return None
+    shown = pictures.largest_classes(table.class_sizes)
+    return {"names": [str(table.classes[code]) for code in shown], "n_others": len(table.classes) - len(shown)}
+
+
+def _settings_in_words(report: Report) -> str:
+    settings, selection = report.to_dict()["settings"], report.selection
+    number = settings.get("n_features_to_select", "10")
+    number = "as many features as the data support" if number == "auto" else f"{number} features asked for"
+    boost = f"unique relevance weighs {selection.beta:g}" if selection.beta > 0 else "no boost by unique relevance"
+    estimator = settings.get("mi_estimator", "auto")
+    estimated = "estimator of information chosen by the data" if estimator == "auto" else f"information by {estimator}"
+    tested = "" if report.test is None else f"; tests at a false discovery rate of {text.percent(text.ALPHA)}"
+    return f"Criterion {selection.criterion}, {number}; {boost}; {estimated}{tested}."
+
+
+def _command(report: Report) -> list[str]:
+    """The words of a command that selects again, to which features are added."""
+    source = report.origin.source if report.origin.reading else "data.csv"
+    return ["unirel", "select", source, "--target", report.origin.target]
 
 
 def _vega() -> str:
@@ -79,248 +185,3 @@ def _vega() -> str:
         kept.parent.mkdir(parents=True, exist_ok=True)
         write_text(kept, script)
     return script
-
-
-def make_charts(report: Report) -> dict[str, Any]:
-    """Specifications by name; a chart with nothing to show is left out."""
-    answer, analysis = report.to_dict(), report.analysis
-    accuracy, curve = answer["accuracy"], analysis.curve.tolist()
-    by_accuracy = bool(accuracy and accuracy["curve"])
-    last = max([1, len(curve), *(row["n"] for row in (accuracy["curve"] if accuracy else []))])
-    # With both curves, the slider of the accuracy, which stands first, moves both; the number that is enough is marked
-    # on the curve that says so.
-    start, enough = answer["enough"] or last, answer["enough"]
-    points = [row for row in answer["features"] if row["unique_relevance"] is not None][:_MOST_POINTS]
-    charts: dict[str, Any] = {}
-    if orders := _order_rows(report):
-        charts["order"] = _order(orders, answer["beta"])
-    if by_accuracy:
-        charts["accuracy"] = _accuracy(accuracy, _Sizes(last, start, enough, slider=True))
-    if len(curve) > 1:
-        rows = [{"n": n, "name": analysis.names[n - 1], "joint": value} for n, value in enumerate(curve, start=1)]
-        sizes = _Sizes(last, start, None if by_accuracy else enough, slider=not by_accuracy)
-        charts["curve"] = _curve(rows, analysis.entropy, sizes)
-    if points:
-        charts["points"] = _points(points)
-    if len(analysis.shared) > 1:
-        charts["heat"] = _heat(report)
-    return {name: _finish(chart) for name, chart in charts.items()}
-
-
-def _tips(*fields: str, form: str = ".4f") -> list[alt.Tooltip]:
-    """What is shown where one points at: texts, numbers that count, and estimates, which are rounded."""
-    return [
-        alt.Tooltip(
-            f"{field}:{'N' if field in _TEXTS else 'Q'}",
-            title=_TITLES.get(field, field),
-            format=alt.Undefined if field in _TEXTS | _EXACT else form,
-        )
-        for field in fields
-    ]
-
-
-def _color(field: str, title: str, **scale: Any) -> alt.Color:
-    return alt.Color(field, scale=alt.Scale(**scale), legend=alt.Legend(title=title, orient="bottom"))
-
-
-def _order_rows(report: Report) -> Rows:
-    """One row per weight and selected feature; each weight stands for all that are nearer to it than to another."""
-    asked = {feature: place for place, feature in enumerate(report.selection.order.tolist())}
-    partners = [row["partners"] for row in report.rows()]
-    selections = sorted(report.path, key=lambda selection: selection.beta)
-    middles = [(a.beta + b.beta) / 2 for a, b in pairwise(selections)]
-    return [
-        {
-            **{key: row[key] for key in ("step", "name", "score", "relevance", "unique_relevance")},
-            "beta": selection.beta,
-            "low": low,
-            "high": high,
-            "asked": "yes" if row["feature"] in asked else "no",
-            "partners": partners[asked[row["feature"]]] if row["feature"] in asked else "not compared",
-        }
-        for selection, low, high in zip(selections, [-1.0, *middles], [*middles, 2.0], strict=True)
-        for row in selection.to_dict()["features"]
-    ]
-
-
-def _order(rows: Rows, beta: float) -> Any:
-    betas = sorted({row["beta"] for row in rows})
-    fine = any(round(value * 10, 9) % 1 for value in betas)
-    bind = alt.binding_range(min=0, max=1, step=0.01 if fine else 0.1, name="weight of unique relevance, beta ")
-    n_rows = max(row["step"] for row in rows)
-    by_step = alt.EncodingSortField("step", op="min", order="ascending")
-    chart = (
-        alt.Chart(_keyed(rows, key="name"), height=n_rows * max(9, min(24, 900 // n_rows)), width="container")
-        .mark_bar(cornerRadiusEnd=2)
-        .encode(
-            y=alt.Y("key:N", sort=by_step, title=None, axis=alt.Axis(labelExpr=_WITHOUT_MARK)),
-            x=alt.X("score:Q", title="score when selected (nats)", axis=alt.Axis(tickCount=8)),
-            color=_color("asked:N", f"also selected at beta {beta:g}", domain=["yes", "no"], range=[_MAIN, _OTHER]),
-            tooltip=_tips("name", "step", "beta", "score", "relevance", "unique_relevance", "partners"),
-        )
-        .properties(description="Bar chart of the selected features in order of selection for one weight")
-    )
-    if len(betas) < 2:
-        return chart
-    slider = alt.param(name="beta", value=beta, bind=bind)
-    return chart.transform_filter("datum.low <= beta && beta < datum.high").add_params(slider)
-
-
-def _keyed(rows: Rows, **keys: str) -> alt.InlineData:
-    """Rows with names that may stand along an axis: the value of a field, marked."""
-    marked = [{**row, **{key: _KEY_MARK + row[field] for key, field in keys.items()}} for row in rows]
-    return alt.InlineData(values=marked)
-
-
-class _Sizes(NamedTuple):
-    """Numbers of features: the largest, where the slider stands, which one is enough, and whether there is a slider."""
-
-    last: int
-    start: int
-    enough: int | None
-    slider: bool
-
-    @property
-    def axis(self) -> alt.X:
-        # A smallest step is no promise: of two or three features it leaves halves.
-        few = self.last <= _FEW_SIZES
-        axis = alt.Axis(values=list(range(1, self.last + 1))) if few else alt.Axis(tickMinStep=1)
-        scale = alt.Scale(domain=[0.5, self.last + 0.5], nice=False)
-        return alt.X("n:Q", title="number of features", axis=axis, scale=scale)
-
-
-def _curve(rows: Rows, entropy: float | None, sizes: _Sizes) -> Any:
-    # Above the line of the target's entropy there is room for its name.
-    top = 1.12 * max(entropy or 0.0, *(row["joint"] for row in rows))
-    scale = alt.Scale(domain=[0, top], nice=False) if entropy else alt.Undefined
-    y = alt.Y("joint:Q", title="joint information (nats)", scale=scale)
-    words = "'first ' + datum.n + ': ' + format(datum.joint, '.2f') + ' nats, last added ' + datum.name"
-    layers = _layers_by_size(rows, y, _tips("n", "name", "joint"), words, sizes)
-    if entropy is not None:
-        limit = alt.Chart(alt.InlineData(values=[{"joint": entropy, "words": "entropy of the target"}]))
-        name = limit.mark_text(align="right", baseline="bottom", dy=-3)
-        layers.append(limit.mark_rule(color=_NEUTRAL).encode(y="joint:Q"))
-        layers.append(name.encode(y="joint:Q", x=alt.value("width"), text="words:N"))
-    return _by_size(layers, sizes, "Line chart of the joint information of the first features about the target")
-
-
-def _accuracy(accuracy: dict[str, Any], sizes: _Sizes) -> Any:
-    classes = accuracy["measure"] == "accuracy"
-    form, title = (".1%", "correct predictions") if classes else (".2f", "variance explained (R²)")
-    axis = alt.Axis(format=".0%") if classes else alt.Axis()
-    found = f"': ' + format(datum.mean, '{form}') + ' ± ' + format(datum.deviation, '{form}')"
-    words = f"'first ' + datum.n + {found} + '; dashed: all {accuracy['n_features']:,}, {accuracy['all_mean']:{form}}'"
-    rows = [
-        {**row, "low": row["mean"] - row["deviation"], "high": min(1.0, row["mean"] + row["deviation"])}
-        for row in accuracy["curve"]
-    ]
-    base = alt.Chart(alt.InlineData(values=rows)).encode(x=sizes.axis)
-    band = base.mark_area(color=_MAIN, opacity=0.2).encode(y=alt.Y("low:Q", title=title, axis=axis), y2="high:Q")
-    limit = alt.Chart(alt.InlineData(values=[{"mean": accuracy["all_mean"]}]))
-    line = limit.mark_rule(color=_OTHER, strokeDash=[8, 4], strokeWidth=2).encode(y="mean:Q")
-    y = alt.Y("mean:Q", title=title, axis=axis, scale=alt.Scale(zero=False))
-    tips = _tips("n", "mean", "deviation", form=form)
-    layers = [band, line, *_layers_by_size(rows, y, tips, words, sizes)]
-    return _by_size(layers, sizes, "Line chart of how well the first features predict the target")
-
-
-def _layers_by_size(rows: Rows, y: alt.Y, tooltip: list[alt.Tooltip], words: str, sizes: _Sizes) -> list[Any]:
-    """A curve over the number of features, with words about the number that the slider is at."""
-    # Each point stands for all numbers of features up to the next, the last one for all above.
-    ends = [row["n"] for row in rows[1:]] + [2**31]
-    until_next = [{**row, "next": end} for row, end in zip(rows, ends, strict=True)]
-    base = alt.Chart(alt.InlineData(values=until_next)).encode(x=sizes.axis, tooltip=tooltip)
-    reached = alt.condition("datum.n <= size", alt.value(_MAIN), alt.value(_NEUTRAL))
-    chosen = base.transform_filter("datum.n <= size && size < datum.next")
-    text = chosen.transform_calculate(words=words).mark_text(align="left", baseline="top", fontSize=12, limit=340)
-    layers = [
-        base.mark_line(color=_MAIN, strokeWidth=2).encode(y=y),
-        base.mark_circle(size=60, opacity=1).encode(y=y, color=reached),
-        chosen.mark_rule(color=_MARK, strokeDash=[4, 3]),
-        text.encode(text="words:N", x=alt.value(0), y=alt.value(-20)),
-    ]
-    if sizes.enough is None:
-        return layers
-    marked = base.transform_filter(f"datum.n == {sizes.enough}")
-    left = 2 * sizes.enough <= sizes.last
-    name = marked.mark_text(dx=6 if left else -6, fontSize=13, fontWeight="bold", align="left" if left else "right")
-    enough = f"{sizes.enough} {'is' if sizes.enough == 1 else 'are'} enough"
-    # Below the curve there is room, but for the first point of one that does not begin at 0.
-    height = alt.value(_HEIGHT - 12 if sizes.enough > 1 else 12)
-    ring = marked.mark_point(size=260, color=_MARK, strokeWidth=2.5).encode(y=y)
-    return [*layers, ring, name.encode(y=height, text=alt.value(enough))]
-
-
-def _by_size(layers: list[Any], sizes: _Sizes, description: str) -> Any:
-    bind = alt.binding_range(min=1, max=sizes.last, step=1, name="number of features ")
-    slider = alt.param(name="size", value=sizes.start, bind=bind if sizes.slider else alt.Undefined)
-    return alt.layer(*layers).add_params(slider).properties(description=description, width="container", height=_HEIGHT)
-
-
-def _points(rows: Rows) -> Any:
-    keys = ("name", "relevance", "unique_relevance", "partners")
-    shown = [
-        {**{key: row[key] for key in keys}, "selected": "no" if row["step"] is None else "yes", "label": side}
-        for row, side in zip(rows, _label_sides(rows), strict=True)
-    ]
-    base = alt.Chart(alt.InlineData(values=shown), width="container", height=320).encode(
-        x=alt.X("relevance:Q", title="relevance (nats)", axis=alt.Axis(tickCount=8)),
-        y=alt.Y("unique_relevance:Q", title="unique relevance"),
-        tooltip=_tips("name", "relevance", "unique_relevance", "partners"),
-    )
-    color = _color("selected:N", "selected", domain=["yes", "no"], range=[_MAIN, _NEUTRAL])
-    dots = base.mark_circle(size=70, opacity=0.75).encode(color=color)
-    named = base.encode(text="name:N")
-    left = named.transform_filter("datum.label == 'left'").mark_text(align="right", dx=-7, dy=-3, limit=130)
-    right = named.transform_filter("datum.label == 'right'").mark_text(align="left", dx=7, dy=-3, limit=130)
-    chart = alt.layer(left, right, dots)  # names must not cover points
-    return chart.properties(description="Scatter chart of relevance against unique relevance of the features")
-
-
-def _label_sides(rows: Rows) -> list[str | None]:
-    """On which side of its point the name of a selected feature has room; None where it would hide another."""
-    uniques = [row["unique_relevance"] for row in rows]
-    widest = max(row["relevance"] or 0.0 for row in rows) or 1.0
-    lowest, height = min(uniques), max(uniques) - min(uniques) or 1.0
-    sides: list[str | None] = []
-    taken: list[tuple[float, float]] = []
-    for row in rows:
-        x, y = (row["relevance"] or 0.0) / widest, (row["unique_relevance"] - lowest) / height
-        free = all(abs(y - other_y) > 0.06 or abs(x - other_x) > 0.45 for other_x, other_y in taken)
-        sides.append(("right" if x < 0.5 else "left") if row["step"] is not None and free else None)
-        if sides[-1]:
-            taken.append((x, y))
-    return sides
-
-
-def _heat(report: Report) -> Any:
-    shared, names = report.analysis.shared[:_MOST_COMPARED, :_MOST_COMPARED], report.analysis.names
-    order = order_by_similarity(shared)
-    cells = [{"a": names[i], "b": names[j], "shared": round(float(shared[i, j]), 4)} for i, j in permutations(order, 2)]
-    keys = [_KEY_MARK + names[place] for place in order]
-    # Whole pixels leave no seams; where cells are narrow, some names give way.
-    across = alt.Axis(labelAngle=-90, labelOverlap=True, labelExpr=_WITHOUT_MARK)
-    return (
-        alt.Chart(_keyed(cells, x="a", y="b"), width="container", height=len(keys) * max(14, min(28, 560 // len(keys))))
-        .mark_rect()
-        .encode(
-            x=alt.X("x:N", sort=keys, title=None, axis=across, scale=alt.Scale(round=True)),
-            y=alt.Y("y:N", sort=keys, title=None, axis=alt.Axis(labelExpr=_WITHOUT_MARK)),
-            color=_color("shared:Q", "normalised MI", domain=[0, 1], scheme="viridis"),
-            tooltip=_tips("a", "b", "shared", form=".2f"),
-        )
-        .properties(description="Heat map of the normalised mutual information of every two selected features")
-    )
-
-
-def _finish(chart: Any) -> dict[str, Any]:
-    """The specification with quiet colours and without names that depend on what was drawn before."""
-    plain = {"labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal"}
-    grey = {"domainColor": _NEUTRAL, "tickColor": _NEUTRAL, "gridColor": _NEUTRAL, "gridOpacity": 0.25}
-    # On a phone long names would leave no room for the chart.
-    limit = {"labelLimit": {"expr": "containerSize()[0] < 500 ? 120 : 190"}}
-    # Their form never changes, so a test checks it against the schema, once, instead of every page.
-    spec: dict[str, Any] = chart.to_dict(validate=False, context={"pre_transform": False})
-    style = {"background": "transparent", "view": {"stroke": None}, "axis": {**grey, **limit, **plain}, "legend": plain}
-    spec["config"] = {**style, "font": "system-ui, sans-serif"}
-    return {**spec, "autosize": {"type": "fit-x", "contains": "padding"}}

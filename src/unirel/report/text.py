@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from unirel.data.table import Table
-from unirel.inference.relations import REDUNDANT, RedundantGroup
-from unirel.results import Cause, Ending, Selection
-from unirel.search.boost import Boost
+from unirel.inference.likeness import REDUNDANT
+from unirel.inference.relations import RedundantGroup
+from unirel.results import Cause, Ending
 
 if TYPE_CHECKING:
     from unirel.report import Report
@@ -17,26 +17,23 @@ if TYPE_CHECKING:
 
 # Adjusted p-values up to this are called significant.
 ALPHA = 0.05
-# A change up to this share of joint information, or up to this many nats, is no change; a curve that falls by more than
-# the last of these shares shows the limits of the estimate.
-LITTLE, LEAST_GAIN, _FALL = 0.02, 0.005, 0.05
+# A change up to this share of joint information, or up to this many nats, is no change.
+LITTLE, LEAST_GAIN = 0.02, 0.005
 # A feature that determines more than this share of the target's entropy may know the target from elsewhere; below the
 # second share its relevance is called low.
 _LEAK, _LOW = 0.95, 0.05
 # Classes from which on a target of whole numbers may well be meant as a number.
 _MANY = 6
-# What unique relevance is conditional on.
-_GIVEN = {
-    "both": "given a reference set and given the selected features",
-    "reference": "given a reference set",
-    "selected": "given the selected features",
-    "ksg": "given all other features",
-    "classifier": "by the loss of a classifier without it",
-}
+_NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
 def quoted(name: str) -> str:
     return f"'{name}'"
+
+
+def named(name: str) -> str:
+    """A feature in a sentence: in quotes only where it would not be read as one name."""
+    return name if re.fullmatch(r"\w+([ ._-]\w+)*", name) else quoted(name)
 
 
 def listed(names: Sequence[str], word: str = "and", most: int = 10) -> str:
@@ -47,14 +44,22 @@ def listed(names: Sequence[str], word: str = "and", most: int = 10) -> str:
 
 def percent(share: float) -> str:
     """A share in percent, with a decimal where it is small."""
-    return f"{100 * share:.0f} %" if share >= 0.01 or share == 0 else f"{max(100 * share, 0.1):.1f} %"
+    if share >= 0.0995 or share <= 0:
+        return f"{100 * max(share, 0.0):.0f} %"
+    return f"{max(100 * share, 0.1):.1f}".removesuffix(".0") + " %"
+
+
+def share_of_target(information: float, entropy: float | None) -> float:
+    """Information as a share of the target's entropy; of a continuous one the variance it explains if all is normal."""
+    return float(min(1.0, max(0.0, information / entropy if entropy else -np.expm1(-2 * information))))
 
 
 def in_nats(information: float, entropy: float | None) -> str:
-    """Information about the target, beside its entropy if that bounds it."""
-    if not entropy:
-        return f"{information:.2f} nats"
-    return f"{information:.2f} of {entropy:.2f} nats ({percent(min(1.0, information / entropy))})"
+    """Information about the target in percent and in nats."""
+    share = percent(share_of_target(information, entropy))
+    if entropy:
+        return f"{share} of the target's entropy ({information:.2f} of {entropy:.2f} nats)"
+    return f"{share} ({information:.2f} nats)"
 
 
 def plural(number: int, one: str = "", more: str = "s") -> str:
@@ -62,75 +67,100 @@ def plural(number: int, one: str = "", more: str = "s") -> str:
 
 
 class Enough(NamedTuple):
-    """How many of the first features are enough, and by which curve."""
+    """How many of the first features are enough, and by which measure."""
 
     n: int
-    by: str  # "accuracy" or "information"
-    rises: bool  # whether the curve still rises at its end
+    by: str  # "accuracy", or "test" of the steps
+    rises: bool  # whether the last of all still improved it
 
 
 def find_enough(report: "Report") -> Enough | None:
     """The fewest features that do about as well as any number of them; None where nothing is known."""
-    # By accuracy: within one standard error of the best mean. By information: within 2 % of the largest estimate, if
-    # the estimate does not fall with more features.
-    accuracy = report.accuracy
-    if accuracy is not None and np.isfinite(accuracy.means).any():
-        known = np.flatnonzero(np.isfinite(accuracy.means))
-        best = int(known[np.argmax(accuracy.means[known])])
-        error = accuracy.scores[:, best].std(ddof=1) / np.sqrt(accuracy.n_folds) if accuracy.n_folds > 1 else 0.0
-        place = int(known[np.argmax(accuracy.means[known] >= accuracy.means[best] - error)])
-        return Enough(accuracy.sizes[place], "accuracy", place == known[-1])
-    curve = report.analysis.curve
-    if len(curve) < 2 or not is_credible(report.selection, curve.max()) or curve[-1] < (1 - _FALL) * curve.max():
+    selection, accuracy = report.selection, report.accuracy
+    if accuracy is not None and accuracy.enough is not None:
+        return Enough(accuracy.enough, "accuracy", accuracy.enough == accuracy.sizes[accuracy.reached[-1]])
+    if not selection.n_supported:
         return None
-    place = int(np.argmax(curve >= (1 - LITTLE) * curve.max()))
-    return Enough(place + 1, "information", place == len(curve) - 1)
+    last = selection.n_supported == len(selection)
+    return Enough(selection.n_supported, "test", last and selection.ending is not Ending.NOTHING_ADDS)
 
 
-def is_credible(selection: Selection, joint: float) -> bool:
-    """Whether joint information is estimated to be at least the relevance of the best feature."""
-    relevance = selection.relevance[selection.order]
-    return bool(joint > 0) and (not np.isfinite(relevance).any() or bool(joint >= np.nanmax(relevance)))
+def credible_joint(report: "Report", n: int) -> float | None:
+    """Joint information of the first n, if it is neither below the relevance of one of them nor falls up to there."""
+    values, relevance = report.analysis.joint_information[:n], report.selection.relevance[report.selection.order[:n]]
+    if n == 0 or len(values) < n or not np.isfinite(values[-1]):
+        return None
+    known = values[np.isfinite(values)]
+    lowest = max(float(np.nanmax(relevance, initial=0.0)), (1 - LITTLE) * float(known.max()))
+    return float(values[-1]) if values[-1] >= lowest and values[-1] > 0 else None
 
 
 def headline(report: "Report", enough: Enough | None) -> str:
-    selection, analysis, accuracy = report.selection, report.analysis, report.accuracy
-    n_selected, n_features = len(selection), len(report.table.features)
-    if n_selected == 0:
-        return f"No feature was selected: {selection.reason}."
-    selected = f"{n_selected:,} of {n_features:,} feature{plural(n_features)} selected."
-    predicts = accuracy is not None and bool((accuracy.means - accuracy.deviations > accuracy.chance).any())
-    if not predicts and (nothing := nothing_significant(report)):
+    selection, accuracy = report.selection, report.accuracy
+    if nothing := nothing_found(report):
         return nothing
-    if enough is None:
-        return selected
-    first, it_is = ("first one", "is") if enough.n == 1 else (f"first {enough.n:,}", "are")
-    if enough.by == "accuracy" and accuracy is not None:
+    if len(selection) == 0:
+        return f"No feature was selected: {selection.reason}."
+    n_features = len(report.table.features)
+    selected = f"{len(selection):,} of {n_features:,} feature{plural(n_features)} selected."
+    if enough is not None and enough.by == "accuracy" and accuracy is not None:
         found = f"{_score_at(accuracy, enough.n)} by {accuracy.method}"
         if enough.rises:
             return f"{selected} With all of them {found}; the last still improved it, so more may do better."
-        return f"{selected} The {first} {it_is} enough: {found}."
-    curve, target = analysis.curve, quoted(report.origin.target)
-    joint = in_nats(float(curve[enough.n - 1]), analysis.entropy)
-    if enough.rises:
-        who = "Together they" if len(curve) == n_selected else f"The first {len(curve):,} together"
-        return f"{selected} {who} carry {joint} of information about {target}; the last still added to it."
-    return (
-        f"{selected} The {first} {it_is} enough, as far as {report.table.n_samples:,} rows show: "
-        f"{joint} of information about {target}; more of them add nothing detectable."
-    )
+        return f"{selected} {_first(enough.n)} enough: {found}."
+    return " ".join(filter(None, (selected, _supported(report))))
 
 
-def nothing_significant(report: "Report") -> str:
-    """That no feature can be told from chance, if that is so."""
-    if report.test is None or report.test.significant(ALPHA).any():
+def _first(n: int) -> str:
+    return "The first one is" if n == 1 else f"The first {n:,} are"
+
+
+def _supported(report: "Report") -> str:
+    """After which step nothing is added, and what those up to there carry together."""
+    selection = report.selection
+    n_selected, n_supported = len(selection), selection.n_supported
+    n_carrying = n_selected if n_supported is None else n_supported
+    joint = credible_joint(report, n_carrying)
+    carry = "" if joint is None else f"{plural(n_carrying, 'carries', 'carry')} "
+    carry += "" if joint is None else in_nats(joint, report.analysis.entropy)
+    if n_supported is None:
+        return f"Together they {carry}." if carry and n_selected > 1 else ""
+    if n_supported == 0:
+        return "No step adds information that can be told from chance."
+    if n_supported < n_selected:
+        rest = _steps(list(range(n_supported + 1, n_selected + 1)))
+        names = listed([named(name) for name in selection.selected_names[:n_supported]], "and", 5)
+        found = f": {names} {carry}" if carry else f", as far as {report.table.n_samples:,} rows show"
+        return f"{_first(n_supported)} enough{found}; {rest} nothing detectable."
+    together = "" if not carry else f"Together they {carry}. " if n_selected > 1 else f"It {carry}. "
+    if selection.ending is Ending.NOTHING_ADDS:
+        marked = "; the next in order are listed below them" if len(selection.following) else ""
+        return f"{together}No other feature adds anything that can be told from chance{marked}."
+    return f"{together}The last still adds detectable information, so more may add to it." * (n_selected > 1)
+
+
+def _steps(steps: list[int]) -> str:
+    """Some steps, and that they add."""
+    if len(steps) > 2 and steps[-1] - steps[0] == len(steps) - 1:
+        return f"steps {steps[0]}-{steps[-1]} add"
+    return f"step{plural(len(steps))} {listed([str(step) for step in steps])} {plural(len(steps), 'adds', 'add')}"
+
+
+def nothing_found(report: "Report") -> str:
+    """That no feature can be told from chance, if neither tests nor a model say otherwise."""
+    selection, accuracy, test = report.selection, report.accuracy, report.test
+    if selection.n_supported or (test is None and selection.n_supported is None):
         return ""
-    tested = f"{_n_tested(report):,} tested by themselves, false discovery rate {percent(ALPHA)}"
-    return f"No feature can be told from chance ({tested}): the {len(report.selection):,} selected may be noise."
-
-
-def _n_tested(report: "Report") -> int:
-    return 0 if report.test is None else int(np.isfinite(report.test.p_value).sum())
+    if test is not None and test.significant(ALPHA).any():
+        return ""
+    if accuracy is not None and accuracy.enough is not None:
+        return ""
+    n_listed = len(selection) or len(selection.following)
+    n_tested = len(report.table.features) if test is None else int(np.isfinite(test.p_value).sum())
+    kind = "chance of a false discovery" if test is None else "false discovery rate"
+    number = _NUMBERS[n_listed] if n_listed < len(_NUMBERS) else f"{n_listed:,}"
+    best = f" The {number} listed {plural(n_listed, 'is', 'are')} the best of noise." if n_listed else ""
+    return f"No feature can be told from chance ({n_tested:,} tested, {kind} {percent(ALPHA)}).{best}"
 
 
 def _score_at(accuracy: "Accuracy", n: int) -> str:
@@ -141,27 +171,21 @@ def _score_at(accuracy: "Accuracy", n: int) -> str:
 
 
 def selection_in_words(report: "Report") -> str:
-    """One paragraph: what was selected, what stands out, what to be careful about."""
-    if len(report.selection) == 0:
-        return f"No feature was selected: {report.selection.reason}."
-    found = (_most_relevant, _together, _unique, _least_redundant)
-    parts = (_opening, _classes_from_numbers, *(() if nothing_significant(report) else found), _mostly_missing, _ending)
+    """One paragraph below the headline: what percentages are of, what stands out, what to be careful about."""
+    found = (_most_relevant, _most_given_others)
+    nothing = bool(nothing_found(report)) or len(report.selection) == 0
+    parts = (_target, _classes_from_numbers, *(() if nothing else found), _mostly_missing, _ending)
     return " ".join(filter(None, (part(report) for part in parts)))
 
 
-def _opening(report: "Report") -> str:
-    selection, table = report.selection, report.table
-    about = table.columns[table.target]
-    kind = f"{len(table.classes)} classes" if table.classes is not None else about.kind
-    boost, method = "without boost", str(selection.settings.get("unique_relevance", "both"))
-    if selection.beta > 0:
-        given = next((words for kind, words in _GIVEN.items() if kind in method.lower()), f"by {method}")
-        boost = f"with unique relevance ({given}) at weight {selection.beta:g}"
-    n_features, verb = len(table.features), plural(len(selection), "was", "were")
-    return (
-        f"Of {n_features:,} feature{plural(n_features)}, {len(selection):,} {verb} selected for "
-        f"{quoted(report.origin.target)} ({kind}, {table.n_samples:,} rows) by {selection.criterion} {boost}."
-    )
+def _target(report: "Report") -> str:
+    table, entropy = report.table, report.analysis.entropy
+    about = f"{quoted(report.origin.target)}: {table.n_samples:,} rows"
+    if table.classes is not None:
+        bound = "" if entropy is None else f"; percentages are of its entropy, {entropy:.2f} nats"
+        return f"{about}, {len(table.classes)} classes{bound}."
+    variance = "the explained variance if all is normal (unique: of what the others leave)"
+    return f"{about}, continuous; percentages are 1 - exp(-2 I), {variance}."
 
 
 def _classes_from_numbers(report: "Report") -> str:
@@ -176,53 +200,66 @@ def _classes_from_numbers(report: "Report") -> str:
 def _most_relevant(report: "Report") -> str:
     selection = report.selection
     relevance = selection.relevance[selection.order]
-    if not np.isfinite(relevance).any():
+    if not np.isfinite(relevance).any() or len(selection) < 2:
         return ""
     best = int(np.nanargmax(relevance))
     if relevance[best] <= 0:
         return "None of them is relevant by itself."
-    amount = in_nats(float(relevance[best]), report.analysis.entropy)
-    return f"{quoted(selection.selected_names[best])} is the most relevant: {amount}."
+    share = percent(share_of_target(float(relevance[best]), report.analysis.entropy))
+    return f"Most relevant of them by itself: {named(selection.selected_names[best])} ({share})."
 
 
-def _together(report: "Report") -> str:
-    selection, curve = report.selection, report.analysis.joint_information
-    known = np.flatnonzero(np.isfinite(curve))
-    if len(known) == 0 or len(selection) < 2:
+def _most_given_others(report: "Report") -> str:
+    """Which feature could least be left out, by its information given the others."""
+    given, entropy = report.analysis.given, report.analysis.entropy
+    if len(given.value) < 2 or not np.isfinite(given.value).any():
         return ""
-    size, joint = int(known[-1]) + 1, float(curve[known[-1]])
-    if not is_credible(selection, joint):
-        below = f"the estimate for {size} columns, {joint:.2f} nats, is below the relevance of one of them"
-        return f"Their joint information cannot be estimated from {report.table.n_samples:,} rows: {below}."
-    who = "Together they" if size == len(selection) else f"The first {size} together"
-    return f"{who} carry an estimated {in_nats(joint, report.analysis.entropy)} of information about the target."
+    best = int(np.argmax(np.where(given.detectable, np.nan_to_num(given.value), -1.0)))
+    if not given.detectable[best]:
+        return "Given the others, none of them adds anything detectable."
+    value, low, high = (percent(share_of_target(float(values[best]), entropy)) for values in given[:3])
+    interval = f"95 % interval {low.removesuffix(' %')} to {high}"
+    given_what = f"Given the other {len(given.value) - 1:,}" if len(given.value) > 2 else "Given the other"
+    return f"{given_what}, {named(report.selection.selected_names[best])} adds most: {value} ({interval})."
 
 
-def _unique(report: "Report") -> str:
-    selection = report.selection
-    if selection.unique_relevance is None or len(selection) < 2:
+def copies_in_words(report: "Report") -> str:
+    """Which steps repeat an earlier one, and which features were passed over as near copies."""
+    selection, said = report.selection, []
+    names = [named(name) for name in selection.selected_names]
+    for group in [group for group in report.analysis.groups if len(group.members) > 1][:3]:
+        first, *later = sorted(group.members)
+        steps = f"step{plural(len(later))} {listed([str(place + 1) for place in later])}".capitalize()
+        copies = plural(len(later), "is a near copy", "are near copies")
+        said.append(f"{steps} {copies} of {names[first]} ({similarity_of(group)}){one_is_enough(group, report)}.")
+    passed: dict[int, list[str]] = {}
+    for copy, feature in selection.same_as.items():
+        passed.setdefault(feature, []).append(named(selection.names[copy]))
+    found = [f"{listed(some, most=3)} (of {named(selection.names[one])})" for one, some in passed.items()]
+    if found:
+        said.append(f"Passed over as near copies: {listed(found, most=3)}.")
+    return " ".join(said)
+
+
+def similarity_of(group: RedundantGroup) -> str:
+    least = int(100 * group.least) / 100  # what is "or more" must not be rounded up
+    return f"{group.measure} {least:.2f}" + (" or more" if len(group.members) > 2 else "")
+
+
+def one_is_enough(group: RedundantGroup, report: "Report") -> str:
+    """That one of a group is enough, or not, if the loss of information about the target was estimated."""
+    if not np.isfinite(group.together) or credible_joint(report, len(report.selection)) is None:
         return ""
-    unique, method = selection.unique_relevance[selection.order], str(selection.settings.get("unique_relevance"))
-    given = re.search(r"max_samples=(\d+)", method)  # settings have an object as it is written
-    by_boost = method in ("both", "reference", "selected")
-    most = int(given[1]) if given else Boost().max_samples if by_boost else None
-    sample = f" (from a sample of {most:,} rows)" if most and most < report.table.n_samples else ""
-    if not np.isfinite(unique).any() or np.nanmax(unique) <= LITTLE * (report.analysis.entropy or 1.0):
-        return f"None of them has detectable unique relevance{sample}."
-    best = int(np.nanargmax(unique))
-    name = quoted(selection.selected_names[best])
-    return f"{name} has the largest unique relevance, {unique[best]:.2f} nats{sample}."
-
-
-def _least_redundant(report: "Report") -> str:
-    shared = report.analysis.shared
-    pairs = np.where(np.triu(np.ones(shared.shape, bool), 1), shared, -1.0)
-    if len(shared) < 2 or pairs.max() >= REDUNDANT or any(len(group.members) > 1 for group in report.analysis.groups):
+    lost = max(0.0, group.together - group.without)
+    if group.p_value <= ALPHA / len(report.table.features):
+        return ", but together they carry more than one of them"
+    if group.p_value <= ALPHA or lost > max(LEAST_GAIN, LITTLE * group.together):
         return ""
-    first, second = (report.analysis.names[place] for place in np.unravel_index(int(pairs.argmax()), pairs.shape))
-    who = "them" if len(shared) == len(report.selection) else f"the first {len(shared)}"
-    most = f"normalised MI at most {pairs.max():.2f}, {quoted(first)} and {quoted(second)}"
-    return f"No two of {who} are redundant with each other ({most})."
+    entropy = report.analysis.entropy
+    left, before = (percent(share_of_target(one, entropy)) for one in (group.together - lost, group.together))
+    return (
+        f": one is enough ({left} instead of {before} without {plural(len(group.members) - 1, 'the other', 'others')})"
+    )
 
 
 def _mostly_missing(report: "Report") -> str:
@@ -235,11 +272,8 @@ def _mostly_missing(report: "Report") -> str:
 
 
 def _ending(report: "Report") -> str:
-    """Why a selection ended, where that says something about it."""
-    selection = report.selection
-    if selection.ending is Ending.NOTHING_ADDS:
-        return f"It ended there because {selection.reason}."
-    return "" if selection.complete else f"This is incomplete: {selection.reason}."
+    """Why a selection is incomplete."""
+    return "" if report.selection.complete else f"This is incomplete: {report.selection.reason}."
 
 
 def warnings_of(report: "Report") -> list[str]:
@@ -272,23 +306,24 @@ class Why(NamedTuple):
 
 def why_selected(report: "Report") -> list[Why]:
     """For every selected feature what made it enter; the paragraph has the numbers that show it."""
-    selection, curve = report.selection, report.analysis.curve
+    selection, entropy = report.selection, report.analysis.entropy
     relevance = np.nan_to_num(selection.relevance, nan=-np.inf)
     reasons = []
     for place, feature in enumerate(selection.order.tolist()):
-        rank = 1 + int((relevance > relevance[feature]).sum())
-        gain = float(curve[place] - curve[place - 1]) if 0 < place < len(curve) else None
-        adds = None if gain is None else gain >= max(LEAST_GAIN, LITTLE * float(curve[place - 1]))
-        cause = _cause_in_words(selection, place, rank, adds)
+        rank, given = 1 + int((relevance > relevance[feature]).sum()), report.analysis.given.of(place)
+        cause = _cause_in_words(report, place, rank)
         sentences = [f"{cause[0].upper()}{cause[1:]}."]
-        if adds:
-            sentences.append(f"Joint information rises by {gain:.2f} to {curve[place]:.2f} nats.")
-        elif adds is not None:
-            sentences.append("No detectable gain in joint information.")
         if np.isfinite(relevance[feature]) and not (place == 0 and rank == 1):
-            sentences.append(f"Relevance {max(0.0, relevance[feature]):.2f} nats, {place_of(rank, report.table)}.")
+            share = percent(share_of_target(float(relevance[feature]), entropy))
+            sentences.append(f"Relevance {share}, {place_of(rank, report.table)}.")
+        if selection.n_supported is not None and place >= selection.n_supported:
+            sentences.append("No detectable information given those before it.")
+        elif given is not None and len(selection) > 1:
+            value, low, high = (percent(share_of_target(given[key], entropy)) for key in ("value", "low", "high"))
+            interval = f"{value} (95 % interval {low.removesuffix(' %')} to {high})"
+            sentences.append(f"Given the others it adds {interval if given['detectable'] else 'nothing detectable'}.")
         sentences += [
-            f"Nearly the same as {quoted(selection.selected_names[group.members[0]])} ({_similarity(group)})."
+            f"Nearly the same as {named(selection.selected_names[group.members[0]])} ({similarity_of(group)})."
             for group in report.analysis.groups
             if place in group.members[1:]
         ]
@@ -301,24 +336,22 @@ def place_of(rank: int, table: Table) -> str:
     return f"{rank:,}{ending} of {len(table.features):,}"
 
 
-def _cause_in_words(selection: Selection, place: int, rank: int, adds: bool | None) -> str:
-    """Which term of the score made a feature enter; that it adds information is said only where that is seen."""
+def _cause_in_words(report: "Report", place: int, rank: int) -> str:
+    """Which term of the score made a feature enter; that it is unique is said only where that is seen."""
+    selection, given = report.selection, report.analysis.given.of(place)
     cause = selection.causes[place] if place < len(selection.causes) else Cause.UNKNOWN
-    given = "given the first" if place == 1 else f"given the first {place}"
     if cause is Cause.INCLUDED:
         return "included on request"
-    if cause is Cause.SELECTED:
-        return f"adds information {given}" if adds else f"put ahead by its estimated information {given}"
-    if cause in (Cause.REFERENCE, Cause.UNIQUE) and selection.unique_relevance is not None:
-        unique = float(selection.unique_relevance[selection.order[place]])
-        if adds is not False and unique >= LEAST_GAIN:
-            others = "reference" if cause is Cause.REFERENCE else "other"
-            return f"put ahead by its unique relevance ({unique:.2f} nats given the {others} features)"
-        return f"scored best by {selection.criterion} with unique relevance"
-    if place == 0:
-        relevance = max(0.0, float(selection.relevance[selection.order[0]]))
-        return f"most relevant of all ({relevance:.2f} nats)" if rank == 1 else f"scored best by {selection.criterion}"
-    return f"scored best by {selection.criterion} {given}"
+    if cause in (Cause.REFERENCE, Cause.SELECTED, Cause.UNIQUE):
+        if given is not None and given["detectable"]:
+            share = percent(share_of_target(given["value"], report.analysis.entropy))
+            return f"put ahead by its unique relevance ({share} given the others)"
+        return f"scored best by {selection.criterion} and unique relevance together"
+    if place == 0 and rank == 1:
+        relevance = float(selection.relevance[selection.order[0]])
+        return f"most relevant of all ({percent(share_of_target(relevance, report.analysis.entropy))})"
+    before = "" if place == 0 else " given the first" if place == 1 else f" given the first {place}"
+    return f"scored best by {selection.criterion}{before}"
 
 
 def why_left_out(feature: int, report: "Report") -> Why:
@@ -330,108 +363,30 @@ def why_left_out(feature: int, report: "Report") -> Why:
         return Why("excluded on request", "excluded on request")
     place, similar, measure = report.analysis.partners.get(feature, (0, 0.0, ""))
     if similar >= REDUNDANT:
-        partner = f"{quoted(selection.selected_names[place])} ({measure} {similar:.2f})"
-        return Why(f"redundant with {partner}", "redundant with a selected feature")
-    share = relevance / entropy if entropy else -np.expm1(-2 * relevance)
+        partner = f"{named(selection.selected_names[place])} ({measure} {similar:.2f})"
+        return Why(f"nearly the same as {partner}", "nearly the same as a selected feature")
+    if feature in selection.same_as:
+        partner = named(selection.names[selection.same_as[feature]])
+        return Why(f"passed over as a near copy of {partner}", "nearly the same as a selected feature")
+    if feature in selection.following:
+        return Why("adds nothing detectable", "next in order, but adding nothing that can be told from chance")
+    share = share_of_target(relevance, entropy)
     if share < _LOW:
-        return Why(f"low relevance ({relevance:.2f} nats)", "of low relevance")
+        return Why(f"low relevance ({percent(share)})", "of low relevance")
     return Why("lower score given the selected features", "with a lower score given the selected features")
 
 
-def group_in_words(group: RedundantGroup, selection: Selection) -> list[str]:
+def group_in_words(group: RedundantGroup, report: "Report") -> list[str]:
     """What a group is, which of it is the most relevant, and whether that one is enough."""
-    names = [quoted(selection.selected_names[place]) for place in group.members]
-    best = quoted(selection.selected_names[group.best])
+    names = [named(report.selection.selected_names[place]) for place in group.members]
+    best = named(report.selection.selected_names[group.best])
     sentences = []
     if len(names) > 1:
-        sentences.append(f"{listed(names)} are {_likeness(group, selection, best)} {best} is the most relevant.")
+        likeness = f"nearly the same ({similarity_of(group)}){one_is_enough(group, report)}"
+        sentences.append(f"{listed(names)} are {likeness}. {best} is the most relevant.")
     if group.others:
-        others = listed([f"{quoted(name)} ({similar:.2f})" for name, similar in group.others], most=5)
+        others = listed([f"{named(name)} ({similar:.2f})" for name, similar in group.others], most=5)
         whom = "one of them" if len(names) > 1 else f"{best} by {group.measure}"
         verb, was = plural(len(group.others), "is", "are"), plural(len(group.others), "was", "were")
-        sentences.append(f"{others} {verb} redundant with {whom} and {was} not selected.")
+        sentences.append(f"{others} {verb} nearly the same as {whom} and {was} not selected.")
     return sentences
-
-
-def _similarity(group: RedundantGroup) -> str:
-    least = int(100 * group.least) / 100  # what is "or more" must not be rounded up
-    return f"{group.measure} {least:.2f}" + (" or more" if len(group.members) > 2 else "")
-
-
-def _likeness(group: RedundantGroup, selection: Selection, best: str) -> str:
-    """That one of a group is enough, or not, if the loss of information about the target can be estimated."""
-    if not np.isfinite(group.together) or not is_credible(selection, group.together):
-        return f"nearly the same ({_similarity(group)})."
-    lost = max(0.0, group.together - group.without)
-    left = f"information about the target with {best} alone of them: {group.together - lost:.2f} of "
-    left += f"{group.together:.2f} nats"
-    if lost <= max(LEAST_GAIN, LITTLE * group.together):
-        return f"redundant with each other ({_similarity(group)}): one is enough ({left})."
-    return f"nearly the same ({_similarity(group)}), but the others add information ({left})."
-
-
-def stability_in_words(report: "Report") -> str:
-    """How much the selections from parts of the rows agree."""
-    found = report.stability
-    if found is None or len(report.selection) == 0:
-        return ""
-    agreement = (
-        f"Their stability is {found.index:.2f} (interval {found.interval[0]:.2f} to {found.interval[1]:.2f}): 1 means "
-        "the same features every time, 0 no more agreement than chance gives."
-    )
-    if np.isnan(found.index):
-        agreement = "They all select the same."
-    return (
-        f"The selection was repeated on {len(found.selected)} random halves of the rows (subsamples). {agreement} "
-        "A half has fewer rows, so shares are rather too low. A stable feature need not be a good one."
-    )
-
-
-def exchangeable_in_words(report: "Report") -> str:
-    """Pairs of features that stand in for each other in the subsamples."""
-    pairs = () if report.stability is None else report.stability.exchangeable[:5]
-    return " ".join(
-        f"{quoted(report.table.names[pair.one])} and {quoted(report.table.names[pair.other])} stand in for each other: "
-        f"one of them is in {percent(pair.either)} of the subsamples, both in {percent(pair.both)}."
-        for pair in pairs
-    )
-
-
-def significance_in_words(report: "Report") -> str:
-    """Which of the selected features are significant by themselves."""
-    if report.test is None or len(report.selection) == 0:
-        return ""
-    order, names = report.selection.order, report.table.names
-    tested = order[np.isfinite(report.test.adjusted[order])]
-    if len(tested) == 0:
-        return ""
-    if nothing := nothing_significant(report):
-        return nothing
-    unsure = [quoted(names[feature]) for feature in tested[~report.test.significant(ALPHA)[tested]]]
-    found = (
-        f"Significant by themselves: {len(tested) - len(unsure):,} of the {len(tested):,} selected features "
-        f"(permutation test of all {_n_tested(report):,} features, counted in bins, false discovery rate "
-        f"{percent(ALPHA)})."
-    )
-    if not unsure:
-        return found
-    return (
-        f"{found} Not significant: {listed(unsure)}; their relevance may be chance. Such a feature can still matter "
-        "together with others, or there are too few rows to detect it."
-    )
-
-
-def unsure_of(feature: int, report: "Report") -> list[str]:
-    """What makes a selected feature unsure: its relevance may be chance, or another one takes its place."""
-    said = []
-    test, stability = report.test, report.stability
-    if test is not None and test.adjusted[feature] > ALPHA:
-        adjusted = f"{test.adjusted[feature]:.2g} adjusted for {_n_tested(report):,} features"
-        said.append(f"Not significant by itself: p = {test.p_value[feature]:.2g}, {adjusted}.")
-    pairs = [] if stability is None else [pair for pair in stability.exchangeable if feature in pair[:2]]
-    others = [
-        f"{quoted(report.table.names[pair.other if pair.one == feature else pair.one])} (one of them in "
-        f"{percent(pair.either)} of subsamples, both in {percent(pair.both)})"
-        for pair in pairs[:3]
-    ]
-    return [*said, f"Exchangeable with {listed(others, 'or')}."] if others else said

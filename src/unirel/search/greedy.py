@@ -237,8 +237,7 @@ class Searches:
         columns = np.append(self._limits.free_columns(table), np.array(self._limits.include, np.intp))
         evidence = Evidence(table, columns, settings.alpha, settings.random_state, sample_weight)
         stops = _is_auto(settings.n_features_to_select)
-        # Of many searches at once it would take too long to test all steps.
-        rule = Rule(evidence, settings.keep_copies, tests=stops or n_runs == 1, stops=stops)
+        rule = Rule(evidence, settings.keep_copies, tests=True, stops=stops)
         self._limits = replace(self._limits, rule=rule)
         self._sample_weight = None if sample_weight is None else np.asarray(sample_weight, np.float64)
         self._kind = find_kind(settings)
@@ -260,7 +259,10 @@ class Searches:
         return replace(selection, beta=beta, settings=known, sample_weight=self._sample_weight)
 
     def _search(self, criterion: Criterion, beta: float, boost: Blend | None) -> Selection:
-        selection = search(self._memo, criterion, self._limits, beta=beta, boost=boost, progress=self._report)
+        # Of many searches at once it would take too long to test all steps: only those of the first are.
+        rule = self._limits.rule._replace(tests=self._limits.rule.stops or self._n_done == 0)
+        limits = replace(self._limits, rule=rule)
+        selection = search(self._memo, criterion, limits, beta=beta, boost=boost, progress=self._report)
         self._n_done += self._limits.n_features  # even if it has ended early
         try:
             self._report(0)

@@ -13,13 +13,57 @@
     const { curve, accuracy } = window.views;
     const first = accuracy || curve;
     if (!first) return;
-    // One slider moves both curves, and marks the features it counts.
-    const chips = Array.from(document.querySelectorAll("#chips li"));
+    // One slider moves both curves, and ticks the features it counts.
     first.addSignalListener("size", (name, value) => {
       if (curve && curve !== first) curve.signal(name, value).runAsync();
-      chips.forEach((chip, place) => chip.classList.toggle("in", place < value));
+      tickFirst(value);
     });
   });
+
+  // Features may be ticked in the ranking and in the table: the same feature has the same place in both.
+  const { names, command, document: head } = JSON.parse(document.getElementById("ticks").textContent);
+  const boxes = Array.from(document.querySelectorAll("input[data-place]"));
+  const ranked = boxes.filter((box) => box.closest(".ranking"));
+  const ticked = new Set(ranked.filter((box) => box.defaultChecked).map((box) => Number(box.dataset.place)));
+  // As JSON writes texts, so that Python reads them too, without characters that turn the direction of reading.
+  const text = (value) => JSON.stringify(value).replace(/[\u007f-\u00a0\u00ad\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff]/g,
+    (char) => "\\u" + char.charCodeAt(0).toString(16).padStart(4, "0"));
+  const word = (value) => /^[\w./:=@%+-]+$/.test(value) ? value : "'" + value.replace(/'/g, "'\\''") + "'";
+  const show = (id, content) => { const place = document.getElementById(id); if (place) place.textContent = content; };
+  const update = () => {
+    boxes.forEach((box) => {
+      box.checked = ticked.has(Number(box.dataset.place));
+      const row = box.closest(".ranking li");
+      if (row) row.classList.toggle("in", box.checked);
+    });
+    const chosen = Array.from(ticked).sort((a, b) => a - b).map((place) => names[place]);
+    const added = chosen.flatMap((name) => ["--include", name]);
+    show("n-ticked", chosen.length);
+    show("copy-python", "X[[" + chosen.map(text).join(", ") + "]]");
+    show("copy-command", [...command, "-k", String(chosen.length), ...added].map(word).join(" "));
+    show("copy-json", "{" + Object.entries(head).map((pair) => pair.map(text).join(": ")).join(", ")
+      + ', "features": [' + chosen.map((name) => '{"name": ' + text(name) + "}").join(", ") + "]}");
+  };
+  const tickFirst = (n) => {
+    ranked.forEach((box) => { ticked.delete(Number(box.dataset.place)); });
+    for (let place = 0; place < n && place < names.length; place++) ticked.add(place);
+    update();
+  };
+  boxes.forEach((box) => box.addEventListener("change", () => {
+    const place = Number(box.dataset.place);
+    if (box.checked) ticked.add(place); else ticked.delete(place);
+    update();
+  }));
+  document.querySelectorAll("[data-copy]").forEach((button) => button.addEventListener("click", () => {
+    const place = document.getElementById(button.dataset.copy);
+    const range = document.createRange();
+    range.selectNodeContents(place);
+    getSelection().removeAllRanges();
+    getSelection().addRange(range);  // also where a page may not write to the clipboard
+    const done = navigator.clipboard ? navigator.clipboard.writeText(place.textContent) : Promise.reject();
+    done.catch(() => document.execCommand("copy")).then(() => { button.textContent = "Copied"; });
+  }));
+  update();
 
   // A link to a feature whose words are folded away unfolds them.
   document.addEventListener("click", (event) => {
