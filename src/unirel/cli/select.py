@@ -25,7 +25,7 @@ COLUMNS = ("step", "name", "kind", "score", "relevance", "unique_relevance", "pa
 
 @flags.with_flags(
     "unirel select data.csv --target outcome",
-    "unirel select data.parquet -t outcome -k auto --report outcome.html --accuracy knn",
+    "unirel select data.parquet -t outcome -k auto --report outcome.html",
     "unirel select 'parts/*.parquet' -t outcome",
     "zcat big.csv.gz | unirel select - -t outcome --json > selection.json",
 )

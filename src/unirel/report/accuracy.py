@@ -68,7 +68,7 @@ class Accuracy:
     @property
     def errors(self) -> Values:
         """Standard error of the mean for each number of features."""
-        return _standard_error(self.scores)
+        return np.asarray(_standard_error(self.scores))
 
     @property
     def reached(self) -> Rows:
@@ -91,7 +91,7 @@ class Accuracy:
             return None
         lost = self.scores[:, [best]] - self.scores[:, self.reached]
         within = lost.mean(axis=0) <= _standard_error(lost)
-        return self.sizes[self.reached[np.argmax(within)]]
+        return self.sizes[int(self.reached[np.argmax(within)])]
 
     @property
     def all_are_better(self) -> bool:
@@ -114,7 +114,12 @@ class Accuracy:
         return dict(plain(found))
 
     def _curve(self) -> dict[str, Any]:
-        columns = {"n": self.sizes, "mean": self.means, "deviation": self.deviations, "error": self.errors}
+        columns: dict[str, Any] = {
+            "n": self.sizes,
+            "mean": self.means,
+            "deviation": self.deviations,
+            "error": self.errors,
+        }
         known = bool(np.isfinite(self.all_features).all())
         return {
             "method": self.method,
