@@ -15,7 +15,8 @@ LAYERS = {
     "_version": [],
     "errors": [],
     "_runtime": ["joblib", "tqdm"],
-    "results": ["numpy", "narwhals", "pandas"],
+    "documents": ["numpy", "narwhals", "pandas"],
+    "results": ["numpy"],
     "data": [
         "numpy",
         "scipy",
@@ -46,6 +47,7 @@ TOP_LEVEL = {
     "_runtime",
     "_version",
     "criteria",
+    "documents",
     "errors",
     "evaluation",
     "measures",

@@ -23,9 +23,10 @@ from unirel.criteria import CRITERIA, Criterion
 from unirel.data.datasets import load
 from unirel.data.readers import DiscreteFeatures, TargetType, take_rows
 from unirel.data.table import Table
+from unirel.documents import make_frame
 from unirel.estimation.base import Columns, Values
 from unirel.inference.stability import stability
-from unirel.results import make_frame, plain
+from unirel.results import plain
 from unirel.selectors import BURSelector, BURSelectorCV
 
 __all__ = ["Evaluation", "PairedDifference", "compare", "paired_difference", "stability"]

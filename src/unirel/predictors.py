@@ -18,6 +18,7 @@ from sklearn.preprocessing import StandardScaler
 
 from unirel._runtime import check_choice, check_whole_number, map_tasks, warn
 from unirel.data.table import Table
+from unirel.documents import make_frame
 
 Values = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -336,3 +337,13 @@ def _predict(model: Any, inputs: Values, codes: NDArray[Any], train: Rows, test:
 def _squared_error(model: Any, inputs: Values, y: NDArray[Any], train: Rows, test: Rows) -> float:
     fitted = fit_model(model, False, inputs[train], y[train])
     return float(np.square(np.ravel(fitted.predict(inputs[test])) - y[test]).sum())
+
+
+def passing_on(columns: NDArray[np.intp], n_features: int, names: Any = None) -> Any:
+    """A fitted transformer of scikit-learn that passes some columns on, by their names if there are names."""
+    from sklearn.compose import ColumnTransformer  # slow to import
+
+    taken = columns.tolist() if names is None else names[columns].tolist()
+    transformer = ColumnTransformer([("selected", "passthrough", taken)], verbose_feature_names_out=False)
+    row: Any = np.zeros((1, n_features))  # it is fitted to shape and names only
+    return transformer.fit(row if names is None else make_frame(dict(zip(names, row.T, strict=True))))

@@ -1,7 +1,6 @@
 """`unirel select`, `report` and `apply`: which features to keep, a page about them, and their columns of a file."""
 
 import csv
-import json
 import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -12,9 +11,10 @@ from typing import Any
 from typer import Context
 
 from unirel._runtime import Deadline, atomic_path
-from unirel.cli import VERSION, BadInput, Exit, Output, bar, say, to_json, width_of_output
+from unirel.cli import BadInput, Exit, Output, bar, say, width_of_output
 from unirel.cli import options as flags
 from unirel.cli.options import Data, OutputFile, Printing, ReportFile, Selecting, Writing
+from unirel.documents import read_document, write_document
 from unirel.errors import printable, shorten
 
 # Columns of text that the answer takes beside the names.
@@ -74,7 +74,7 @@ def _select(
     if found.interrupted:
         return output.end(False, f"{n_selected} features{'' if complete else ' so far'}, no file was written")
     if writing.save is not None:
-        _write_text(writing.save, to_json("selection", document))
+        _write_text(writing.save, write_document("selection", {**document, **found.selection.saved_fields()}))
     if report is not None:
         _write_text(report, found.to_html())
         output.tell(f"the page is in '{report}'")
@@ -176,17 +176,11 @@ def _write_table(table: Any, path: Path, kind: str) -> None:
 
 def _read_selected_names(path: str) -> list[str]:
     try:
-        content = json.loads(Path(path).read_bytes())
-        schema, version = content["schema"], content["version"]
-        names = [row["name"] for row in content.get("features", [])]
+        rows = read_document(Path(path), "selection").get("features")
+        rows = rows if isinstance(rows, list) else []
     except OSError as error:
         raise BadInput(f"'{path}' cannot be read: {error.strerror}") from None
-    except (ValueError, TypeError, LookupError, RecursionError):
-        schema, version = None, None
-    if schema != "unirel/selection":
-        raise BadInput(f"'{path}' is no selection; write one with `unirel select --save`")
-    if version != VERSION:
-        raise BadInput(f"'{path}' has version {version!r}, this program reads {VERSION}; update unirel")
+    names: list[Any] = [row.get("name") if isinstance(row, dict) else None for row in rows]
     if not names or not all(isinstance(name, str) for name in names):
         raise BadInput(f"'{path}' holds no selected features")
     return names

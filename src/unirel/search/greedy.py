@@ -29,6 +29,7 @@ from unirel.criteria import Criterion, Scores, make_criterion
 from unirel.data.readers import DiscreteFeatures, TargetType
 from unirel.data.table import Table, open_table
 from unirel.estimation.base import Columns, Information, Memo, Values
+from unirel.estimation.binned import classes_told
 from unirel.results import Cause, Ending, Selection, SelectionPath, plain
 from unirel.search.boost import REFERENCE_SIZE, Blend, Mask, estimator_of, find_blend, find_kind, needs_reference
 from unirel.search.stopping import Evidence
@@ -258,7 +259,8 @@ class Searches:
             selection = self._without_boost(plain, selection.ending)
         self.interrupted |= selection.interrupted
         known = described(self._settings) | {"criterion": criterion.name, "beta": beta}
-        return replace(selection, beta=beta, settings=known, sample_weight=self._sample_weight)
+        told = classes_told(self._memo.information, selection.order) if selection.complete else ()
+        return replace(selection, beta=beta, settings=known, sample_weight=self._sample_weight, for_class=told)
 
     def _search(self, criterion: Criterion, beta: float, boost: Blend | None) -> Selection:
         selection = search(self._memo, criterion, self._limits, beta=beta, boost=boost, progress=self._report)
