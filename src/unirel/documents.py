@@ -2,11 +2,11 @@
 
 import json
 import os
+import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import MISSING, fields
 from enum import Enum
-from importlib import import_module
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, ClassVar, Self, get_args, get_origin, get_type_hints
@@ -31,12 +31,11 @@ def make_frame(columns: Mapping[str, Any]) -> Any:
     raise ImportError("a data frame needs pandas or polars; install one of them, or use to_dict()")
 
 
-def named(values: Any, table: Any, columns: Any = None) -> Any:
-    """Values of the columns of a frame of pandas with their names, several `columns` as a frame; else as they are."""
-    if not (type(table).__module__.startswith("pandas") and hasattr(table, "columns")):
-        return values
-    pd: Any = import_module("pandas")  # which is there by now
-    return pd.Series(values, table.columns) if columns is None else pd.DataFrame(values, table.columns, columns)
+def name_classes(values: Any, X: Any, classes: Any) -> Any:
+    """A row for each feature and a column for each class: of a frame of pandas a frame with names, else the array."""
+    pandas: Any = sys.modules.get("pandas")  # if it is not there, neither is a frame of it
+    is_frame = pandas is not None and isinstance(X, pandas.DataFrame)
+    return pandas.DataFrame(values, X.columns, classes) if is_frame else values
 
 
 def write_document(kind: str, content: Mapping[str, Any], plain: bool = False) -> str:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from unirel._runtime import check_whole_number, quietly
 from unirel.data.readers import DiscreteFeatures, TargetType
 from unirel.data.table import Table, open_table
-from unirel.documents import named
+from unirel.documents import name_classes
 from unirel.estimation import intervals
 from unirel.estimation.base import Information, make_information
 from unirel.estimation.binned import Binned
@@ -164,7 +164,7 @@ def relevance(
     if per_class:
         if confidence_level is not None:
             raise ValueError("confidence_level= and per_class=True do not go together; leave out one of them")
-        return named(relevance_per_class(table, information, X, clip), X, table.classes)
+        return name_classes(relevance_per_class(table, information, X, clip), X, table.classes)
     values = information.relevance(table.features)
 
     def finish(ends: NDArray[np.float64]) -> NDArray[np.float64]:

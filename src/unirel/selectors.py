@@ -185,8 +185,9 @@ class BURSelector(_Selector, SearchSettings):
         mapping for columns that it does not name.
     target_type : {"auto", "discrete", "continuous"}
         Whether the target is a class label; "auto" decides from its type and values.
-    include, exclude : list of names or positions
-        Features that are selected first, in this order, and features that are never selected.
+    include, exclude : list of names, positions, patterns or types
+        Features that are selected first, in this order, and never: "age", 3, "lab_*" for all such names, "dtype:string"
+        for all of a type (number, bool, string, category, datetime). A name goes before these, and then `exclude` does.
     max_candidates : int, "auto" or None
         Search among the most relevant columns only, that many of them; None for all. With many columns and few rows
         noise wins maxima: "auto" is 300 where there are more than ten columns for each row, otherwise 5000.
@@ -256,8 +257,7 @@ class BURSelector(_Selector, SearchSettings):
     def from_selection(cls, selection: Selection) -> Self:
         """A fitted selector that has selected this, such as `Selection.from_json` has read from a file.
 
-        It knows the names of columns, unless they are x0, x1, ..., as of an array, and parameters as far as a file has
-        them: of an estimator with parameters of its own, the text. It has no `columns_`.
+        It has parameters as far as a file has them, names unless they are x0, x1, ..., as of an array, no `columns_`.
 
         Examples
         --------

@@ -14,6 +14,7 @@ import typer
 
 from unirel.cli import BadInput
 from unirel.criteria import CRITERIA
+from unirel.data.naming import is_pattern, is_type, matching
 from unirel.estimation import ESTIMATORS
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ _ORDER = ("target", "n_features", "report", "save", "json")
 METRICS = ("auto", "chebyshev", "manhattan", "euclidean")
 BOOSTS = ("both", "reference", "selected", "ksg", "classifier", "none")
 CLASSIFIERS = ("logistic", "rf", "knn", "svm")
+_FORCED = ("--include", "--exclude")  # the library knows their types and patterns
 _ABOUT_DATA = (
     "A CSV, TSV, Parquet or Arrow file, compressed or not; - for standard input; a pattern in quotes for Parquet "
     "or Arrow files that are read in parts; or the name of a dataset."
@@ -178,8 +180,12 @@ class Boosting(Estimation):
 @dataclass(frozen=True, kw_only=True)
 class Searching(Boosting):
     criterion: str = _method("cmim", "What to score candidates by.", "-c", among=CRITERIA)
-    include: list[str] | None = _method(None, "Features that are selected first.", metavar="COL,...")
-    exclude: list[str] | None = _method(None, "Features that are never selected.", metavar="COL,...")
+    include: list[str] | None = _method(
+        None,
+        "Features that are selected first; 'lab_*' for all of these names, dtype:bool for all of a type.",
+        metavar="COL,...",
+    )
+    exclude: list[str] | None = _method(None, "Features that are never selected, likewise.", metavar="COL,...")
     seed: int = _method(0, "Seed of permutations and of samples of rows.", min=0)
 
 
@@ -303,12 +309,20 @@ def _number(text: str) -> int | float | str:
 
 
 def find_names(values: Sequence[str] | None, names: Sequence[str], flag: str) -> list[str]:
-    """Names of columns that are there, each once, of those that were given with a flag."""
-    known = dict.fromkeys(names)
-    for name in (found := split_names(values, known)):
-        if name not in known:
+    """Names of columns that are there, each once, of those or of patterns of them that were given with a flag."""
+    known, found = dict.fromkeys(names), list[str]()
+    for name in split_names(values, known):
+        if name in known or (is_type(name) and flag in _FORCED):
+            found.append(name)
+        elif not is_pattern(name, names):
             raise BadInput(f"{flag}: there is no column {name!r}; {suggest(name, names)}")
-    return found
+        else:
+            try:
+                matched = matching(name, names)
+            except ValueError as error:
+                raise BadInput(f"{flag}: {error}") from None
+            found += [name] if flag in _FORCED else matched
+    return list(dict.fromkeys(found))
 
 
 def split_names(values: Sequence[str] | None, known: Collection[str] = ()) -> list[str]:

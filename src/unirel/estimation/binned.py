@@ -173,10 +173,10 @@ class Binned(Counted):
             found = self._described_edges()
         for column, edges in (self.edges or {}).items():
             is_target = isinstance(column, str) and column == table.columns.names[-1]
-            position = table.target if is_target else table.positions(column)[0]
-            found[position] = np.sort(np.asarray(edges, np.float64))
-            if np.isnan(found[position]).any():
+            ordered = np.sort(np.asarray(edges, np.float64))
+            if np.isnan(ordered).any():
                 raise ValueError(f"edges of column {column!r} hold NaN; pass numbers, or infinity")
+            found |= dict.fromkeys([table.target] if is_target else table.positions(column), ordered)
         return found
 
     def _described_edges(self) -> dict[int, Values]:

@@ -208,7 +208,7 @@ class Limits:
     def of(cls, table: Table, settings: SearchSettings) -> Self:
         """What the settings mean for a table; what cannot be is refused."""
         n_features = _n_features(table, settings.n_features_to_select)
-        include, exclude = (list(dict.fromkeys(table.positions(one))) for one in (settings.include, settings.exclude))
+        include, exclude = table.forced(settings.include, settings.exclude)
         for position in include:
             if position not in table.features:
                 about = f"include names {table.names[position]!r}, which is ignored"
