@@ -8,8 +8,8 @@ about "this class or not", for all classes from one pass over the rows.
 """
 
 # %%
-# Thirteen measurements of wines from three growers. Proline is for the first grower, the
-# colour for the second, hue and flavanoids are for the third.
+# Thirteen measurements of wines from three growers. Proline is for the first grower,
+# the colour for the second, hue and flavanoids are for the third.
 
 import matplotlib.pyplot as plt
 import numpy as np

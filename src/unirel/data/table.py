@@ -197,6 +197,8 @@ class Table:
 
         A pattern leaves out columns that are ignored.
         """
+        if all(isinstance(one, list | tuple) and not one for one in (include, exclude)):
+            return [], []
         first, never = (list(dict.fromkeys(self.positions(one))) for one in (include, exclude))
         named, refused = (
             set(self.positions([one for one in listed(columns) if not is_pattern(one, self.names)]))
