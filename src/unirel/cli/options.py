@@ -15,6 +15,7 @@ import typer
 from unirel.cli import BadInput
 from unirel.criteria import CRITERIA
 from unirel.estimation import ESTIMATORS
+from unirel.inference import REDUNDANCY_FEATURES, REDUNDANCY_ORDER
 
 if TYPE_CHECKING:
     from unirel import BURSelector
@@ -72,6 +73,7 @@ class File:
     delimiter: str | None = _data(None, "Field separator; found if not given.", metavar="CHAR")
     decimal: str | None = _data(None, "Decimal mark, . or , ; found if not given.", metavar="CHAR")
     encoding: str = _data("utf-8", "Encoding of text.", metavar="NAME")
+    missing: list[str] | None = _data(None, "Further texts that stand for missing values.", metavar="TEXT,...")
     any_size: bool = _data(False, "Read a compressed or Parquet file however large it becomes.")
 
     def __post_init__(self) -> None:
@@ -115,13 +117,26 @@ class Data(File):
         return known or "auto"
 
 
+# Flags whose default is another one in some commands.
+_estimator = partial(
+    _method,
+    words="How information is estimated; auto is binned for a selection and knn for a measure.",
+    among=("auto", *ESTIMATORS),
+)
+_beta = partial(_method, words="Weight of unique relevance; with 0 it is not computed.", min=0.0, max=1.0)
+_unique_relevance = partial(
+    _method,
+    words="Given what a feature must be relevant: reference features, the selected ones, both, all others (ksg); or by "
+    "the loss of a classifier without it.",
+    short="-u",
+    among=BOOSTS,
+)
+_criterion = partial(_method, words="What to score candidates by.", short="-c", among=CRITERIA)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Estimation:
-    estimator: str = _method(
-        "auto",
-        "How information is estimated; auto is binned for a selection and knn for a measure.",
-        among=("auto", *ESTIMATORS),
-    )
+    estimator: str = _estimator("auto")
     neighbors: int | None = _method(None, "Neighbours of a row, for knn; 3 if not given.", min=1)
     metric: str | None = _method(None, "Distance in several columns, for knn.", among=METRICS)
     jobs: int = _method(-1, "Threads, -1 for one for each core.", "-j")
@@ -141,14 +156,8 @@ class Estimation:
 
 @dataclass(frozen=True, kw_only=True)
 class Boosting(Estimation):
-    beta: float = _method(0.5, "Weight of unique relevance; with 0 it is not computed.", min=0.0, max=1.0)
-    unique_relevance: str = _method(
-        "both",
-        "Given what a feature must be relevant: reference features, the selected ones, both, all others (ksg); or by "
-        "the loss of a classifier without it.",
-        "-u",
-        among=BOOSTS,
-    )
+    beta: float = _beta(0.5)
+    unique_relevance: str = _unique_relevance("both")
     unique_samples: int | None = _method(None, "Rows that it is estimated from; 2000 if not given.", min=10)
     classifier: str | None = _method(None, "What to train for --unique-relevance classifier.", among=CLASSIFIERS)
     max_candidates: str = _method(
@@ -177,7 +186,7 @@ class Boosting(Estimation):
 
 @dataclass(frozen=True, kw_only=True)
 class Searching(Boosting):
-    criterion: str = _method("cmim", "What to score candidates by.", "-c", among=CRITERIA)
+    criterion: str = _criterion("cmim")
     include: list[str] | None = _method(None, "Features that are selected first.", metavar="COL,...")
     exclude: list[str] | None = _method(None, "Features that are never selected.", metavar="COL,...")
     seed: int = _method(0, "Seed of permutations and of samples of rows.", min=0)
@@ -254,9 +263,12 @@ _max_features = partial(flag, words="Features to select at most.", min=1)
 class Splitting(Searching):
     """How features are selected and then split into unique, conditional and redundant ones."""
 
-    criterion: str = _method("gsa", "What to score candidates by.", "-c", among=CRITERIA)
+    estimator: str = _estimator(REDUNDANCY_ORDER["mi_estimator"])
+    beta: float = _beta(REDUNDANCY_ORDER["beta"])
+    unique_relevance: str = _unique_relevance(REDUNDANCY_ORDER["unique_relevance"])
+    criterion: str = _criterion(REDUNDANCY_ORDER["criterion"])
     order: list[str] | None = flag(None, "The features to analyse, instead of selecting some.", metavar="COL,...")
-    max_features: int = _max_features(30)
+    max_features: int = _max_features(REDUNDANCY_FEATURES)
     tolerance: float = flag(0.0, "What counts as no loss, in nats.", min=0.0)
     max_rows: int = _max_rows(2000)
 
