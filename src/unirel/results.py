@@ -60,6 +60,14 @@ def make_frame(columns: Mapping[str, Any]) -> Any:
     raise ImportError("a data frame needs pandas or polars; install one of them, or use to_dict()")
 
 
+def name_features(values: NDArray[np.float64], X: Any, name: str) -> Any:
+    """One value for each feature: a Series with the names of the columns for a frame of pandas, else the array."""
+    pandas = sys.modules.get("pandas")  # if it is not there, neither is a frame of it
+    if pandas is not None and isinstance(X, pandas.DataFrame):
+        return pandas.Series(values, index=X.columns, name=name)
+    return values
+
+
 class Result:
     """A result with a row for each of some features: what its table, its file and its figure are made from.
 
