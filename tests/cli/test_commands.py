@@ -8,6 +8,7 @@ import sys
 from datetime import date
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
@@ -130,12 +131,53 @@ COMPARE = ["--splits", 2, "--models", "knn", "--max-features", 3]
 def test_compare(unirel, table):
     done = unirel("compare", table, "-t", "class", *COMPARE)
     assert done.code == 0
-    assert "jmi boosted" in done.out
-    assert "Best on average" in done.out
+    assert [line.split()[1] for line in done.out.splitlines()[2:6]] == ["BURSelector", "kbest", "lasso", "forest"]
+    assert "BURSelector" in done.out.split("\n\n")[1]
+    assert "95 % interval" in done.out
     content = json.loads(unirel("compare", table, "-t", "class", *COMPARE, "--criteria", "jmi,lasso", "--json").out)
     assert {row["selector"] for row in content["summary"]} == {"jmi", "jmi boosted", "lasso"}
     assert [row["baseline"] for row in content["differences"]] == ["jmi"]
     assert "best is not one of" in unirel("compare", table, "-t", "class", "--criteria", "best").error
+
+
+def test_a_comparison_is_drawn_and_has_a_verdict(unirel, table, tmp_path):
+    picture = tmp_path / "scores.png"
+    arguments = ["compare", table, "-t", "class", *COMPARE, "--with", "kbest,jmi", "--json"]
+    done = unirel(*arguments, "--plot", picture)
+    content = json.loads(done.out)
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert f"the picture is in '{picture}'" in done.err
+    assert {row["selector"] for row in content["summary"]} == {"BURSelector", "kbest", "jmi"}
+    assert content["verdict"]["selector"] == "BURSelector"
+    assert content["verdict"]["best_other"] in ("kbest", "jmi")
+    assert content["verdict"]["words"].startswith("BURSelector ")
+    assert content["verdict"]["difference"]["n_splits"] == 2
+    for wrong in (tmp_path / "scores.html", tmp_path / "no" / "scores.png", tmp_path):
+        assert "--plot" in unirel(*arguments, "--plot", wrong).error
+
+
+def test_a_missing_library_is_named(unirel, table, monkeypatch):
+    monkeypatch.setattr("unirel.predictors.find_spec", lambda name: None)
+    done = unirel("compare", table, "-t", "class", *COMPARE, "--with", "lightgbm")
+    assert (done.code, done.error) == (
+        1,
+        "the selector 'lightgbm' needs lightgbm; install it with: pip install lightgbm",
+    )
+
+
+def test_a_target_of_few_numbers_is_said_to_be_classes(unirel, tmp_path):
+    """It was said by `select` alone."""
+    rng = np.random.default_rng(0)
+    mark = rng.integers(0, 15, 200)
+    frame = pd.DataFrame({"a": mark + rng.normal(size=200), "b": rng.normal(size=200), "mark": mark})
+    frame.to_csv(tmp_path / "marks.csv", index=False)
+    wanted = "The 15 distinct numbers of the target are taken as classes; with target_type='continuous' (--target-type"
+    for command, options in {"relevance": [], "redundancy": [], "compare": [*COMPARE, "--with", "kbest"]}.items():
+        asked = [command, tmp_path / "marks.csv", "-t", "mark", *options]
+        assert wanted in " ".join(unirel(*asked).out.split())
+        done = unirel(*asked, "--target-type", "continuous")
+        assert wanted not in " ".join(done.out.split())
+        assert command != "compare" or "R2" in done.out.splitlines()[0]
 
 
 def test_kinds_of_columns_in_a_comparison(unirel, table, monkeypatch):

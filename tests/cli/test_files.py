@@ -177,6 +177,14 @@ def test_numbers_written_as_texts(unirel, tmp_path):
     assert {row["name"]: row["missing"] for row in json.loads(done.out)["features"]}["Rang"] == 1
 
 
+def test_rows_are_numbered_in_any_type(unirel, tmp_path):
+    """What is added to a number of one byte must not be of one byte."""
+    frame = pd.DataFrame({"x": np.arange(200) % 5, "y": np.arange(200) % 2, "row": np.arange(200)})
+    frame.astype({"x": np.int8, "row": np.int16}).to_parquet(tmp_path / "data.parquet")
+    done = unirel("relevance", tmp_path / "data.parquet", "-t", "y", "--json")
+    assert [row["name"] for row in json.loads(done.out)["features"]] == ["x"]
+
+
 def test_a_target_of_texts_that_are_numbers(unirel, tmp_path):
     """Each of its numbers was a class, as if they were names, for a single blank."""
     rng = np.random.default_rng(0)

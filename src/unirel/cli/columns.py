@@ -69,7 +69,8 @@ def _are_whole(column: Any) -> bool:
 
 
 def _numbers_rows(values: Any) -> bool:
-    return values[0] in (0, 1) and values[-1] == values[0] + len(values) - 1 and bool((np.diff(values) == 1).all())
+    first, last = int(values[0]), int(values[-1])  # not of their type, which may be of one byte
+    return first in (0, 1) and last == first + len(values) - 1 and bool((np.diff(values) == 1).all())
 
 
 def _may_identify(values: Any) -> bool:

@@ -276,12 +276,19 @@ class Splitting(Searching):
 @dataclass(frozen=True, kw_only=True)
 class Comparing(Boosting):
     jobs: int = _method(1, "Processes, -1 for one for each core; they take seconds to start.", "-j")
-    criteria: str = flag(
-        "jmi", "Criteria, plain and boosted; or kbest, lasso, forest, rfe, lightgbm.", metavar="NAME,..."
+    with_: str | None = flag(
+        None,
+        "What to compare the selection with: kbest, lasso, forest, rfe, lightgbm or criteria; the first three if not "
+        "given.",
+        metavar="NAME,...",
     )
-    models: str = flag("knn,svm", "Of logistic, rf, knn and svm.", metavar="NAME,...")
-    splits: int = flag(5, "Random splits into 60 / 20 / 20 % of the rows.", min=1)
+    criteria: str = flag("", "Criteria to compare, plain and boosted, instead of the selection.", metavar="NAME,...")
+    models: str = flag(
+        "knn,svm", "Of logistic, rf, knn and svm; for a target of numbers regressors.", metavar="NAME,..."
+    )
+    splits: int = flag(10, "Random splits into 60 / 20 / 20 % of the rows.", min=1)
     max_features: int = _max_features(20)
+    plot: Path | None = flag(None, "Draw the scores for every number of features.", metavar="FILE.png|.svg|.pdf")
     seed: int = flag(0, "Seed of the splits and of a sample.", min=0)
     max_rows: int = _max_rows(1200)
 
@@ -366,7 +373,7 @@ def with_flags(*examples: str) -> Callable[[Callable[..., int]], Callable[..., i
 
 def _flags_of(group: Any) -> Iterator[inspect.Parameter]:
     for one, parameter in zip(fields(group), inspect.signature(group).parameters.values(), strict=True):
-        option = one.metadata["option"]("--" + one.name.replace("_", "-"))
+        option = one.metadata["option"]("--" + one.name.rstrip("_").replace("_", "-"))  # `with` is a word of Python
         yield parameter.replace(annotation=Annotated[parameter.annotation, option])
 
 
