@@ -39,7 +39,7 @@ LAYERS = {
     "evaluation": ["numpy", "scipy", "sklearn", "joblib", "pandas", "narwhals", "threadpoolctl"],
     "plotting": ["numpy", "scipy", "matplotlib"],
     "report": ["numpy", "scipy", "sklearn", "altair", "jinja2", "markupsafe", "vl_convert", "threadpoolctl"],
-    "cli": ["numpy", "narwhals", "pyarrow", "pandas", "sklearn", "typer", "click", "rich"],
+    "cli": ["numpy", "narwhals", "pyarrow", "pandas", "sklearn", "typer", "click", "rich", "matplotlib"],
 }
 ORDER = list(LAYERS)
 TOP_LEVEL = {

@@ -12,6 +12,7 @@ from types import NoneType, UnionType
 from typing import Any, ClassVar, Self, get_args, get_origin, get_type_hints
 
 import numpy as np
+from numpy.typing import NDArray
 
 from unirel._version import __version__
 
@@ -31,11 +32,22 @@ def make_frame(columns: Mapping[str, Any]) -> Any:
     raise ImportError("a data frame needs pandas or polars; install one of them, or use to_dict()")
 
 
-def name_classes(values: Any, X: Any, classes: Any) -> Any:
-    """A row for each feature and a column for each class: of a frame of pandas a frame with names, else the array."""
-    pandas: Any = sys.modules.get("pandas")  # if it is not there, neither is a frame of it
-    is_frame = pandas is not None and isinstance(X, pandas.DataFrame)
-    return pandas.DataFrame(values, X.columns, classes) if is_frame else values
+def name_features(values: NDArray[np.float64], X: Any, name: str) -> Any:
+    """One value for each feature: a Series with the names of the columns for a frame of pandas, else the array."""
+    return _pandas().Series(values, index=X.columns, name=name) if _is_pandas(X) else values
+
+
+def name_classes(values: NDArray[np.float64], X: Any, classes: Any) -> Any:
+    """A row for each feature and a column for each class: likewise a frame with names, or the array."""
+    return _pandas().DataFrame(values, X.columns, classes) if _is_pandas(X) else values
+
+
+def _is_pandas(X: Any) -> bool:
+    return _pandas() is not None and isinstance(X, _pandas().DataFrame)
+
+
+def _pandas() -> Any:
+    return sys.modules.get("pandas")  # if it is not there, neither is a frame of it
 
 
 def write_document(kind: str, content: Mapping[str, Any], plain: bool = False) -> str:

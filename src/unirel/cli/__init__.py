@@ -219,6 +219,7 @@ _PHRASES: tuple[tuple[str, Any], ...] = (
         r"to use it all the same: --discrete '\1'",
     ),
     (r"to leave a column out, pass exclude=\['(.*?)'\]", r"to leave a column out: --drop '\1'"),
+    (r"but for ('[^']*') they are numbers(?!:)", r"but for \1 they are numbers: --missing \1"),
     (r"say what it is with discrete_features=", "use it all the same with --discrete or --continuous"),
     (r"; drop those rows from X and y", "; --drop-missing-target drops those rows"),
     (

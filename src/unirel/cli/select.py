@@ -136,6 +136,7 @@ def _next(arguments: list[str], data: Data, report: Path | None, save: Path | No
 )
 def apply(*, selection: flags.SavedSelection, file: flags.File, options: flags.Applying) -> int:
     """Write the selected columns of a file to another file, in order of selection."""
+    from unirel.cli.columns import with_numbers
     from unirel.cli.files import SUFFIXES, read_table
 
     output, formats = options.output, {".csv": "csv", ".tsv": "tsv", **SUFFIXES}
@@ -146,6 +147,8 @@ def apply(*, selection: flags.SavedSelection, file: flags.File, options: flags.A
     wanted = list(dict.fromkeys([*flags.split_names(options.keep), *_read_selected_names(selection)]))
     found = read_table(file, wanted, as_text=kind in ("csv", "tsv"))  # from text to text nothing is rewritten
     table = found.table.select(wanted)
+    if found.format == "text" and kind not in ("csv", "tsv"):
+        table = with_numbers(table, wanted)
     _write_table(table, output, kind)
     if not options.quiet:
         say(f"{table.num_columns} columns and {table.num_rows:,} rows written to '{output}'")
@@ -171,7 +174,16 @@ def _write_table(table: Any, path: Path, kind: str) -> None:
                 writer = csv.writer(stream, delimiter="," if kind == "csv" else "\t", lineterminator="\n")
                 writer.writerow(table.column_names)
                 for batch in table.to_batches(max_chunksize=10_000):
-                    writer.writerows(zip(*(column.to_pylist() for column in batch.columns), strict=True))
+                    writer.writerows(zip(*map(_cells, batch.columns), strict=True))
+
+
+def _cells(column: Any) -> list[Any]:
+    """Values of a column as they are written; those in single precision with the digits that they have."""
+    import pyarrow as pa
+
+    short = pa.types.is_float32(column.type) or pa.types.is_float16(column.type)
+    values = column.to_numpy(zero_copy_only=False) if short else column.to_pylist()
+    return [None if value is None or value != value else str(value) for value in values] if short else values
 
 
 def _read_selected_names(path: str) -> list[str]:
