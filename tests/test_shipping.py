@@ -116,6 +116,7 @@ def test_every_field_is_written(fitted):
     [
         ("", "is no selection; write one with"),
         ("[1, 2]", "is no selection"),
+        ("selection.json", r"a file is read by its pathlib\.Path\) is no selection"),
         ("[" * 100_000, "is no selection"),
         ('{"schema": "unirel/relevance", "version": 1}', "is no selection"),
         ('{"schema": "unirel/selection", "version": 2}', "has version 2, this program reads 1; update unirel"),

@@ -59,7 +59,7 @@ def write_document(kind: str, content: Mapping[str, Any], plain: bool = False) -
 def read_document(source: Any, kind: str) -> dict[str, Any]:
     """A document of a kind, from its text or from the file at a path."""
     is_path = isinstance(source, os.PathLike)
-    label = f"'{source}'" if is_path else "the text"
+    label = f"'{source}'" if is_path else "the text (a file is read by its pathlib.Path)"
     try:
         content = json.loads(Path(source).read_bytes() if is_path else source)
         schema, version = content["schema"], content["version"]
