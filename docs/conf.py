@@ -75,6 +75,7 @@ GROUPS = {
         "BURSelector": "select features of a table; a scikit-learn selector",
         "BURSelectorCV": "the same, weight and number of features chosen by cross-validation",
         "selection_path": "many criteria and weights from one set of estimates",
+        "Selection": "what was selected; written to JSON and read back",
         "Criterion": "base class of a criterion of your own",
         "UnirelWarning": "the class of all warnings",
     },
@@ -171,6 +172,7 @@ def name_page(name):
     # What scikit-learn generates for metadata routing refers to pages of its own.
     generated = ", ".join(member for member in dir(thing) if member.startswith("set_") and member.endswith("_request"))
     options = ["   :members:", f"   :exclude-members: {generated}"] if generated else ["   :members:"]
+    options += ["   :inherited-members:"] if name == "Selection" else []  # what all results have stands there
     return "\n".join([*parts, f".. autoclass:: {name}", *options, ""])
 
 

@@ -3,7 +3,7 @@
 # The gallery begins with what a newcomer asks; an example that is not named here comes last.
 EXAMPLES = [
     *("answer", "unique_relevance", "redundancy", "genes", "mixed", "regression"),
-    *("pipeline", "weights", "stability", "comparing", "million", "text"),
+    *("classes", "pipeline", "weights", "stability", "comparing", "million", "text"),
     *("own_criterion", "relevance", "selection", "ties", "chance", "truth", "unique_designs", "quality"),
 ]
 

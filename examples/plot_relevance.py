@@ -17,7 +17,7 @@ from sklearn.datasets import load_breast_cancer
 import unirel
 
 data = load_breast_cancer()
-relevance = unirel.relevance(data.data, data.target)
+relevance = unirel.relevance(data.data, data.target)  # a Series, for a frame of pandas
 
 # %%
 # No feature can exceed the entropy of the target, the dashed line: one that reached it

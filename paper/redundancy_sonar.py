@@ -125,10 +125,10 @@ def _analyses(
     unique: Any = Boost("reference", max_samples=None) if setting.boosted == "reference" else setting.boosted
     neighbors = KNN(setting.n_neighbors, scale=setting.scale, correction=None)
     options = {"mi_estimator": neighbors, "unique_relevance": unique, "n_jobs": n_jobs}
+    selectors = [BURSelector.paper(criterion, beta=beta, **options) for criterion in criteria for beta in betas]
     return [
-        (criterion, beta, redundancy_analysis(X, y, selector=BURSelector.paper(criterion, beta=beta, **options)))
-        for criterion in criteria
-        for beta in betas
+        (selector.criterion, selector.beta, redundancy_analysis(X, y, selector=selector, max_features=None))
+        for selector in selectors
     ]
 
 

@@ -15,7 +15,8 @@ from unirel._runtime import Compiling
 from unirel.data.jit import _files, _Listener
 
 CODE = """
-from unirel._runtime import COMPILING, progress_of
+from unirel._runtime import COMPILING, Compiling, progress_of
+Compiling._SECONDS = %s
 progress_of(%s, "testing")
 import numpy as np
 from unirel.data.kernels import _find_bins
@@ -23,9 +24,12 @@ _find_bins.compiled(np.zeros((1, 2)), np.zeros((1, 1)), np.ones(1, int), np.zero
 """
 
 
-def run(folder, verbose):
+SAID = "unirel: compiling what is used here for the first time; it is kept for later calls\n"
+
+
+def run(folder, verbose, seconds=0.001):
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder)}
-    code = CODE % verbose
+    code = CODE % (seconds, verbose)
     return subprocess.run(
         [sys.executable, "-c", code], check=True, capture_output=True, text=True, env=environment
     ).stderr
@@ -33,8 +37,12 @@ def run(folder, verbose):
 
 def test_it_is_said_where_the_cache_is_cold(tmp_path):
     assert run(tmp_path / "quiet", False) == ""
-    assert run(tmp_path / "cache", True) == "unirel: compiling, once per installation; this takes some seconds\n"
+    assert run(tmp_path / "cache", True) == SAID
     assert run(tmp_path / "cache", True) == ""
+
+
+def test_it_is_not_said_if_it_is_soon_done(tmp_path):
+    assert run(tmp_path, True, seconds=1000) == ""
 
 
 # Runs a fit and two commands, and prints after each every kernel as often as there are types it was compiled for.
@@ -110,14 +118,27 @@ def test_every_file_with_kernels_is_looked_at():
     assert users <= set(_files)
 
 
-def test_it_is_said_once(capsys):
+def test_it_is_said_once_after_a_second_of_compiling(capsys, monkeypatch):
+    """It was said of every kernel, however soon it was done, and as if there were no other one to come."""
+    clock = [100.0]
+    monkeypatch.setattr("unirel._runtime.time.monotonic", lambda: clock[0])
     compiling = Compiling()
-    compiling.begin()
-    assert capsys.readouterr().err == ""
-    compiling.announce()
-    for _ in range(3):
+
+    def compile_for(seconds):
         compiling.begin()
-    assert capsys.readouterr().err == "unirel: compiling, once per installation; this takes some seconds\n"
+        compiling.begin()  # what the kernel calls
+        clock[0] += seconds
+        compiling.end()
+        compiling.end()
+        clock[0] += 50  # other work
+        return capsys.readouterr().err
+
+    assert compile_for(3.0) == ""  # nobody wants to know
+    compiling = Compiling()
+    compiling.announce()
+    assert [compile_for(0.6), compile_for(0.6), compile_for(5.0)] == ["", SAID, ""]
+    compiling.announce()  # by another command of the process
+    assert compile_for(5.0) == ""
 
 
 @pytest.mark.parametrize("collecting", [True, False])

@@ -15,7 +15,8 @@ LAYERS = {
     "_version": [],
     "errors": [],
     "_runtime": ["joblib", "tqdm"],
-    "results": ["numpy", "narwhals", "pandas"],
+    "documents": ["numpy", "narwhals", "pandas"],
+    "results": ["numpy"],
     "data": [
         "numpy",
         "scipy",
@@ -38,7 +39,7 @@ LAYERS = {
     "evaluation": ["numpy", "scipy", "sklearn", "joblib", "pandas", "narwhals", "threadpoolctl"],
     "plotting": ["numpy", "scipy", "matplotlib"],
     "report": ["numpy", "scipy", "sklearn", "altair", "jinja2", "markupsafe", "vl_convert", "threadpoolctl"],
-    "cli": ["numpy", "narwhals", "pyarrow", "pandas", "sklearn", "typer", "click", "rich"],
+    "cli": ["numpy", "narwhals", "pyarrow", "pandas", "sklearn", "typer", "click", "rich", "matplotlib"],
 }
 ORDER = list(LAYERS)
 TOP_LEVEL = {
@@ -46,6 +47,7 @@ TOP_LEVEL = {
     "_runtime",
     "_version",
     "criteria",
+    "documents",
     "errors",
     "evaluation",
     "measures",

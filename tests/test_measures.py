@@ -1,6 +1,7 @@
 """The public measures against slow twins, scikit-learn, and what must not change them."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,15 @@ from reference import plugin_entropy, read, unit_of
 from scipy.special import digamma
 from sklearn.feature_selection import mutual_info_classif, mutual_info_regression
 
-from unirel import BURSelector, conditional_relevance, irrelevance, mutual_information, relevance, selection_path
+from unirel import (
+    BURSelector,
+    conditional_relevance,
+    irrelevance,
+    mutual_information,
+    relevance,
+    selection_path,
+    unique_relevance,
+)
 from unirel.data.table import Table
 from unirel.estimation.binned import Binned
 from unirel.estimation.knn import KNN
@@ -512,8 +521,8 @@ def test_constant_column_tells_nothing(constant, target_style):
     for estimator in ("knn", "binned"):
         values = relevance(frame, case.target, mi_estimator=estimator, **options)
         alone = mutual_information(frame[["constant"]], case.target, mi_estimator=estimator, **options)
-        assert [values[1], alone] == pytest.approx([0, 0], abs=1e-12)
-    assert conditional_relevance(frame, case.target, ["c0"], **options)[1] == pytest.approx(0, abs=1e-12)
+        assert [values["constant"], alone] == pytest.approx([0, 0], abs=1e-12)
+    assert conditional_relevance(frame, case.target, ["c0"], **options)["constant"] == pytest.approx(0, abs=1e-12)
 
 
 @pytest.mark.parametrize("n_rows", [22, 46, 60])
@@ -521,7 +530,7 @@ def test_a_constant_text_is_not_less_than_nothing(n_rows):
     """The entropy of a single level rounds below 0 for some numbers of rows, and what is told was cut down to it."""
     frame, target = pd.DataFrame({"a": np.arange(n_rows), "same": ["same"] * n_rows}), np.arange(n_rows) % 3
     for estimator in ("knn", "binned"):
-        assert relevance(frame, target, mi_estimator=estimator)[1] == 0.0
+        assert relevance(frame, target, mi_estimator=estimator)["same"] == 0.0
         path = selection_path(frame, target, criteria="mrmr_q", betas=0.0, selector=BURSelector(mi_estimator=estimator))
         assert path.selection("mrmr_q", 0.0).scores[1] == 0.0
 
@@ -622,7 +631,7 @@ def test_chain_rule_is_exact_for_counts():
     parts = [
         mutual_information(frame[["c0"]], y, **options),
         mutual_information(frame[["c1"]], y, conditional_on=frame[["c0"]], **options),
-        conditional_relevance(frame, y, ["c0", "c1"], **options)[2],
+        conditional_relevance(frame, y, ["c0", "c1"], **options)["c2"],
     ]
     assert whole == pytest.approx(sum(parts), abs=1e-12)
 
@@ -646,9 +655,9 @@ def test_roles_of_column_and_target_can_be_swapped(mi_estimator):
 def test_one_column_agrees_in_every_way_of_asking(case):
     frame, y = case.frame, case.target
     values = relevance(frame, y, clip=False, **case.options)
-    for position, name in enumerate(frame):
+    for name in frame:
         options = only({"clip": False, **case.options}, name)
-        assert mutual_information(frame[[name]], y, **options) == pytest.approx(values[position], abs=1e-12)
+        assert mutual_information(frame[[name]], y, **options) == pytest.approx(values[name], abs=1e-12)
 
 
 @pytest.mark.parametrize("way", ["name", "position", "names", "positions", "column", "series", "matrix", "frame"])
@@ -667,7 +676,7 @@ def test_given_can_be_named_or_handed_over(way):
         "matrix": X[:, [1]],
         "frame": frame[["b"]].rename(columns={"b": "z"}),
     }[way]
-    values = conditional_relevance(frame, y, given_as, clip=False)
+    values = np.asarray(conditional_relevance(frame, y, given_as, clip=False))
     expected = [mutual_information(X[:, [k]], y, conditional_on=X[:, [1]], clip=False) for k in (0, 2, 3)]
     assert_allclose(values[[0, 2, 3]], expected, rtol=0, atol=1e-12)
     if way in ("name", "position", "names", "positions"):
@@ -713,9 +722,9 @@ def test_ignored_column_has_no_value():
     frame = pd.DataFrame({"a": rng.normal(size=50), "b": rng.normal(size=50)})
     y = rng.integers(0, 2, size=50)
     values = relevance(frame, y, discrete_features={"a": None})
-    assert np.isnan(values[0])
-    assert values[1] == relevance(frame[["b"]], y)[0]
-    assert np.isnan(irrelevance(frame, y, discrete_features={"a": None})[0])
+    assert np.isnan(values["a"])
+    assert values["b"] == relevance(frame[["b"]], y)["b"]
+    assert np.isnan(irrelevance(frame, y, discrete_features={"a": None})["a"])
     block = mutual_information(frame, y, discrete_features={"a": None}, clip=False)
     assert block == mutual_information(frame[["b"]], y, clip=False)
 
@@ -854,3 +863,24 @@ def test_a_target_of_several_columns_that_cannot_be_used():
     y[3, 0] = np.nan
     with pytest.raises(ValueError, match=r"y has 1 missing value \(NaN\); drop those rows"):
         mutual_information(X, y)
+
+
+def test_values_of_a_frame_of_pandas_have_its_names(rng):
+    array = rng.normal(size=(60, 3))
+    y = array[:, 1] > 0
+    frame = pd.DataFrame(array, columns=["a", "b", 7])
+    measured = (
+        relevance,
+        irrelevance,
+        unique_relevance,
+        partial(conditional_relevance, given=[0]),
+        lambda X, y: unique_relevance(X, y, return_std=True)[1],
+    )
+    for measure in measured:
+        plain, named = measure(array, y), measure(frame, y)
+        assert type(plain) is np.ndarray
+        assert list(named.index) == ["a", "b", 7]
+        np.testing.assert_array_equal(np.asarray(named), plain)
+        assert type(measure(pl.DataFrame(array, ["a", "b", "c"], orient="row"), y)) is np.ndarray
+    assert relevance(frame, y).idxmax() == "b"
+    assert type(relevance(frame, y, confidence_level=0.9).low) is np.ndarray

@@ -11,7 +11,8 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from unirel import BURSelector, selection_path
-from unirel.results import Ending, Selection, SelectionPath, make_frame
+from unirel.documents import make_frame
+from unirel.results import Ending, Selection, SelectionPath
 
 ADDS = "adds detectable information about the target"
 COLUMNS = ["step", "feature", "name", "score", "relevance", "unique_relevance", "supported"]

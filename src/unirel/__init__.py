@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from unirel.measures import relevance as relevance
     from unirel.measures import unique_relevance as unique_relevance
     from unirel.predictors import ClassifierLoss as ClassifierLoss
+    from unirel.results import Selection as Selection
     from unirel.search.boost import Boost as Boost
     from unirel.search.greedy import selection_path as selection_path
     from unirel.selectors import BURSelector as BURSelector
@@ -45,6 +46,7 @@ _NAMES = {
     "unirel.inference.redundancy": "redundancy_analysis",
     "unirel.inference.stability": "selection_stability",
     "unirel.selectors": "BURSelector BURSelectorCV",
+    "unirel.results": "Selection",
     "unirel.estimation.knn": "KNN",
     "unirel.estimation.binned": "Binned",
     "unirel.estimation.plugin": "Plugin",

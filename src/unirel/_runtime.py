@@ -226,17 +226,41 @@ def progress_of(verbose: bool, title: str) -> Progress:
 
 
 class Compiling:
-    """Says once that kernels are being compiled, if it was told to; they are kept on disk, so once per installation."""
+    """Says that kernels are being compiled, if it was told to: once in a process, and only if that takes a while."""
 
-    _wanted = False
+    # They are kept on disk: a kernel is compiled by the first call that uses it, and by no later one.
+    _SECONDS = 1.0
+
+    def __init__(self) -> None:
+        self._wanted, self._said, self._depth = False, False, 0
+        self._started, self._spent = 0.0, 0.0
 
     def announce(self) -> None:
         self._wanted = True
 
     def begin(self) -> None:
-        if self._wanted:
-            print("unirel: compiling, once per installation; this takes some seconds", file=sys.stderr, flush=True)
-            self._wanted = False
+        """A kernel is being compiled, perhaps on behalf of another."""
+        if self._depth == 0:
+            self._started = time.monotonic()
+        self._depth += 1
+        self._say()
+
+    def end(self) -> None:
+        self._say()
+        self._depth -= 1
+        if self._depth == 0:
+            self._spent += time.monotonic() - self._started
+
+    def _say(self) -> None:
+        # No thread watches the clock: numba reports each of the functions that a kernel is made of.
+        spent = self._spent + time.monotonic() - self._started
+        if self._wanted and not self._said and spent > self._SECONDS:
+            self._said = True
+            print(
+                "unirel: compiling what is used here for the first time; it is kept for later calls",
+                file=sys.stderr,
+                flush=True,
+            )
 
 
 COMPILING = Compiling()

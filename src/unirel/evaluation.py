@@ -4,13 +4,13 @@ import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
 from narwhals import from_native
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import stats
 from sklearn.base import clone
 from sklearn.impute import SimpleImputer
@@ -23,12 +23,14 @@ from unirel.criteria import CRITERIA, Criterion
 from unirel.data.datasets import load
 from unirel.data.readers import DiscreteFeatures, TargetType, take_rows
 from unirel.data.table import Table
+from unirel.documents import make_frame
 from unirel.estimation.base import Columns, Values
+from unirel.inference.differences import PairedDifference, Verdict, paired_difference
 from unirel.inference.stability import stability
-from unirel.results import make_frame, plain
+from unirel.results import plain
 from unirel.selectors import BURSelector, BURSelectorCV
 
-__all__ = ["Evaluation", "PairedDifference", "compare", "paired_difference", "stability"]
+__all__ = ["Evaluation", "PairedDifference", "Verdict", "compare", "paired_difference", "stability"]
 
 Row = dict[str, Any]
 _FEWEST = 5  # rows of a class that is divided among the parts of a split
@@ -85,8 +87,10 @@ def compare(
 
     Notes
     -----
-    A `BURSelector` gets the training rows as they are. Other selectors get numbers: categories as codes, the mean in
-    place of missing values. Models get categories one-hot encoded and numbers standardised by the training rows. A
+    A `BURSelector` gets the training rows as they are. Other selectors get numbers: categories as codes, the median in
+    place of missing values; "lasso" and "rfe", which are linear, get what models get, and a feature is as good as the
+    best of its columns. Models get categories one-hot encoded, with rare levels merged, and numbers standardised, with
+    the median in place of missing values and a column that marks them: all of it fitted to the training rows. A
     selector that selects fewer features than are asked for keeps its last score.
 
     Examples
@@ -96,6 +100,8 @@ def compare(
     >>> evaluation = compare("wine", {"default": BURSelector(), "lasso": "lasso"}, "knn", n_features=4, n_splits=2)
     >>> len(evaluation.to_frame())
     16
+    >>> evaluation.verdict().best_other
+    'lasso'
     """
     _runtime.check_whole_number("n_splits", n_splits, 1)
     _runtime.check_whole_number("random_state", random_state, 0)
@@ -124,7 +130,9 @@ def compare(
                 _runtime.warn(f"{about}: {message}")
     except KeyboardInterrupt:
         complete = False
-    return Evaluation(tuple(rows), {table.name: len(table.columns_of) for table in tables}, settings, complete)
+    sizes = {table.name: len(table.is_category) for table in tables}
+    score_names = {table.name: _score_name(scoring, table.discrete) for table in tables}
+    return Evaluation(tuple(rows), sizes, settings, complete, score_names)
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,6 +143,7 @@ class Evaluation:
     n_features: Mapping[str, int]  #: How many features each dataset has.
     settings: Mapping[str, Any]  #: Numbers that decide the splits.
     complete: bool = True  #: False if the comparison was interrupted.
+    scores: Mapping[str, str] = field(default_factory=dict)  #: What the scores of each dataset are.
 
     def to_frame(self) -> Any:
         """One row for each dataset, split, selector, model and number of features."""
@@ -200,6 +209,33 @@ class Evaluation:
                 rows.append(row | found._asdict())
         return _frame(rows)
 
+    def verdict(
+        self, selector: str | None = None, *, dataset: str | None = None, confidence_level: float = 0.95
+    ) -> Verdict:
+        """How a selector, the first by default, compares with the best of the others; as text it is a sentence.
+
+        Scores are means over the models in each split, of the first dataset by default. The best of several others owes
+        something to luck, so the comparison is rather too hard on the selector than too kind.
+        """
+        groups = _grouped(self.outcomes(), ("dataset", "selector", "split"))
+        dataset = next(iter(groups))[0] if dataset is None else dataset
+        _runtime.check_choice("dataset", dataset, self.n_features)
+        means: dict[str, dict[int, float]] = {}
+        for (name, label, split), rows in groups.items():
+            if name == dataset:
+                means.setdefault(label, {})[split] = _mean(rows, "test_score")
+        selector = next(iter(means)) if selector is None else selector
+        _runtime.check_choice("selector", selector, means)
+        others = {label: float(np.mean(list(one.values()))) for label, one in means.items() if label != selector}
+        if not others:
+            raise ValueError(f"there is no other selector to compare {selector!r} with")
+        best = max(others, key=others.__getitem__)
+        both = [(score, means[best][split]) for split, score in means[selector].items() if split in means[best]]
+        overlap = self.settings["test_size"] / (1 - 2 * self.settings["test_size"])
+        found = paired_difference(*zip(*both, strict=True), confidence_level=confidence_level, overlap=overlap)
+        models = tuple(dict.fromkeys(row["model"] for row in self.rows))
+        return Verdict(selector, best, found, self.scores.get(dataset, "score"), models, confidence_level)
+
     def average_ranks(self) -> Any:
         """One row for each model and selector: mean rank over datasets by mean test score; 1 is best."""
         means = {key: _mean(group, "test_score") for key, group in self._groups().items()}
@@ -239,9 +275,7 @@ class _Dataset:
     y: Any  # class numbers, or numbers
     discrete: bool
     types: dict[str, Any]  # of columns and target, one decision for all splits
-    matrix: Values  # for models
-    columns_of: list[Columns]  # of the matrix, for each feature
-    codes: Values  # for selectors: one column for each feature, NaN where a value is missing
+    codes: Values  # one column for each feature, NaN where a value is missing
     is_category: NDArray[np.bool_]
     sizes: list[int]  # numbers of features to try
 
@@ -260,13 +294,12 @@ def _read(dataset: Any, n_features: int | Sequence[int], types: Mapping[str, Any
     if discrete and len(np.unique(values)) < 2:
         raise ValueError(f"dataset {name!r}: y has one class only; choose a target that varies")
     asked = range(1, n_features + 1) if isinstance(n_features, int) else n_features
-    sizes = sorted({min(_runtime.check_whole_number("n_features", size, 1), table.n_features) for size in asked})
+    sizes = sorted({min(_runtime.check_whole_number("n_features", size, 1), len(table.features)) for size in asked})
     if not sizes:
         raise ValueError("n_features names no number of features to try")
-    matrix, columns_of = predictors.design_matrix(table)
     codes, is_category = predictors.code_matrix(table), table.discrete[: table.n_features]
     decided = table.decided_types(X)
-    return _Dataset(str(name), X, values, discrete, decided, matrix, columns_of, codes, is_category, sizes)
+    return _Dataset(str(name), X, values, discrete, decided, codes, is_category, sizes)
 
 
 def _labelled(parameter: str, given: Any) -> dict[str, Any]:
@@ -285,6 +318,7 @@ def _check(selectors: Mapping[str, Any], models: Mapping[str, Any], tables: Sequ
     for label, selector in selectors.items():
         if isinstance(selector, str):
             _runtime.check_choice("selectors", selector, (*CRITERIA, *predictors.PEERS))
+            predictors.check_installed(selector)
         elif isinstance(selector, type) or not (callable(selector) or hasattr(selector, "fit")):
             raise TypeError(f"selector {label!r} is {selector!r}; see compare for what a selector may be")
     for model in models.values():
@@ -303,23 +337,31 @@ def _measure(
         started = time.perf_counter()
         order = _order(selector, data, train)
         seconds = time.perf_counter() - started
-        inputs = predictors.standardise(data.matrix, train)
+        blocks = {feature: _prepared(data, feature, train) for feature in order.tolist()}
         rows = []
         for name, model in models.items():
             scores: dict[int, Row] = {}
             for size in data.sizes:
                 used = min(size, len(order))  # fewer if the selector has stopped
                 if used not in scores:
-                    columns = np.sort(np.concatenate([data.columns_of[feature] for feature in order[:used]]))
-                    fitted = predictors.fit_model(model, data.discrete, inputs[np.ix_(train, columns)], data.y[train])
+                    inputs = np.hstack([blocks[feature] for feature in sorted(order[:used].tolist())])
+                    fitted = predictors.fit_model(model, data.discrete, inputs[train], data.y[train])
                     score = check_scoring(fitted, scoring)
                     scores[used] = {
-                        key: float(score(fitted, inputs[np.ix_(part, columns)], data.y[part]))
+                        key: float(score(fitted, inputs[part], data.y[part]))
                         for key, part in (("validation_score", validation), ("test_score", test))
                     }
                 row: Row = {"dataset": data.name, "split": split, "selector": label, "model": name, "n_features": size}
                 rows.append({**row, **scores[used], "seconds": seconds, "features": order[:used].tolist()})
     return rows, str(caught[0].message) if caught else ""
+
+
+def _prepared(data: _Dataset, feature: int, train: Columns) -> Values:
+    return predictors.prepare(data.codes[:, feature], bool(data.is_category[feature]), train)
+
+
+def _score_name(scoring: Any, discrete: bool) -> str:
+    return ("accuracy" if discrete else "R2") if scoring is None else scoring if isinstance(scoring, str) else "score"
 
 
 def _split(data: _Dataset, test_size: float, seed: int) -> tuple[Columns, Columns, Columns]:
@@ -334,8 +376,12 @@ def _order(selector: Any, data: _Dataset, train: Columns) -> Columns:
     """Features in the order in which the selector prefers them, found on the training rows."""
     if isinstance(selector, Criterion) or (isinstance(selector, str) and selector in CRITERIA):
         selector = BURSelector(selector, beta=0.0)
+    n_features = data.sizes[-1]
+    if isinstance(selector, str) and selector in predictors.LINEAR:
+        blocks = [_prepared(data, feature, train)[train] for feature in range(len(data.is_category))]
+        return predictors.order_by_columns(selector, blocks, data.y[train], data.discrete, n_features)
     if isinstance(selector, str):
-        selector = predictors.make_peer(selector, data.discrete, data.is_category, data.sizes[-1])
+        selector = predictors.make_peer(selector, data.discrete, data.is_category, n_features)
     if isinstance(selector, BURSelector | BURSelectorCV):
         # It knows the types of the columns, and selects as many features as are compared.
         selector, X = clone(selector), take_rows(data.X, train)
@@ -343,12 +389,12 @@ def _order(selector: Any, data: _Dataset, train: Columns) -> Columns:
         if isinstance(selector, BURSelectorCV):
             searcher = selector.selector = selector.selector or BURSelector()
         elif isinstance(selector.n_features_to_select, int):
-            selector.n_features_to_select = data.sizes[-1]
+            selector.n_features_to_select = n_features
         undecided = [name for name in data.types if str(getattr(searcher, name)) == "auto"]
         searcher.set_params(**{name: data.types[name] for name in undecided})
     else:
-        X = SimpleImputer(keep_empty_features=True).fit_transform(data.codes[train])
-    return predictors.order_by(selector, X, data.y[train], data.sizes[-1], len(data.columns_of))[: data.sizes[-1]]
+        X = SimpleImputer(strategy="median", keep_empty_features=True).fit_transform(data.codes[train])
+    return predictors.order_by(selector, X, data.y[train], n_features, len(data.is_category))[:n_features]
 
 
 @contextmanager
@@ -375,53 +421,3 @@ def _mean(rows: Sequence[Row], name: str) -> float:
 
 def _frame(rows: Sequence[Row]) -> Any:
     return make_frame({name: [row[name] for row in rows] for name in rows[0]} if rows else {})
-
-
-class PairedDifference(NamedTuple):
-    """How a selector differs from another over the same splits."""
-
-    n_splits: int
-    mean: float
-    low: float  # of its confidence interval; NaN for a single split
-    high: float
-    p_value: float  # of Wilcoxon's signed-rank test
-    wins: int  # splits in which the selector is better
-    ties: int
-    losses: int
-
-
-def paired_difference(
-    values: ArrayLike, baseline: ArrayLike, *, confidence_level: float = 0.95, overlap: float = 0.0
-) -> PairedDifference:
-    r"""Compare values with those of a baseline, split by split.
-
-    Parameters
-    ----------
-    values, baseline : array of shape (n_splits,)
-        One value of each for every split.
-    confidence_level : float
-        Of the interval.
-    overlap : float
-        Rows that test, divided by rows that train. Random splits of one dataset share rows, so the plain interval (0)
-        is too narrow as a statement about other data. Nadeau and Bengio (2003) widen it: with d the differences of n
-        splits and s their standard deviation it is :math:`\bar d \pm t\, s \sqrt{1 / n + overlap}`.
-
-    Examples
-    --------
-    >>> from unirel.evaluation import paired_difference
-    >>> paired_difference([0.9, 0.8, 0.9], [0.8, 0.8, 0.7]).wins
-    2
-    """
-    differences = np.asarray(values, float) - np.asarray(baseline, float)
-    if differences.ndim != 1 or differences.size == 0:
-        raise ValueError(f"values and baseline must be one value for each split, but have shape {differences.shape}")
-    _runtime.check_fraction("confidence_level", confidence_level)
-    n_splits, mean, half = differences.size, float(differences.mean()), float("nan")
-    if n_splits > 1:
-        scale = float(differences.std(ddof=1)) * np.sqrt(1 / n_splits + overlap)
-        half = float(stats.t.ppf((1 + confidence_level) / 2, n_splits - 1) * scale)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # an older scipy says that there are ties, and few splits
-        p_value = float(stats.wilcoxon(differences).pvalue) if differences.any() else 1.0
-    wins, losses = int((differences > 0).sum()), int((differences < 0).sum())
-    return PairedDifference(n_splits, mean, mean - half, mean + half, p_value, wins, n_splits - wins - losses, losses)

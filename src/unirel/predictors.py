@@ -1,8 +1,9 @@
 """scikit-learn's models and selectors by name, and the loss of a model trained without each feature."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -10,15 +11,17 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.feature_selection import RFE, SelectFromModel, SelectKBest, mutual_info_classif, mutual_info_regression
+from sklearn.impute import MissingIndicator, SimpleImputer
 from sklearn.linear_model import LassoCV, LogisticRegression, Ridge
 from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.pipeline import make_pipeline, make_union
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils.validation import has_fit_parameter
 
 from unirel._runtime import check_choice, check_whole_number, map_tasks, warn
 from unirel.data.table import Table
+from unirel.documents import make_frame
 
 Values = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -28,6 +31,9 @@ Split = tuple[Rows, Rows]
 _MAX_LEVELS = 100
 _CALIBRATION_FOLDS = 5
 PEERS = ("kbest", "lasso", "forest", "rfe", "lightgbm")
+LINEAR = ("lasso", "rfe")  # those of them to which the codes of a category mean nothing
+# A level that fewer rows have, or a smaller share of them, is merged with others like it.
+_RARE_ROWS, _RARE_SHARE = 5, 0.01
 # Models by name, and how a report calls them: for a target of classes and for one of numbers.
 MODELS = {
     "logistic": ("logistic regression", "ridge regression, in place of logistic regression"),
@@ -102,6 +108,38 @@ def fit_model(model: Any, discrete: bool, X: Values, y: NDArray[Any], sample_wei
     return fitted.fit(X, y, sample_weight=sample_weight) if weighted else fitted.fit(X, y)
 
 
+def check_installed(name: str) -> None:
+    if name == "lightgbm" and find_spec(name) is None:
+        raise ImportError("the selector 'lightgbm' needs lightgbm; install it with: pip install lightgbm")
+
+
+def prepare(values: Values, is_category: bool, train: Rows) -> Values:
+    """One feature of all rows as columns for a model, by steps that are fitted to the training rows alone."""
+    # Marks of levels and of missing values are not standardised: those of a rare one would outweigh all else.
+    steps: Any = OneHotEncoder(
+        handle_unknown="infrequent_if_exist",
+        min_frequency=max(_RARE_ROWS, int(_RARE_SHARE * len(train))),
+        max_categories=_MAX_LEVELS,
+        sparse_output=False,
+    )
+    if not is_category:
+        numbers = make_pipeline(SimpleImputer(strategy="median", keep_empty_features=True), StandardScaler())
+        steps = make_union(numbers, MissingIndicator(error_on_new=False))
+    column = values[:, np.newaxis]
+    return np.asarray(steps.fit(column[train]).transform(column), np.float64)
+
+
+def order_by_columns(name: str, blocks: Sequence[Values], y: Any, discrete: bool, n_features: int) -> Rows:
+    """Features in the order in which a linear peer prefers the best of their columns."""
+    feature_of = np.repeat(np.arange(len(blocks)), [block.shape[1] for block in blocks])
+    X = np.hstack(blocks)
+    # Some features have several columns among the best.
+    n_columns = n_features if len(feature_of) == len(blocks) else min(len(feature_of), max(50, 4 * n_features))
+    peer = make_peer(name, discrete, np.zeros(len(feature_of), bool), n_columns)
+    best = feature_of[order_by(peer, X, y, n_columns, len(feature_of))]
+    return np.array(list(dict.fromkeys(best.tolist()))[:n_features], np.intp)
+
+
 def make_peer(name: str, discrete: bool, is_category: NDArray[np.bool_], n_features: int) -> Any:
     """A selector that people use instead of ours, for columns of numbers in which categories are codes."""
     if name == "kbest":
@@ -110,7 +148,7 @@ def make_peer(name: str, discrete: bool, is_category: NDArray[np.bool_], n_featu
     if name == "rfe":
         return partial(eliminate, make_model("logistic", discrete))
     if name == "lasso":
-        model = make_model("svm", True).set_params(penalty="l1") if discrete else LassoCV()
+        model = make_model("svm", True).set_params(penalty="l1", max_iter=10_000) if discrete else LassoCV()
     elif name == "forest":
         model = make_model("rf", discrete)
     else:
@@ -358,3 +396,13 @@ def _predict(model: Any, inputs: Values, codes: NDArray[Any], train: Rows, test:
 def _squared_error(model: Any, inputs: Values, y: NDArray[Any], train: Rows, test: Rows) -> float:
     fitted = fit_model(model, False, inputs[train], y[train])
     return float(np.square(np.ravel(fitted.predict(inputs[test])) - y[test]).sum())
+
+
+def passing_on(columns: NDArray[np.intp], n_features: int, names: Any = None) -> Any:
+    """A fitted transformer of scikit-learn that passes some columns on, by their names if there are names."""
+    from sklearn.compose import ColumnTransformer  # slow to import
+
+    taken = columns.tolist() if names is None else names[columns].tolist()
+    transformer = ColumnTransformer([("selected", "passthrough", taken)], verbose_feature_names_out=False)
+    row: Any = np.zeros((1, n_features))  # it is fitted to shape and names only
+    return transformer.fit(row if names is None else make_frame(dict(zip(names, row.T, strict=True))))

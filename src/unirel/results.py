@@ -2,13 +2,14 @@
 
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from unirel.documents import Saved, make_frame
 
 # Names in the text of a selection; `selected_names` has all.
 _MOST_NAMES = 10
@@ -48,16 +49,6 @@ def plain(value: Any) -> Any:
     if isinstance(value, str):  # as an Ending is
         return str(value)
     return value if value is None or isinstance(value, int | float) else repr(value)
-
-
-def make_frame(columns: Mapping[str, Any]) -> Any:
-    """A pandas frame, or a polars one where there is no pandas."""
-    import narwhals as nw
-
-    for library in ("pandas", "polars"):
-        with suppress(ImportError):
-            return nw.from_dict(dict(columns), backend=library).to_native()
-    raise ImportError("a data frame needs pandas or polars; install one of them, or use to_dict()")
 
 
 class Result:
@@ -107,9 +98,10 @@ class Result:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Selection(Result, drawn_by="SelectionDisplay", bars=("relevance", "unique_relevance")):
+class Selection(Result, Saved, drawn_by="SelectionDisplay", bars=("relevance", "unique_relevance")):
     """Features in the order in which a criterion selected them."""
 
+    _kind = "selection"
     _listed = ("criterion", "beta", "complete", "ending", "reason", "n_supported")
     criterion: str  #: Name of the criterion.
     beta: float  #: Weight of unique relevance.
@@ -126,6 +118,8 @@ class Selection(Result, drawn_by="SelectionDisplay", bars=("relevance", "unique_
     #: The next features in order, listed but not selected, where the number of features was found automatically.
     following: NDArray[np.intp] = field(default_factory=lambda: np.empty(0, np.intp))
     same_as: Mapping[int, int] = field(default_factory=dict)  #: Features passed over as near copies, of which one.
+    #: Of three classes or more the one that each selected feature tells most about, if that was counted; None: nothing.
+    for_class: tuple[Any, ...] = ()
 
     def __len__(self) -> int:
         return len(self.order)
@@ -206,7 +200,17 @@ class Selection(Result, drawn_by="SelectionDisplay", bars=("relevance", "unique_
             "relevance": plain(self.relevance[self.order]),
             "unique_relevance": plain(unique[self.order]),
             "supported": [None if self.n_supported is None else step < self.n_supported for step in range(len(self))],
+            **({"for_class": list(self.for_class)} if self.for_class else {}),
         }
+
+    def _check_fields(self) -> None:
+        n_features, places = len(self.names), np.concatenate([self.order, self.following])
+        lengths = [len(self.scores) - len(self), len(self.relevance) - n_features, len(set(self.names)) - n_features]
+        lengths += [len(one) - len(self) for one in (self.causes, self.for_class) if one]
+        lengths += [] if self.unique_relevance is None else [len(self.unique_relevance) - n_features]
+        outside = {*places.tolist(), *self.same_as, *self.same_as.values()}.difference(range(n_features))
+        if any(lengths) or outside or len(set(places.tolist())) < len(places):
+            raise ValueError("the fields of the selection do not belong together; it was changed")
 
     def _notebook(self) -> dict[str, list[Any]]:
         hidden = ["feature", "score"] + ["unique_relevance"] * (self.unique_relevance is None)
@@ -270,7 +274,8 @@ class SelectionPath(Result, drawn_by="BetaPathDisplay"):
             columns.setdefault("beta", []).extend([one.beta] * len(one))
             for name, values in one._columns().items():
                 columns.setdefault(name, []).extend(values)
-        return columns
+        # One that was stopped early may lack what the others have.
+        return {name: values for name, values in columns.items() if len(values) == len(columns["beta"])}
 
     def _notebook(self) -> dict[str, list[Any]]:
         shown = range(min(8, max(map(len, self.selections), default=0)))

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import KW_ONLY, dataclass
+from inspect import signature
 from typing import Any, Self
 
 import numpy as np
@@ -22,7 +23,7 @@ from unirel.criteria import Criterion
 from unirel.data.readers import collected, is_frame, is_lazy, is_parted, take_columns, take_named
 from unirel.data.table import Table, open_table
 from unirel.estimation.knn import KNN
-from unirel.predictors import ClassifierLoss
+from unirel.predictors import ClassifierLoss, passing_on
 from unirel.results import Selection
 from unirel.search.folds import Trial, check_betas, choose, results_of, sizes_to_try
 from unirel.search.greedy import SearchSettings, check_selection, select
@@ -54,7 +55,7 @@ class _Selector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
             return take_columns(self._check_table(X, reset=False), chosen, library)
         if not by_name:
             self._check_table(collected(X.head(0)), reset=False)  # the names are checked before anything is read
-        return take_named(X, [self.columns_[position].name for position in chosen.tolist()], library)
+        return take_named(X, [self.selection_.names[position] for position in chosen.tolist()], library)
 
     def inverse_transform(self, X: Any) -> Any:
         """Put the selected features, as `transform` gave them, back to their places, with zeros for all others."""
@@ -67,6 +68,16 @@ class _Selector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         result = np.zeros((array.shape[0], support.size), dtype=array.dtype)
         result[:, support] = array
         return result
+
+    def to_sklearn(self) -> Any:
+        """A fitted `ColumnTransformer` of scikit-learn that passes the selected columns on, as `transform` does.
+
+        It needs no unirel where it is used, unpickled or cloned. Columns of frames with names are taken by these. It
+        gives arrays, unless ``set_output(transform="pandas")``, of it or before of the selector, asks for frames.
+        """
+        names, asked = getattr(self, "feature_names_in_", None), getattr(self, "_sklearn_output_config", {})
+        passing = passing_on(self.get_support(indices=True), self.n_features_in_, names)
+        return passing.set_output(transform=asked["transform"]) if asked else passing
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -125,22 +136,25 @@ class _Selector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
 
         What Ctrl-C has left is kept as well, but the interrupt goes on: a loop around `fit` must not go on with it.
         """
+        self._keep_selection(selection)
+        self.columns_ = table.columns
+        self.__dict__.pop("edges_", None)  # of a table that was fitted before
+        if table.is_parted:
+            self.edges_ = table.edges  # type: ignore[attr-defined]
+        if selection.interrupted:
+            raise KeyboardInterrupt(f"interrupted; the {len(selection)} features that were selected are kept")
+
+    def _keep_selection(self, selection: Selection) -> None:
         self.selection_ = selection
         self.order_ = selection.order
         self.selection_scores_ = selection.scores
         self.relevance_ = selection.relevance
         self.unique_relevance_ = selection.unique_relevance
-        self.columns_ = table.columns
-        self.support_ = np.isin(np.arange(table.n_features), selection.order)
-        self.__dict__.pop("edges_", None)  # of a table that was fitted before
-        if table.is_parted:
-            self.edges_ = table.edges  # type: ignore[attr-defined]
+        self.support_ = np.isin(np.arange(len(selection.names)), selection.order)
         # Ties go to the lowest position, and ignored features, whose relevance is NaN, come last.
         others = np.flatnonzero(~self.support_)
-        self.ranking_ = np.ones(table.n_features, dtype=np.intp)
+        self.ranking_ = np.ones(self.support_.size, dtype=np.intp)
         self.ranking_[others[np.argsort(-self.relevance_[others], kind="stable")]] = np.arange(2, others.size + 2)
-        if selection.interrupted:
-            raise KeyboardInterrupt(f"interrupted; the {len(selection)} features that were selected are kept")
 
 
 class BURSelector(_Selector, SearchSettings):
@@ -171,8 +185,9 @@ class BURSelector(_Selector, SearchSettings):
         mapping for columns that it does not name.
     target_type : {"auto", "discrete", "continuous"}
         Whether the target is a class label; "auto" decides from its type and values.
-    include, exclude : list of names or positions
-        Features that are selected first, in this order, and features that are never selected.
+    include, exclude : list of names, positions, patterns or types
+        Features that are selected first, in this order, and never: "age", 3, "lab_*" for all such names, "dtype:string"
+        for all of a type (number, bool, string, category, datetime). A name goes before these, and then `exclude` does.
     max_candidates : int, "auto" or None
         Search among the most relevant columns only, that many of them; None for all. With many columns and few rows
         noise wins maxima: "auto" is 300 where there are more than ten columns for each row, otherwise 5000.
@@ -240,6 +255,29 @@ class BURSelector(_Selector, SearchSettings):
         """
         published = {"mi_estimator": KNN(correction=None), "beta": 0.1, "unique_relevance": "ksg"}
         return cls(criterion, **{**published, "max_candidates": None, "keep_copies": True, **parameters})
+
+    @classmethod
+    def from_selection(cls, selection: Selection) -> Self:
+        """A fitted selector that has selected this, such as `Selection.from_json` has read from a file.
+
+        It has parameters as far as a file has them, names unless they are x0, x1, ..., as of an array, no `columns_`.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from unirel import BURSelector, Selection
+        >>> X, y = load_iris(return_X_y=True, as_frame=True)
+        >>> text = BURSelector(n_features_to_select=2).fit(X, y).selection_.to_json()
+        >>> BURSelector.from_selection(Selection.from_json(text)).transform(X).shape
+        (150, 2)
+        """
+        known = signature(cls).parameters.keys() & selection.settings.keys()
+        selector = cls(**{name: selection.settings[name] for name in known})
+        selector.n_features_in_ = len(selection.names)
+        if selection.names != tuple(f"x{position}" for position in range(len(selection.names))):
+            selector.feature_names_in_ = np.array(selection.names, object)
+        selector._keep_selection(selection)
+        return selector
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Select features.

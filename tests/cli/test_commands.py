@@ -5,9 +5,17 @@ import io
 import json
 import subprocess
 import sys
+from datetime import date
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
+from sklearn.datasets import load_breast_cancer
+
+from unirel import redundancy_analysis
+from unirel.results import plain
 
 COMMANDS = ["select", "relevance", "redundancy", "explain", "report", "compare", "apply", "datasets"]
 
@@ -98,6 +106,17 @@ def test_redundancy(unirel, table):
     assert "no column 'z'" in unirel("redundancy", table, "-t", "class", "--order", "z").error
 
 
+def test_redundancy_is_the_same_as_in_python(unirel, tmp_path):
+    """The command had other defaults: 22 % of the features of breast_cancer were redundant there, none in Python."""
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    X = X.iloc[:150, 15:]
+    X.assign(y=y).to_csv(tmp_path / "table.csv", index=False)
+    found = redundancy_analysis(X, y[:150])
+    content = json.loads(unirel("redundancy", str(tmp_path / "table.csv"), "-t", "y", "--json").out)
+    assert [row["name"] for row in content["features"]] == [found.names[feature] for feature in found.order]
+    assert content["features"] == plain(found.to_dict()["features"])
+
+
 def test_redundancy_takes_the_options_of_a_search(unirel, table):
     options = ["-u", "classifier", "--classifier", "knn", "--exclude", "copy", "--estimator", "binned"]
     content = json.loads(unirel("redundancy", table, "-t", "class", *options, "--json").out)
@@ -112,12 +131,53 @@ COMPARE = ["--splits", 2, "--models", "knn", "--max-features", 3]
 def test_compare(unirel, table):
     done = unirel("compare", table, "-t", "class", *COMPARE)
     assert done.code == 0
-    assert "jmi boosted" in done.out
-    assert "Best on average" in done.out
+    assert [line.split()[1] for line in done.out.splitlines()[2:6]] == ["BURSelector", "kbest", "lasso", "forest"]
+    assert "BURSelector" in done.out.split("\n\n")[1]
+    assert "95 % interval" in done.out
     content = json.loads(unirel("compare", table, "-t", "class", *COMPARE, "--criteria", "jmi,lasso", "--json").out)
     assert {row["selector"] for row in content["summary"]} == {"jmi", "jmi boosted", "lasso"}
     assert [row["baseline"] for row in content["differences"]] == ["jmi"]
     assert "best is not one of" in unirel("compare", table, "-t", "class", "--criteria", "best").error
+
+
+def test_a_comparison_is_drawn_and_has_a_verdict(unirel, table, tmp_path):
+    picture = tmp_path / "scores.png"
+    arguments = ["compare", table, "-t", "class", *COMPARE, "--with", "kbest,jmi", "--json"]
+    done = unirel(*arguments, "--plot", picture)
+    content = json.loads(done.out)
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert f"the picture is in '{picture}'" in done.err
+    assert {row["selector"] for row in content["summary"]} == {"BURSelector", "kbest", "jmi"}
+    assert content["verdict"]["selector"] == "BURSelector"
+    assert content["verdict"]["best_other"] in ("kbest", "jmi")
+    assert content["verdict"]["words"].startswith("BURSelector ")
+    assert content["verdict"]["difference"]["n_splits"] == 2
+    for wrong in (tmp_path / "scores.html", tmp_path / "no" / "scores.png", tmp_path):
+        assert "--plot" in unirel(*arguments, "--plot", wrong).error
+
+
+def test_a_missing_library_is_named(unirel, table, monkeypatch):
+    monkeypatch.setattr("unirel.predictors.find_spec", lambda name: None)
+    done = unirel("compare", table, "-t", "class", *COMPARE, "--with", "lightgbm")
+    assert (done.code, done.error) == (
+        1,
+        "the selector 'lightgbm' needs lightgbm; install it with: pip install lightgbm",
+    )
+
+
+def test_a_target_of_few_numbers_is_said_to_be_classes(unirel, tmp_path):
+    """It was said by `select` alone."""
+    rng = np.random.default_rng(0)
+    mark = rng.integers(0, 15, 200)
+    frame = pd.DataFrame({"a": mark + rng.normal(size=200), "b": rng.normal(size=200), "mark": mark})
+    frame.to_csv(tmp_path / "marks.csv", index=False)
+    wanted = "The 15 distinct numbers of the target are taken as classes; with target_type='continuous' (--target-type"
+    for command, options in {"relevance": [], "redundancy": [], "compare": [*COMPARE, "--with", "kbest"]}.items():
+        asked = [command, tmp_path / "marks.csv", "-t", "mark", *options]
+        assert wanted in " ".join(unirel(*asked).out.split())
+        done = unirel(*asked, "--target-type", "continuous")
+        assert wanted not in " ".join(done.out.split())
+        assert command != "compare" or "R2" in done.out.splitlines()[0]
 
 
 def test_kinds_of_columns_in_a_comparison(unirel, table, monkeypatch):
@@ -214,17 +274,35 @@ class TestApply:
     @pytest.mark.parametrize("ending", ["csv", "parquet"])
     def test_numbers_with_a_decimal_comma_are_written_as_numbers(self, unirel, saved, tmp_path, ending):
         first, second = (row["name"] for row in json.loads(saved.read_text(encoding="utf-8"))["features"])
-        rows = ["1,50;007;x,y", "NA;;z", "-2,5e3;12;u"]
+        rows = ["1,50;007;x,y", "NA;;z", "-2,5e3;12;u", " -;3;v"]
         (tmp_path / "new.csv").write_text(f"{first};{second};word\n" + "\n".join(rows), encoding="utf-8")
         output = tmp_path / f"out.{ending}"
         assert unirel("apply", saved, tmp_path / "new.csv", "-o", output, "--keep", "word").code == 0
         if ending == "csv":
             found = output.read_text(encoding="utf-8").splitlines()
-            assert found == [f"word,{first},{second}", '"x,y",1.50,007', "z,NA,", "u,-2.5e3,12"]
+            assert found == [f"word,{first},{second}", '"x,y",1.50,007', "z,NA,", "u,-2.5e3,12", "v, -,3"]
         else:
-            from pyarrow import parquet
+            assert parquet.read_table(output).column(first).to_pylist() == [1.5, None, -2500.0, None]
 
-            assert parquet.read_table(output).column(first).to_pylist() == [1.5, None, -2500.0]
+    def test_numbers_stay_numbers_and_dates_stay_dates(self, unirel, tmp_path):
+        """Whole numbers with a blank are whole, a column in single precision has no digits that it never had."""
+        content = {"schema": "unirel/selection", "version": 1, "features": [{"name": name} for name in ("a", "b", "c")]}
+        (tmp_path / "saved.json").write_text(json.dumps(content), encoding="utf-8")
+        (tmp_path / "new.csv").write_text("a,b,c\n1,0.1,31.12.2024\n ,?,1.1.2025\n3,2.50,5.2.2025\n", encoding="utf-8")
+        assert unirel("apply", tmp_path / "saved.json", tmp_path / "new.csv", "-o", tmp_path / "a.parquet").code == 0
+        table = parquet.read_table(tmp_path / "a.parquet")
+        assert table.to_pydict() == {
+            "a": [1, None, 3],
+            "b": [0.1, None, 2.5],
+            "c": ["31.12.2024", "1.1.2025", "5.2.2025"],
+        }
+        assert pa.types.is_integer(table.schema.field("a").type)
+        table = table.set_column(1, "b", table.column("b").cast(pa.float32()))
+        table = table.set_column(2, "c", pa.array([date(2024, 12, 31), None, date(2025, 2, 5)]))
+        parquet.write_table(table, tmp_path / "b.parquet")
+        assert unirel("apply", tmp_path / "saved.json", tmp_path / "b.parquet", "-o", tmp_path / "b.csv").code == 0
+        found = (tmp_path / "b.csv").read_text(encoding="utf-8")
+        assert found == "a,b,c\n1,0.1,2024-12-31\n,,\n3,2.5,2025-02-05\n"
 
     def test_what_is_read_is_not_written_over(self, unirel, saved, table, tmp_path):
         before = table.read_bytes(), saved.read_bytes()

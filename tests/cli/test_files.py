@@ -7,6 +7,7 @@ import pickle
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 
@@ -138,17 +139,61 @@ def test_a_file_as_people_have_them(unirel, tmp_path):
     assert selected(done)[0] == "Umsatz"
     content = json.loads(done.out)
     ignored = {column["name"]: column["reason"] for column in content["data"]["ignored"]}
-    assert ignored["Tag"].startswith("dates in a form that is not read")
-    assert "Zeit" not in ignored
+    assert not {"Tag", "Zeit"} & set(ignored)
     assert ignored["column 1"] == "it numbers the rows"
     assert "identifier" in ignored["id"]
     assert content["features"][0]["kind"] == "continuous"
     notes = done.err.splitlines()
-    assert any("ignored 'Tag': dates in a form that is not read" in note for note in notes)
     assert any("ignored 'column 1': it numbers the rows; to use a column all the same: --discrete" in n for n in notes)
-    assert any("read 'Zeit' as days since 2024-01-01; to leave a column out: --drop 'Zeit'" in note for note in notes)
+    dates = "read 'Tag' as days since 2024-01-01 (day first), 'Zeit' as days since 2024-01-01"
+    assert any(f"{dates}; to leave a column out: --drop 'Tag'" in note for note in notes)
     assert any("ignored 'id'" in note and "--discrete 'id'" in note for note in notes)
-    assert len(notes) == 4
+    assert len(notes) == 3
+
+
+def test_numbers_written_as_texts(unirel, tmp_path):
+    """A semicolon, decimal commas, days first, marks of missing values, and numbers of customers."""
+    rng = np.random.default_rng(0)
+    size, money = rng.normal(50, 9, 120).round(2), rng.normal(size=120)
+    sizes = [str(one).replace(".", ",") for one in size]
+    sizes[5], sizes[9] = "-", " "
+    words = ["k.A." if row == 7 else str(number) for row, number in enumerate(rng.permutation(120))]
+    days = [f"{1 + row % 28:02d}.{1 + row % 12:02d}.2024" for row in range(120)]
+    number, target = rng.permutation(120) + 70_000, [str(round(one, 3)).replace(".", ",") for one in size + money]
+    target[3] = "?"
+    columns = {"Kunde": number, "Tag": days, "Größe": sizes, "Rang": words, "Umsatz": target}
+    path = tmp_path / "daten.csv"
+    path.write_text(pd.DataFrame(columns).to_csv(sep=";", index=False), encoding="utf-8")
+    command = ["relevance", path, "-t", "Umsatz", "--json"]
+    assert "y has 1 missing value (NaN); --drop-missing-target" in unirel(*command).err
+    done = unirel(*command, "--drop-missing-target")
+    kinds = {row["name"]: (row["kind"], row["missing"]) for row in json.loads(done.out)["features"]}
+    assert kinds == {"Kunde": ("continuous", 0), "Tag": ("continuous", 0), "Größe": ("continuous", 2)}
+    assert "'Kunde' may be an identifier" in done.err
+    assert "to leave it out: --drop 'Kunde'" in done.err
+    assert "'Größe' as numbers (2 missing values written as '-', ' ')" in done.err
+    assert "but for 'k.A.' they are numbers: --missing 'k.A.'" in done.err
+    done = unirel(*command, "--drop-missing-target", "--missing", "k.A.")
+    assert {row["name"]: row["missing"] for row in json.loads(done.out)["features"]}["Rang"] == 1
+
+
+def test_rows_are_numbered_in_any_type(unirel, tmp_path):
+    """What is added to a number of one byte must not be of one byte."""
+    frame = pd.DataFrame({"x": np.arange(200) % 5, "y": np.arange(200) % 2, "row": np.arange(200)})
+    frame.astype({"x": np.int8, "row": np.int16}).to_parquet(tmp_path / "data.parquet")
+    done = unirel("relevance", tmp_path / "data.parquet", "-t", "y", "--json")
+    assert [row["name"] for row in json.loads(done.out)["features"]] == ["x"]
+
+
+def test_a_target_of_texts_that_are_numbers(unirel, tmp_path):
+    """Each of its numbers was a class, as if they were names, for a single blank."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=60).round(3)
+    frame = pd.DataFrame({"x": x, "y": [" ", *map(str, x[1:])]})
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    done = unirel("select", tmp_path / "data.csv", "-t", "y", "--drop-missing-target", "--json")
+    assert "left out 1 rows without a target" in done.err
+    assert json.loads(done.out)["data"]["target_kind"] == "continuous"
 
 
 def test_rows_without_target(unirel, tmp_path):

@@ -563,7 +563,7 @@ class TestReferences:
         assert kinds_of(chosen) == ["continuous", "continuous", "discrete", "continuous", "discrete"]
         assert BURSelector("mim", "all", beta=0, include=[2], exclude=[1]).fit(frame, y).order_.tolist()[0] == 2
         assert not BURSelector("mim", "all", beta=0, exclude=[1]).fit(frame, y).support_[3]
-        assert conditional_relevance(frame, y, given=[1])[0] == pytest.approx(0, abs=0.1)
+        assert conditional_relevance(frame, y, given=[1]).iloc[0] == pytest.approx(0, abs=0.1)
         order = redundancy_analysis(frame, y, order=[1, 4]).order
         assert list(order) == [3, 0]
 

@@ -189,6 +189,11 @@ def test_without_a_selector_the_order_is_that_of_the_paper(rng):
     assert_array_equal(redundancy_analysis(X, y).order, published.fit(X, y).order_)
 
 
+def test_thirty_features_are_looked_at_unless_more_are_asked_for(rng):
+    X, y = rng.normal(size=(40, 33)), np.arange(40) % 2
+    assert [len(redundancy_analysis(X, y, **more).order) for more in ({}, {"max_features": None})] == [30, 33]
+
+
 def test_continuous_target(rng):
     X = rng.normal(size=(80, 4))
     X[:, 1] = X[:, 0]

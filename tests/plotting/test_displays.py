@@ -163,8 +163,9 @@ def test_accuracy_of_an_evaluation():
     keys = ("dataset", "model", "selector", "split", "n_features")
     cells = [("wine", "knn", one, split, n) for one in ("mim", "jmi") for split in (0, 1) for n in (1, 2, 5)]
     rows = [{**dict(zip(keys, cell, strict=True)), "test_score": 0.1 * n} for n, cell in enumerate(cells)]
-    evaluation = SimpleNamespace(rows=rows)
+    evaluation = SimpleNamespace(rows=rows, scores={"wine": "R2"})
     display = AccuracyDisplay.from_evaluation(evaluation)
+    assert display.score == "R2"
     ax = draw(display.plot())
     assert [line.get_label() for line in ax.lines] == ["mim", "jmi"]
     assert display.sizes == [1, 2, 5]

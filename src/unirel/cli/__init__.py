@@ -4,7 +4,6 @@ import csv
 import errno
 import gc
 import io
-import json
 import os
 import re
 import shutil
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from unirel._runtime import COMPILING
 from unirel._version import __version__
+from unirel.documents import write_document
 from unirel.errors import UnirelWarning, printable
 
 if TYPE_CHECKING:
@@ -199,7 +199,6 @@ def _explain(error: Any) -> Exit:
     return Exit.USAGE if isinstance(error, BadInput | ValueError | TypeError) else Exit.FAILED
 
 
-VERSION = 1  # of the JSON documents
 # What the library calls its parameters in messages, and the flags that set them where these are called otherwise.
 _FLAGS = {
     "n_features_to_select": "-k",
@@ -220,6 +219,7 @@ _PHRASES: tuple[tuple[str, Any], ...] = (
         r"to use it all the same: --discrete '\1'",
     ),
     (r"to leave a column out, pass exclude=\['(.*?)'\]", r"to leave a column out: --drop '\1'"),
+    (r"but for ('[^']*') they are numbers(?!:)", r"but for \1 they are numbers: --missing \1"),
     (r"say what it is with discrete_features=", "use it all the same with --discrete or --continuous"),
     (r"; drop those rows from X and y", "; --drop-missing-target drops those rows"),
     (
@@ -312,7 +312,7 @@ class Output:
         # `then` is a command to go on with.
         cells = [[row[name] for name in columns] for row in rows]
         if self.printing.json:
-            _write(to_json(kind, content, plain=not _has_all_characters()))
+            _write(write_document(kind, content, plain=not _has_all_characters()))
         elif self.printing.csv:
             _write(_to_csv([columns, *cells]))
         else:
@@ -389,9 +389,3 @@ def _write(text: str) -> None:
         text = text.translate(_PLAIN)
         text = text.encode(sys.stdout.encoding, "backslashreplace").decode(sys.stdout.encoding)
     sys.stdout.write(text)
-
-
-def to_json(kind: str, content: Mapping[str, Any], plain: bool = False) -> str:
-    """A document of a kind for people and programs; the same every time."""
-    head = {"schema": f"unirel/{kind}", "version": VERSION, "unirel": __version__}
-    return json.dumps({**head, **content}, indent=2, ensure_ascii=plain, allow_nan=False) + "\n"

@@ -13,7 +13,6 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -21,7 +20,8 @@ from pyarrow import csv as arrow
 from pyarrow import feather
 
 from unirel.cli import BadInput, Output
-from unirel.cli.options import Data, File, find_names, listed, suggest
+from unirel.cli.columns import leave_out_row_numbers, with_numbers, with_points
+from unirel.cli.options import Data, File, find_names, listed, split_names, suggest
 
 if TYPE_CHECKING:
     from unirel.data.table import Table
@@ -42,12 +42,6 @@ _DELIMITERS = (",", ";", "\t", "|")
 # Around names they are not meant; other characters that Python counts among blanks may be.
 _BLANKS = " \t\r\n\u00a0"
 _MISSING = ["", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "?"]
-_DATE = (
-    r"^\s*\d{1,4}[./-]\d{1,2}[./-]\d{1,4}([T ]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?\s?(Z|[+-]\d{2}:?\d{2}|[AaPp][Mm])?)?\s*$"
-)
-_WITH_COMMA = r"^\s*[+-]?\d*(,\d+)?([eE][+-]?\d+)?\s*$"
-# Rows from which on a column that counts them is taken for a number of the row.
-_NUMBERED = 20
 # Names that people give to what they want to explain.
 _TARGETS = {"target", "class", "label", "outcome", "y", "response", "result", "diagnosis", "species", "survived"}
 
@@ -173,7 +167,7 @@ def _open_file(data: Data, output: Output) -> tuple[Any, Any, dict[str, Any]]:
     file = read_table(data)
     table, source = file.table, "standard input" if data.data == "-" else _as_text(Path(data.data).name)
     target, drop = _check_columns(data, table.column_names)
-    table, n_rows = table.drop_columns(drop), table.num_rows
+    table, n_rows = with_numbers(table.drop_columns(drop), [target], output), table.num_rows
     if n_rows == 0:
         raise BadInput(f"'{source}' has names of columns but no rows")
     if data.drop_missing_target:
@@ -183,12 +177,7 @@ def _open_file(data: Data, output: Output) -> tuple[Any, Any, dict[str, Any]]:
         if table.num_rows < n_rows:
             output.note(f"left out {n_rows - table.num_rows} rows without a target")
     features = table.drop_columns([target])
-    asked = data.discrete_features(features.column_names)
-    reasons = {name: _reason_to_ignore(features.column(name)) for name in features.column_names if name not in asked}
-    ignored = {name: reason for name, reason in reasons.items() if reason}
-    for reason in dict.fromkeys(ignored.values()):
-        names = [name for name in ignored if ignored[name] == reason]
-        output.note(f"ignored {listed(names)}: {reason}; to use a column all the same: --discrete '{names[0]}'")
+    ignored = leave_out_row_numbers(features, data.discrete_features(features.column_names), output)
     features = features.drop_columns(list(ignored))
     if features.num_columns == 0:
         raise BadInput(f"there is no column beside the target {target!r} left")
@@ -204,19 +193,6 @@ def _as_text(name: str) -> str:
     return os.fsencode(name).decode("utf-8", "replace")
 
 
-def _reason_to_ignore(column: Any) -> str:
-    """Why a column should not be a feature unless that is asked for; empty if there is no reason."""
-    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-        first = next((text for text in column[:100].to_pylist() if text is not None), "")
-        if re.match(_DATE, first) and pc.all(pc.match_substring_regex(column, _DATE)).as_py():
-            return "dates in a form that is not read; write them as 2024-12-31"
-    elif pa.types.is_integer(column.type) and len(column) >= _NUMBERED and not column.null_count:
-        first, last = column[0].as_py(), column[len(column) - 1].as_py()
-        if first in (0, 1) and last == first + len(column) - 1 and (np.diff(column.to_numpy()) == 1).all():
-            return "it numbers the rows"
-    return ""
-
-
 def _snippet(data: Data, file: FileTable, left_out: list[str]) -> tuple[str, ...]:
     """Lines of Python that read the same file."""
     arguments = [repr("data.csv" if data.data == "-" else _as_text(Path(data.data).name))]
@@ -224,7 +200,8 @@ def _snippet(data: Data, file: FileTable, left_out: list[str]) -> tuple[str, ...
     if reader == "read_csv":
         dates = [one.name for one in file.table.schema if pa.types.is_date(one.type) or pa.types.is_timestamp(one.type)]
         given = {"sep": file.delimiter, "encoding": data.encoding, "decimal": file.decimal, "parse_dates": dates}
-        usual = {"sep": ",", "encoding": "utf-8", "decimal": ".", "parse_dates": []}
+        given |= {"na_values": split_names(data.missing)}
+        usual = {"sep": ",", "encoding": "utf-8", "decimal": ".", "parse_dates": [], "na_values": []}
         arguments += [f"{name}={value!r}" for name, value in given.items() if value != usual[name]]
     lines = ["import pandas as pd", f"data = pd.{reader}({', '.join(arguments)})"]
     if data.drop_missing_target:
@@ -378,7 +355,7 @@ def _read_text(stream: Any, head: bytes, file: File, label: str, columns: list[s
         read.column_names, read.skip_rows_after_names = names, 1
         stream.seek(0)
         convert = arrow.ConvertOptions(
-            null_values=_MISSING,
+            null_values=[*_MISSING, *split_names(file.missing)],
             strings_can_be_null=not as_text,
             decimal_point=decimal,
             include_columns=_wanted(columns, names, label),
@@ -392,7 +369,7 @@ def _read_text(stream: Any, head: bytes, file: File, label: str, columns: list[s
         long = "straddles" in str(problem) or "field larger" in str(problem)
         why = f"a row is longer than {_BLOCK // 2**20} MB, or a quote is never closed" if long else str(problem)[:160]
         raise BadInput(f"{label} is no well-formed text table: {why}") from None
-    return FileTable(_with_points(table) if as_text and decimal == "," else table, "text", delimiter, decimal)
+    return FileTable(with_points(table) if as_text and decimal == "," else table, "text", delimiter, decimal)
 
 
 def find_delimiter(sample: str) -> str:
@@ -436,13 +413,3 @@ def _header(stream: Any, encoding: str, delimiter: str) -> list[str]:
             names[position] = next(name for name in free if name not in taken)
             taken.add(names[position])
     return names
-
-
-def _with_points(table: Any) -> Any:
-    """Texts that are numbers with a decimal comma, with a point: that is how numbers are written to a file."""
-
-    def written(column: Any) -> Any:
-        fits = pc.or_(pc.match_substring_regex(column, _WITH_COMMA), pc.is_in(column, pa.array(_MISSING)))
-        return pc.replace_substring(column, ",", ".") if pc.all(fits).as_py() else column
-
-    return table.from_arrays([written(column) for column in table.columns], table.column_names)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from unirel.cli import BadInput, Exit, Output, bar
 from unirel.cli import options as flags
+from unirel.cli.plots import check_plot, save_plot
+from unirel.results import plain
 
 if TYPE_CHECKING:
     from unirel.cli.files import Input
@@ -67,7 +69,11 @@ def relevance(data: flags.Data, options: flags.Estimation, ranking: flags.Rankin
             tested = relevance_test(given.X, given.y, **asked)
     target = given.origin.target
     most = f" The entropy of '{target}' is {entropy:.4f} nats." if entropy is not None else ""
-    words = [f"Relevance is mutual information with '{target}' in nats.{most}"]
+    words = [
+        " ".join(
+            filter(None, [f"Relevance is mutual information with '{target}' in nats.{most}", _about_target(given)])
+        )
+    ]
     content: dict[str, Any] = {"data": given.about, "entropy": entropy, "features": rows}
     if tested is not None:
         places = {name: place for place, name in enumerate(given.names)}
@@ -118,7 +124,7 @@ def redundancy(data: flags.Data, options: flags.Splitting, printing: flags.Print
         limits: Any = {"tolerance": options.tolerance, "max_features": options.max_features}
         result = redundancy_analysis(given.X, given.y, selector=selector, order=ordered, **limits)
     content = {"data": given.about, **result.to_dict()}
-    words = redundancy_in_words(result, given.origin.target)
+    words = " ".join(filter(None, [redundancy_in_words(result, given.origin.target), _about_target(given)]))
     headers = ("size", "name", "role", "information so far", "unique")
     output.show("redundancy", content, _REDUNDANCY, content["features"], [words], headers)
     return output.end(result.complete, "this is the best that was found")
@@ -143,35 +149,70 @@ def _sample(given: "Input", max_rows: int, seed: int, output: Output) -> "Input"
 
 @flags.with_flags(
     "unirel compare data.csv --target outcome",
+    "unirel compare data.csv --target outcome --with kbest,rfe --models logistic --plot scores.png",
     "unirel compare breast_cancer --criteria mim,jmi,lasso --beta 0.1 --models knn --splits 10",
 )
 def compare(data: flags.Data, options: flags.Comparing, printing: flags.Printing) -> int:
-    """Compare selectors by the scores of models that are trained on what they select."""
+    """Tell whether the selection is better than others, by the scores of models on held-out rows."""
+    if options.plot is not None:
+        check_plot(options.plot, data.data)
     output = Output(printing)
     given = _sample(output.open(data), options.max_rows, options.seed, output)
-
     from unirel import evaluation
-    from unirel.predictors import PEERS
 
-    selectors: dict[str, Any] = {}
-    baselines: dict[str, str] = {}
-    for name in filter(None, options.criteria.split(",")):
-        boosted = flags.make_selector(options, given.names, criterion=name, **{**given.kinds, "n_jobs": None})
-        selectors[name] = name if name in PEERS else boosted.__class__(**{**boosted.get_params(False), "beta": 0.0})
-        if name not in PEERS and boosted.beta > 0:
-            selectors[f"{name} boosted"] = boosted
-            baselines[f"{name} boosted"] = name
+    selectors, baselines = _compared(options, given)
     models = list(filter(None, options.models.split(",")))
-    asked: Any = {"n_features": options.max_features, "n_splits": options.splits, "random_state": options.seed}
+    sizes = _sizes(options.max_features)
+    asked: Any = {"n_features": sizes, "n_splits": options.splits, "random_state": options.seed}
     asked |= {"n_jobs": options.jobs, "verbose": output.verbose, **given.kinds}
     with output.catching_warnings():
         found = evaluation.compare([(given.origin.source, given.X, given.y)], selectors, models, **asked)
     if not found.rows:
         raise KeyboardInterrupt  # before the first split was finished
-    content = found.to_dict(baselines)
-    headers = ("model", "selector", "test score", "+/-", "features", "stability", "seconds")
-    output.show("comparison", content, _COMPARED, content["summary"], [_comparison_in_words(content)], headers)
+    content = found.to_dict(baselines or None)
+    words = [_comparison_in_words(content)]
+    if not baselines and len({row["selector"] for row in found.rows}) > 1:
+        verdict = found.verdict()
+        content["verdict"] = plain(
+            {**verdict._asdict(), "difference": verdict.difference._asdict(), "words": str(verdict)}
+        )
+        words = [str(verdict)]
+    score = found.scores[given.origin.source]
+    headers = ("model", "selector", score, "+/-", "features", "stability", "seconds")
+    output.show("comparison", content, _COMPARED, content["summary"], [*words, _about_target(given)], headers)
+    if options.plot is not None:
+        save_plot(found, options.plot)
+        output.tell(f"the picture is in '{options.plot}'")
     return output.end(found.complete, "these are the splits that were finished")
+
+
+def _compared(options: flags.Comparing, given: "Input") -> tuple[dict[str, Any], dict[str, str]]:
+    """Selectors by their labels, and what the boosted criteria are compared with."""
+    from unirel.predictors import PEERS
+
+    selectors: dict[str, Any] = {}
+    baselines: dict[str, str] = {}
+    kinds = {**given.kinds, "n_jobs": None}
+    if options.with_ is not None or not options.criteria:
+        selectors["BURSelector"] = flags.make_selector(options, given.names, **kinds)
+        others = "kbest,lasso,forest" if options.with_ is None else options.with_
+        selectors |= {name: name for name in flags.split_names([others])}
+    for name in flags.split_names([options.criteria]):
+        boosted = flags.make_selector(options, given.names, criterion=name, **kinds)
+        selectors[name] = name if name in PEERS else boosted.__class__(**{**boosted.get_params(False), "beta": 0.0})
+        if name not in PEERS and boosted.beta > 0:
+            selectors[f"{name} boosted"] = boosted
+            if "BURSelector" not in selectors:
+                baselines[f"{name} boosted"] = name
+    return selectors, baselines
+
+
+def _sizes(largest: int) -> list[int]:
+    """Numbers of features to try, each about a third larger than the one before it: every one would take too long."""
+    sizes = [1]
+    while sizes[-1] < largest:
+        sizes.append(min(largest, max(sizes[-1] + 1, sizes[-1] * 4 // 3)))
+    return sizes
 
 
 def _comparison_in_words(content: Mapping[str, Any]) -> str:
@@ -185,6 +226,21 @@ def _comparison_in_words(content: Mapping[str, Any]) -> str:
         about = f"With {row['model']}, {row['selector']} differs from {row['baseline']} by {row['mean']:+.3f}"
         sentences.append(f"{about}{interval}{chance}.")
     return " ".join(sentences)
+
+
+def _about_target(given: "Input") -> str:
+    """That a target of numbers is taken as classes, where nobody has said what it is."""
+    import numpy as np
+
+    from unirel.data.table import Table
+    from unirel.report.text import classes_from_numbers
+
+    if not hasattr(given.X, "num_rows"):  # in parts
+        return ""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        table = Table.from_data(np.zeros((given.X.num_rows, 1)), given.y, target_type=given.kinds["target_type"])
+    return classes_from_numbers(table, given.kinds["target_type"], "The {} distinct numbers of the target are")
 
 
 @flags.with_flags("unirel datasets", "unirel select breast_cancer")

@@ -14,7 +14,9 @@ import typer
 
 from unirel.cli import BadInput
 from unirel.criteria import CRITERIA
+from unirel.data.naming import is_pattern, is_type, matching
 from unirel.estimation import ESTIMATORS
+from unirel.inference import REDUNDANCY_FEATURES, REDUNDANCY_ORDER
 
 if TYPE_CHECKING:
     from unirel import BURSelector
@@ -26,6 +28,7 @@ _ORDER = ("target", "n_features", "report", "save", "json")
 METRICS = ("auto", "chebyshev", "manhattan", "euclidean")
 BOOSTS = ("both", "reference", "selected", "ksg", "classifier", "none")
 CLASSIFIERS = ("logistic", "rf", "knn", "svm")
+_FORCED = ("--include", "--exclude")  # the library knows their types and patterns
 _ABOUT_DATA = (
     "A CSV, TSV, Parquet or Arrow file, compressed or not; - for standard input; a pattern in quotes for Parquet "
     "or Arrow files that are read in parts; or the name of a dataset."
@@ -72,6 +75,7 @@ class File:
     delimiter: str | None = _data(None, "Field separator; found if not given.", metavar="CHAR")
     decimal: str | None = _data(None, "Decimal mark, . or , ; found if not given.", metavar="CHAR")
     encoding: str = _data("utf-8", "Encoding of text.", metavar="NAME")
+    missing: list[str] | None = _data(None, "Further texts that stand for missing values.", metavar="TEXT,...")
     any_size: bool = _data(False, "Read a compressed or Parquet file however large it becomes.")
 
     def __post_init__(self) -> None:
@@ -115,13 +119,26 @@ class Data(File):
         return known or "auto"
 
 
+# Flags whose default is another one in some commands.
+_estimator = partial(
+    _method,
+    words="How information is estimated; auto is binned for a selection and knn for a measure.",
+    among=("auto", *ESTIMATORS),
+)
+_beta = partial(_method, words="Weight of unique relevance; with 0 it is not computed.", min=0.0, max=1.0)
+_unique_relevance = partial(
+    _method,
+    words="Given what a feature must be relevant: reference features, the selected ones, both, all others (ksg); or by "
+    "the loss of a classifier without it.",
+    short="-u",
+    among=BOOSTS,
+)
+_criterion = partial(_method, words="What to score candidates by.", short="-c", among=CRITERIA)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Estimation:
-    estimator: str = _method(
-        "auto",
-        "How information is estimated; auto is binned for a selection and knn for a measure.",
-        among=("auto", *ESTIMATORS),
-    )
+    estimator: str = _estimator("auto")
     neighbors: int | None = _method(None, "Neighbours of a row, for knn; 3 if not given.", min=1)
     metric: str | None = _method(None, "Distance in several columns, for knn.", among=METRICS)
     jobs: int = _method(-1, "Threads, -1 for one for each core.", "-j")
@@ -141,14 +158,8 @@ class Estimation:
 
 @dataclass(frozen=True, kw_only=True)
 class Boosting(Estimation):
-    beta: float = _method(0.5, "Weight of unique relevance; with 0 it is not computed.", min=0.0, max=1.0)
-    unique_relevance: str = _method(
-        "both",
-        "Given what a feature must be relevant: reference features, the selected ones, both, all others (ksg); or by "
-        "the loss of a classifier without it.",
-        "-u",
-        among=BOOSTS,
-    )
+    beta: float = _beta(0.5)
+    unique_relevance: str = _unique_relevance("both")
     unique_samples: int | None = _method(None, "Rows that it is estimated from; 2000 if not given.", min=10)
     classifier: str | None = _method(None, "What to train for --unique-relevance classifier.", among=CLASSIFIERS)
     max_candidates: str = _method(
@@ -177,9 +188,13 @@ class Boosting(Estimation):
 
 @dataclass(frozen=True, kw_only=True)
 class Searching(Boosting):
-    criterion: str = _method("cmim", "What to score candidates by.", "-c", among=CRITERIA)
-    include: list[str] | None = _method(None, "Features that are selected first.", metavar="COL,...")
-    exclude: list[str] | None = _method(None, "Features that are never selected.", metavar="COL,...")
+    criterion: str = _criterion("cmim")
+    include: list[str] | None = _method(
+        None,
+        "Features that are selected first; 'lab_*' for all of these names, dtype:bool for all of a type.",
+        metavar="COL,...",
+    )
+    exclude: list[str] | None = _method(None, "Features that are never selected, likewise.", metavar="COL,...")
     seed: int = _method(0, "Seed of permutations and of samples of rows.", min=0)
 
 
@@ -254,9 +269,12 @@ _max_features = partial(flag, words="Features to select at most.", min=1)
 class Splitting(Searching):
     """How features are selected and then split into unique, conditional and redundant ones."""
 
-    criterion: str = _method("gsa", "What to score candidates by.", "-c", among=CRITERIA)
+    estimator: str = _estimator(REDUNDANCY_ORDER["mi_estimator"])
+    beta: float = _beta(REDUNDANCY_ORDER["beta"])
+    unique_relevance: str = _unique_relevance(REDUNDANCY_ORDER["unique_relevance"])
+    criterion: str = _criterion(REDUNDANCY_ORDER["criterion"])
     order: list[str] | None = flag(None, "The features to analyse, instead of selecting some.", metavar="COL,...")
-    max_features: int = _max_features(30)
+    max_features: int = _max_features(REDUNDANCY_FEATURES)
     tolerance: float = flag(0.0, "What counts as no loss, in nats.", min=0.0)
     max_rows: int = _max_rows(2000)
 
@@ -264,12 +282,19 @@ class Splitting(Searching):
 @dataclass(frozen=True, kw_only=True)
 class Comparing(Boosting):
     jobs: int = _method(1, "Processes, -1 for one for each core; they take seconds to start.", "-j")
-    criteria: str = flag(
-        "jmi", "Criteria, plain and boosted; or kbest, lasso, forest, rfe, lightgbm.", metavar="NAME,..."
+    with_: str | None = flag(
+        None,
+        "What to compare the selection with: kbest, lasso, forest, rfe, lightgbm or criteria; the first three if not "
+        "given.",
+        metavar="NAME,...",
     )
-    models: str = flag("knn,svm", "Of logistic, rf, knn and svm.", metavar="NAME,...")
-    splits: int = flag(5, "Random splits into 60 / 20 / 20 % of the rows.", min=1)
+    criteria: str = flag("", "Criteria to compare, plain and boosted, instead of the selection.", metavar="NAME,...")
+    models: str = flag(
+        "knn,svm", "Of logistic, rf, knn and svm; for a target of numbers regressors.", metavar="NAME,..."
+    )
+    splits: int = flag(10, "Random splits into 60 / 20 / 20 % of the rows.", min=1)
     max_features: int = _max_features(20)
+    plot: Path | None = flag(None, "Draw the scores for every number of features.", metavar="FILE.png|.svg|.pdf")
     seed: int = flag(0, "Seed of the splits and of a sample.", min=0)
     max_rows: int = _max_rows(1200)
 
@@ -303,12 +328,20 @@ def _number(text: str) -> int | float | str:
 
 
 def find_names(values: Sequence[str] | None, names: Sequence[str], flag: str) -> list[str]:
-    """Names of columns that are there, each once, of those that were given with a flag."""
-    known = dict.fromkeys(names)
-    for name in (found := split_names(values, known)):
-        if name not in known:
+    """Names of columns that are there, each once, of those or of patterns of them that were given with a flag."""
+    known, found = dict.fromkeys(names), list[str]()
+    for name in split_names(values, known):
+        if name in known or (is_type(name) and flag in _FORCED):
+            found.append(name)
+        elif not is_pattern(name, names):
             raise BadInput(f"{flag}: there is no column {name!r}; {suggest(name, names)}")
-    return found
+        else:
+            try:
+                matched = matching(name, names)
+            except ValueError as error:
+                raise BadInput(f"{flag}: {error}") from None
+            found += [name] if flag in _FORCED else matched
+    return list(dict.fromkeys(found))
 
 
 def split_names(values: Sequence[str] | None, known: Collection[str] = ()) -> list[str]:
@@ -354,7 +387,7 @@ def with_flags(*examples: str) -> Callable[[Callable[..., int]], Callable[..., i
 
 def _flags_of(group: Any) -> Iterator[inspect.Parameter]:
     for one, parameter in zip(fields(group), inspect.signature(group).parameters.values(), strict=True):
-        option = one.metadata["option"]("--" + one.name.replace("_", "-"))
+        option = one.metadata["option"]("--" + one.name.rstrip("_").replace("_", "-"))  # `with` is a word of Python
         yield parameter.replace(annotation=Annotated[parameter.annotation, option])
 
 

@@ -1,7 +1,6 @@
 """`unirel select`, `report` and `apply`: which features to keep, a page about them, and their columns of a file."""
 
 import csv
-import json
 import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -12,9 +11,10 @@ from typing import Any
 from typer import Context
 
 from unirel._runtime import Deadline, atomic_path
-from unirel.cli import VERSION, BadInput, Exit, Output, bar, say, to_json, width_of_output
+from unirel.cli import BadInput, Exit, Output, bar, say, width_of_output
 from unirel.cli import options as flags
 from unirel.cli.options import Data, OutputFile, Printing, ReportFile, Selecting, Writing
+from unirel.documents import read_document, write_document
 from unirel.errors import printable, shorten
 
 # Columns of text that the answer takes beside the names.
@@ -78,7 +78,7 @@ def _select(
     if found.interrupted:
         return output.end(False, f"{n_selected} features{'' if complete else ' so far'}, no file was written")
     if writing.save is not None:
-        _write_text(writing.save, to_json("selection", document))
+        _write_text(writing.save, write_document("selection", {**document, **found.selection.saved_fields()}))
     if report is not None:
         _write_text(report, found.to_html())
         output.tell(f"the page is in '{report}'")
@@ -147,6 +147,7 @@ def _next(arguments: list[str], data: Data, report: Path | None, save: Path | No
 )
 def apply(*, selection: flags.SavedSelection, file: flags.File, options: flags.Applying) -> int:
     """Write the selected columns of a file to another file, in order of selection."""
+    from unirel.cli.columns import with_numbers
     from unirel.cli.files import SUFFIXES, read_table
 
     output, formats = options.output, {".csv": "csv", ".tsv": "tsv", **SUFFIXES}
@@ -157,6 +158,8 @@ def apply(*, selection: flags.SavedSelection, file: flags.File, options: flags.A
     wanted = list(dict.fromkeys([*flags.split_names(options.keep), *_read_selected_names(selection)]))
     found = read_table(file, wanted, as_text=kind in ("csv", "tsv"))  # from text to text nothing is rewritten
     table = found.table.select(wanted)
+    if found.format == "text" and kind not in ("csv", "tsv"):
+        table = with_numbers(table, wanted)
     _write_table(table, output, kind)
     if not options.quiet:
         say(f"{table.num_columns} columns and {table.num_rows:,} rows written to '{output}'")
@@ -182,22 +185,25 @@ def _write_table(table: Any, path: Path, kind: str) -> None:
                 writer = csv.writer(stream, delimiter="," if kind == "csv" else "\t", lineterminator="\n")
                 writer.writerow(table.column_names)
                 for batch in table.to_batches(max_chunksize=10_000):
-                    writer.writerows(zip(*(column.to_pylist() for column in batch.columns), strict=True))
+                    writer.writerows(zip(*map(_cells, batch.columns), strict=True))
+
+
+def _cells(column: Any) -> list[Any]:
+    """Values of a column as they are written; those in single precision with the digits that they have."""
+    import pyarrow as pa
+
+    short = pa.types.is_float32(column.type) or pa.types.is_float16(column.type)
+    values = column.to_numpy(zero_copy_only=False) if short else column.to_pylist()
+    return [None if value is None or value != value else str(value) for value in values] if short else values
 
 
 def _read_selected_names(path: str) -> list[str]:
     try:
-        content = json.loads(Path(path).read_bytes())
-        schema, version = content["schema"], content["version"]
-        names = [row["name"] for row in content.get("features", [])]
+        rows = read_document(Path(path), "selection").get("features")
+        rows = rows if isinstance(rows, list) else []
     except OSError as error:
         raise BadInput(f"'{path}' cannot be read: {error.strerror}") from None
-    except (ValueError, TypeError, LookupError, RecursionError):
-        schema, version = None, None
-    if schema != "unirel/selection":
-        raise BadInput(f"'{path}' is no selection; write one with `unirel select --save`")
-    if version != VERSION:
-        raise BadInput(f"'{path}' has version {version!r}, this program reads {VERSION}; update unirel")
+    names: list[Any] = [row.get("name") if isinstance(row, dict) else None for row in rows]
     if not names or not all(isinstance(name, str) for name in names):
         raise BadInput(f"'{path}' holds no selected features")
     return names

@@ -84,6 +84,9 @@ class PartedTable(Table):
         self._kept: dict[Any, tuple[CodingPlan, Rows]] = {}
         self._samples: dict[bytes, Table] = {}
 
+    def type_of(self, feature: int) -> str:
+        raise ValueError("X is read in parts, whose types are not kept; name columns, or give a pattern of their names")
+
     def level_sizes(self, column: int) -> NDArray[np.int64]:
         seen = self._scan.columns[column]
         sizes = [(seen.levels or {})[level] for level in seen.ordered]

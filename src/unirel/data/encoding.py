@@ -15,10 +15,9 @@ from unirel._runtime import check_time, pieces
 from unirel.data import CONTINUOUS, DISCRETE, IGNORED, KINDS, UNKNOWN, Codes, Kind, Kinds, Mask, Positions, Values
 from unirel.data.kernels import FLOAT, HIGHEST, LOWEST, MOST_SLOTS, SIGNED, UNSIGNED, code_levels
 from unirel.data.readers import Numbers, Raw, Source, as_slice
-from unirel.data.values import LARGEST_EXACT, as_numbers, encode_objects, refuse_rounding
+from unirel.data.texts import hint_of, like_identifier
+from unirel.data.values import LARGEST_EXACT, as_numbers, encode_objects, read_texts, refuse_rounding
 
-# Below this many different texts a column is no identifier, however few rows there are.
-_IDENTIFIER_LEVELS = 20
 # More levels than these, with one for missing values, do not fit into a byte.
 NARROW_LEVELS = 255
 # Columns are taken from the input this many values at a time, or more if the table is large, ...
@@ -58,7 +57,7 @@ def decide(family: str, n_present: int, n_values: int, rule: Rule) -> tuple[int,
     if n_present and family == "boolean":
         return DISCRETE, "true or false"
     if n_present and family == "text":
-        if rule is FEATURE and n_values > _IDENTIFIER_LEVELS and 2 * n_values > n_present:
+        if rule is FEATURE and like_identifier(n_values, n_present):
             return IGNORED, f"{n_values} of {n_present} texts are distinct, like an identifier"
         return DISCRETE, "text"
     n_values = n_values if n_values <= rule.levels else -1
@@ -279,6 +278,8 @@ class DenseColumns:
         """Decide the kind of one column, unless it is given; return its levels if they were looked at."""
         if asked == CONTINUOUS:
             raw = as_numbers(raw, label)
+        elif asked == UNKNOWN and raw.family == "text" and rule is FEATURE:
+            raw = read_texts(raw)
         if raw.since and asked == UNKNOWN and rule is FEATURE:
             self.since[self.facts.names[column]] = raw.since
             self.facts.reasons[column] = f"as {raw.since}"
@@ -296,6 +297,7 @@ class DenseColumns:
             self._hold_numbers(raw, label, column)
         elif asked == IGNORED:
             self.facts.n_missing[column] = 0
+            self.facts.reasons[column] += hint_of(levels.tolist())
         return levels
 
     def _hold_levels(self, raw: Raw, column: int) -> NDArray[Any]:

@@ -42,6 +42,7 @@ class _Listener(event.Listener):
         COMPILING.begin()
 
     def on_end(self, _: event.Event) -> None:
+        COMPILING.end()
         if self._collecting.pop():
             gc.enable()
 

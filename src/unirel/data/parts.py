@@ -15,7 +15,8 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from unirel._runtime import map_tasks, pieces
-from unirel.data.readers import find_columns, numbered_names
+from unirel.data.naming import find_columns
+from unirel.data.readers import numbered_names
 
 Function = Callable[..., Any]
 Add = Callable[[list[Any]], Any]

@@ -1,11 +1,10 @@
 """Any frame, array or sparse matrix in, its columns out: names, blocks of numbers, and what must be read one by one.
 
-And columns that a caller names: references to them, the kinds asked for, and taking columns and rows of any data.
+And the kinds of columns that a caller asks for, and taking columns and rows of any data.
 """
 
 from __future__ import annotations
 
-import difflib
 import numbers
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 
 from unirel._runtime import check_choice
 from unirel.data import CONTINUOUS, DISCRETE, IGNORED, KINDS, UNKNOWN, Kinds, Mask, Positions
+from unirel.data.naming import TYPE_OF, find_columns, unknown_column
 
 TargetType = Literal["auto", "discrete", "continuous"]
 DiscreteFeatures = bool | Literal["auto"] | Sequence[Any] | NDArray[Any] | Mapping[Any, bool | None]
@@ -93,6 +93,17 @@ class Source:
             return "y"
         name = f"column {self.names[position]!r}"
         return name if self.parameter == "X" else f"{name} of {self.parameter}"
+
+    def type_of(self, position: int) -> str:
+        """What a column holds, one of `TYPES`, by its type or, of objects, by its values."""
+        column = self.others.get(position)
+        if column is None:
+            kinds = [block.dtype.kind for block in self.blocks if position in block.positions]
+            return "bool" if kinds == ["b"] else "number"
+        if getattr(column.dtype, "is_temporal", bool)() or getattr(column.dtype, "kind", None) in ("M", "m"):
+            return "datetime"
+        raw = self.read(position)
+        return "datetime" if raw.since else TYPE_OF[raw.family]
 
     def read(self, position: int) -> Raw:
         label, column = self.label(position), self.others.get(position)
@@ -288,50 +299,6 @@ def _distinct(parameter: str, given: Sequence[Any]) -> tuple[str, ...]:
         listed = ", ".join(map(repr, repeated))
         raise ValueError(f"{parameter} has duplicate column names: {listed}; rename or drop them")
     return names
-
-
-def find_columns(columns: Any, names: Sequence[str], numbered: Mapping[int, int]) -> list[int]:
-    """Positions of columns given by name or position, one or many; a negative position counts from the end."""
-    # A whole number that is the name of a column (`numbered`) means that column, and a position only where no column
-    # has that name. Names and positions in one list, or a position that is also the text of another name, are refused.
-    if isinstance(columns, str) or not isinstance(columns, Iterable):
-        columns = [columns]
-    asked, known = list(columns), {name: position for position, name in enumerate(names)}
-    found = [_find_column(column, known, names, numbered) for column in asked]
-    whole = [column for column in asked if not isinstance(column, str)]
-    as_names = [column for column in whole if int(column) in numbered]
-    if as_names and len(as_names) < len(whole):
-        other = next(column for column in whole if int(column) not in numbered)
-        about = f"column {as_names[0]} is a name and column {other} a position"
-        raise ValueError(f"{about}; a list of whole numbers must be all names or all positions")
-    return found
-
-
-def _find_column(column: Any, known: Mapping[str, int], names: Sequence[str], numbered: Mapping[int, int]) -> int:
-    if isinstance(column, str):
-        if column not in known:
-            raise ValueError(unknown_column(column, names))
-        return known[column]
-    if not isinstance(column, numbers.Integral) or isinstance(column, bool):
-        raise TypeError(f"column {column!r} is neither a name nor a position")
-    place = int(column)
-    if place in numbered:
-        return numbered[place]
-    if not -len(names) <= place < len(names):
-        raise ValueError(f"column {column} is out of range: X has {len(names)} columns (0 to {len(names) - 1})")
-    position = place % len(names)
-    if known.get(str(place), position) != position:
-        about = f"column {place} is ambiguous: {str(place)!r} is a name, but {names[position]!r} is at position {place}"
-        raise ValueError(f"{about}; pass one of these names")
-    return position
-
-
-def unknown_column(column: str, known: Sequence[str]) -> str:
-    close = difflib.get_close_matches(column, known) if len(known) <= 10_000 else []  # It takes a second for more.
-    if close:
-        return f"there is no column {column!r}; did you mean {' or '.join(map(repr, close))}?"
-    listed = ", ".join(map(repr, known[:10])) + (", ..." if len(known) > 10 else "")
-    return f"there is no column {column!r}; the columns are {listed}"
 
 
 def kinds_asked(discrete_features: DiscreteFeatures, target_type: str, sources: Sequence[Source]) -> list[Kinds]:

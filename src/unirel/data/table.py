@@ -13,16 +13,8 @@ from numpy.typing import NDArray
 from unirel._runtime import check_choice, pieces, warn
 from unirel.data import CONTINUOUS, DISCRETE, IGNORED, KINDS, UNKNOWN, Codes, Kinds, Mask, Positions, Values
 from unirel.data.encoding import Columns, DenseColumns
-from unirel.data.readers import (
-    DiscreteFeatures,
-    Source,
-    TargetType,
-    find_columns,
-    is_frame,
-    is_parted,
-    kinds_asked,
-    open_all,
-)
+from unirel.data.naming import expand, find_columns, is_pattern, listed
+from unirel.data.readers import DiscreteFeatures, Source, TargetType, is_frame, is_parted, kinds_asked, open_all
 from unirel.data.sparse import SparseBlock, SparseColumns, SparseNumbers
 from unirel.data.weights import Sums
 
@@ -86,7 +78,7 @@ class Table:
         self.columns = columns
         self.classes = classes  # labels of a discrete target in the order of its codes
         self.n_samples, self.n_features = columns.n_samples, features.shape[1]  # features that are ignored included
-        self._numbered, self._dense = features.numbered, dense
+        self._source, self._dense = features, dense
         self._all = dense if sparse is None else sparse  # has the codes and numbers of all columns
 
     @classmethod
@@ -197,8 +189,28 @@ class Table:
         return self.columns.n_missing > 0
 
     def positions(self, columns: Any) -> list[int]:
-        """Positions of features given by name or position, one or many, as `find_columns` says."""
-        return find_columns(columns, self.names, self._numbered)
+        """Positions of features given by name, position, pattern or type, one or many, as `unirel.data.naming` says."""
+        return find_columns(expand(columns, self.names, self.type_of), self.names, self._source.numbered)
+
+    def forced(self, include: Any, exclude: Any) -> tuple[list[int], list[int]]:
+        """Positions of features to select first, and never: a name goes before a pattern, to exclude before to include.
+
+        A pattern leaves out columns that are ignored.
+        """
+        if all(isinstance(one, list | tuple) and not one for one in (include, exclude)):
+            return [], []
+        first, never = (list(dict.fromkeys(self.positions(one))) for one in (include, exclude))
+        named, refused = (
+            set(self.positions([one for one in listed(columns) if not is_pattern(one, self.names)]))
+            for columns in (include, exclude)
+        )
+        usable = set(self.features.tolist()).difference(never)
+        first = [one for one in first if one in named or one in usable]
+        return first, [one for one in never if one in refused or one not in named]
+
+    def type_of(self, feature: int) -> str:
+        """What a feature holds, one of `unirel.data.naming.TYPES`."""
+        return self._source.type_of(feature)
 
     def codes(self, column: int) -> NDArray[np.int32]:
         return np.array(self.code_block([column])[0][0], np.int32)

@@ -2,6 +2,7 @@
 
 import numbers
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from datetime import UTC, date, time, timedelta
 from decimal import Decimal
 from typing import Any
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from unirel.data import Mask, Positions, Values
 from unirel.data.readers import Raw, read_numbers
+from unirel.data.texts import find_values
 
 # Whole numbers beyond this are not all told apart by floats.
 LARGEST_EXACT = 2**53
@@ -60,8 +62,21 @@ def _parse(label: str, values: NDArray[Any]) -> Raw:
     raise _no_nesting(label, str(values.dtype))
 
 
+def read_texts(raw: Raw, asked: bool = False) -> Raw:
+    """Texts as the numbers or dates that they are, but for marks of missing values; as they are if they are neither."""
+    found = find_values(raw, asked)
+    if found is None:
+        return raw
+    if found.values.dtype.kind == "M":
+        read = _read_times(found.values)
+        return replace(read, since=f"{read.since}{found.words()}")
+    return Raw("number", found.values, np.isnan(found.values), f"numbers{found.words()}")
+
+
 def as_numbers(raw: Raw, label: str) -> Raw:
-    """The same as numbers; texts if all of them are written as numbers."""
+    """The same as numbers; texts if all of them are written as numbers or dates."""
+    if raw.family == "text":
+        raw = read_texts(raw, asked=True)
     if raw.values.dtype.kind in "biuf":
         return raw
     try:

@@ -3,19 +3,22 @@
 from copy import copy
 from functools import partial
 from itertools import chain
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import xlogy
 
 from unirel._runtime import check_choice, check_whole_number, map_tasks, pieces
 from unirel.data.chunks import PartedTable
 from unirel.data.kernels import find_edges
-from unirel.estimation.base import Block, Columns, Values
+from unirel.estimation.base import Block, Columns, Information, Values
 from unirel.estimation.codes import PartCodes, SparseCodes
-from unirel.estimation.counting import STRATEGIES, Bins, Codes, Counted, Joint, Margins, Strategy
+from unirel.estimation.counting import STRATEGIES, Bins, Codes, Counted, Counts, Joint, Margins, Strategy
 from unirel.estimation.kernels.bins import description_edges
 from unirel.estimation.kernels.chance import Chance, expected_information
 from unirel.estimation.kernels.counts import Lookup, known_n_log_n, sum_groups
+from unirel.results import plain
 
 # Edges that minimum description length may find: bins and a level for missing values fit into a byte. And numbers of
 # a block of columns in which it looks for them at a time.
@@ -83,6 +86,47 @@ class Binned(Counted):
     def conditional_relevance(self, candidates: Block, given: Block) -> Values:
         return _conditional(self._margins(candidates, given, self.table.target))
 
+    def relevance_per_class(self, candidates: Block) -> Values:
+        """I(candidate; whether the target is this class), a row for each candidate and a column for each class."""
+        columns, target = np.asarray(candidates, np.intp), self._block([self.table.target])
+        found, classes = np.empty((len(columns), target.n_levels)), self._codes.counts(target)
+        n_cells = self._codes.n_levels[columns] * target.n_levels
+        few = np.flatnonzero(n_cells <= self._most_cells)
+        for places in pieces(few, self._codes.cells_at_once // max(1, int(n_cells[few].max(initial=1)))):
+            found[places] = self._all_classes(columns[places], target, classes)
+        many, nothing = np.flatnonzero(n_cells > self._most_cells), self._block(())
+        for own in range(target.n_levels) if len(many) else ():
+            is_class = Joint(2, None, partial(np.equal, target.codes, own))
+            found[many, own] = self.given_codes(columns[many], nothing, is_class)
+        return found
+
+    def bounded_per_class(self, information: Values, candidates: Block) -> Values:
+        """Clip these to what is possible: not below 0, not above what there is to know about the candidate or class."""
+        classes = self._codes.counts(self._block([self.table.target]))
+        of_classes = [self._sum_n_log_n(np.array([size, self._total - size])) for size in classes.tolist()]
+        most = np.minimum.outer(self.ceilings(candidates), self._entropies(np.array(of_classes)))
+        return np.asarray(np.clip(information, 0.0, most))
+
+    def _all_classes(self, candidates: Columns, target: Joint, classes: Counts) -> Values:
+        """The same from one pass over the rows: tables of candidates and target have all cells that it takes."""
+        self._codes.prepare(candidates, target)
+        cells = self._codes.tables(candidates, target)[0].reshape(-1, target.n_levels)
+        sizes, n_levels = cells.sum(axis=1, keepdims=True), self._codes.n_levels[candidates]
+        others, begins = np.maximum(sizes - cells, 0), np.cumsum(n_levels) - n_levels
+        of_level, of_pair = (np.add.reduceat(xlogy(one, one), begins) for one in (sizes, cells))
+        of_pair += np.add.reduceat(xlogy(others, others), begins)
+        used = [np.add.reduceat((one > 0).astype(np.float64), begins) for one in (sizes, cells, others)]
+        self._ceilings[candidates] = self._entropies(of_level[:, 0])
+        values = self._entropies(of_level, used[0]) - self._entropies(of_pair, used[1] + used[2])
+        distinct, places = np.unique(sizes, return_inverse=True)
+        for own, size in enumerate(classes.tolist()):
+            pair = np.array([size, self._total - size])
+            values[:, own] += self._entropy_of(pair)
+            if self._by_chance:
+                by_chance = Chance.about(pair).of(distinct)[places.ravel()]
+                values[:, own] -= np.add.reduceat(by_chance, begins) / self._total
+        return np.asarray(values)
+
     def given_codes(self, candidates: Columns, fixed: Joint, other: Joint, weights: Values | None = None) -> Values:
         """I(candidate; other | fixed) of every candidate, for codes that need not be columns of the table."""
         # Weights that belong to such codes, and not to the rows of the table, come with them.
@@ -129,10 +173,10 @@ class Binned(Counted):
             found = self._described_edges()
         for column, edges in (self.edges or {}).items():
             is_target = isinstance(column, str) and column == table.columns.names[-1]
-            position = table.target if is_target else table.positions(column)[0]
-            found[position] = np.sort(np.asarray(edges, np.float64))
-            if np.isnan(found[position]).any():
+            ordered = np.sort(np.asarray(edges, np.float64))
+            if np.isnan(ordered).any():
                 raise ValueError(f"edges of column {column!r} hold NaN; pass numbers, or infinity")
+            found |= dict.fromkeys([table.target] if is_target else table.positions(column), ordered)
         return found
 
     def _described_edges(self) -> dict[int, Values]:
@@ -200,6 +244,17 @@ class Binned(Counted):
 
     def _entropy(self, joint: Joint) -> float:
         return self._entropy_of(self._codes.counts(joint))
+
+
+def classes_told(information: Information, columns: Columns) -> tuple[Any, ...]:
+    """The class that each column tells most about, None for nothing; of three or more, and where one pass will do."""
+    table = information.table
+    cheap = isinstance(information, Binned) and not (information.looks_at_target or table.is_parted)
+    if table.classes is None or len(table.classes) < 3 or not cheap or len(columns) == 0:
+        return ()
+    values = cast(Binned, information).relevance_per_class(columns)
+    best = zip(values.argmax(axis=1), values.max(axis=1) > 0, strict=True)
+    return tuple(plain(table.classes[place]) if told else None for place, told in best)
 
 
 def _conditional(margins: Margins) -> Values:

@@ -15,6 +15,7 @@ from unirel._runtime import READING_SECONDS, Deadline, OutOfTime, Progress, chec
 from unirel.data.table import Table
 from unirel.estimation.base import Columns, Information, Values
 from unirel.estimation.knn import KNN
+from unirel.inference import REDUNDANCY_FEATURES, REDUNDANCY_ORDER
 from unirel.results import Redundancy
 from unirel.search.boost import estimator_of
 from unirel.search.greedy import SearchSettings, refuse_nothing, select, settings_of
@@ -27,9 +28,6 @@ _MAX_EXACT, _MAX_EXACT_CONTINUOUS = 22, 14
 # Subsets between two reports of progress, and pairs of rows in all of them together.
 _SUBSETS_PER_ROUND, _PAIRS_PER_ROUND = 2**16, 2**32
 
-# The analysis is of joint estimates by neighbours, as published, and so is the search unless something is said.
-_PUBLISHED = SearchSettings("gsa", beta=0.1, unique_relevance="reference", mi_estimator=KNN())
-
 
 def redundancy_analysis(
     X: Any,
@@ -39,7 +37,7 @@ def redundancy_analysis(
     order: Sequence[int | str] | None = None,
     tolerance: float = 0.0,
     max_exact: int | Literal["auto"] = "auto",
-    max_features: int | None = None,
+    max_features: int | None = REDUNDANCY_FEATURES,
 ) -> Redundancy:
     """Split the features that are selected until I(S; y) saturates into unique, conditional and redundant ones.
 
@@ -60,7 +58,7 @@ def redundancy_analysis(
         removed one by one only, and the answer is marked as a lower bound. Every feature more doubles the time. "auto"
         is 22 for class labels and 14 for a continuous target.
     max_features : int, optional
-        Features to select at most; all of them if None. Saturation is then judged by the sizes up to this one.
+        Features to select at most; all of them if None. Saturation is judged by the sizes up to this one.
 
     Returns
     -------
@@ -96,7 +94,7 @@ def redundancy_analysis(
     >>> result.unique, result.conditional, result.redundant
     (array([3]), array([0]), array([1, 2]))
     """
-    settings = settings_of(selector) if selector is not None else _PUBLISHED
+    settings = settings_of(selector) if selector is not None else SearchSettings(**REDUNDANCY_ORDER)
     deadline = Deadline.after(settings.max_seconds)
     with deadline.applied(READING_SECONDS):
         table = Table.from_data(X, y, discrete_features=settings.discrete_features, target_type=settings.target_type)

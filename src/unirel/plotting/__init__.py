@@ -375,6 +375,7 @@ class AccuracyDisplay(Display):
 
     curves: Mapping[str, Any]  #: Accuracies of each selector, of shape (n_splits, n_sizes) or (n_sizes,).
     sizes: Sequence[int] | None = None  #: Numbers of features; 1, 2, ... by default.
+    score: str = "accuracy"  #: What the values are.
 
     def __post_init__(self) -> None:
         self.curves = {name: np.atleast_2d(np.asarray(values, np.float64)) for name, values in self.curves.items()}
@@ -397,7 +398,8 @@ class AccuracyDisplay(Display):
         for row in rows:
             curves.setdefault(row["selector"], {}).setdefault(row["split"], []).append(row["test_score"])
         sizes = sorted({row["n_features"] for row in rows})
-        return cls({name: list(splits.values()) for name, splits in curves.items()}, sizes)
+        curves_of = {name: list(splits.values()) for name, splits in curves.items()}
+        return cls(curves_of, sizes, evaluation.scores.get(dataset, "accuracy"))
 
     def plot(self, ax: Any = None) -> Self:
         """Draw one curve per selector on `ax` or on a new figure, and return itself."""
@@ -409,7 +411,7 @@ class AccuracyDisplay(Display):
             if len(values) > 1:
                 error = values.std(axis=0, ddof=1) / np.sqrt(len(values))
                 ax.fill_between(self.sizes, mean - error, mean + error, color=color, alpha=0.15, linewidth=0)
-        ax.set(xlabel="number of features", ylabel="accuracy")
+        ax.set(xlabel="number of features", ylabel=self.score)
         ax.xaxis.get_major_locator().set_params(integer=True)
         self._legend()
         return self

@@ -354,6 +354,7 @@ class Report:
         others = set(self.table.features.tolist()).difference(chosen, following)
         rest = [*following, *sorted(others, key=lambda one: (-relevance[one], one))]
         unique = np.full(len(relevance), np.nan) if selection.unique_relevance is None else selection.unique_relevance
+        told = [None if label is None else str(label) for label in selection.for_class]
         why = [*text.why_selected(self), *(text.why_left_out(feature, self) for feature in rest)]
         for place, (feature, reason) in enumerate(zip([*chosen, *rest], why, strict=True)):
             column, selected = self.table.columns[feature], place < len(chosen)
@@ -372,6 +373,7 @@ class Report:
                 "why": reason.words,
                 "partner": similar[0][0] if similar else None,
                 "shared": similar[0][1] if similar else None,
+                "class": told[place] if selected and told else None,
                 "kind": column.kind,
                 "missing": column.n_missing,
                 "score": plain(selection.scores[place]) if selected else None,

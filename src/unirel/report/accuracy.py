@@ -187,8 +187,8 @@ def _counted_rows(table: Table, weights: Values | None) -> Rows:
 
 def pin_types(selector: Any, table: Table, X: Any) -> Any:
     """The selector for some rows of a table: what a column is, is one decision for all of them."""
-    positions = {name: table.positions(getattr(selector, name)) for name in ("include", "exclude")}
-    return clone(selector).set_params(**table.decided_types(X), **positions)
+    include, exclude = table.forced(selector.include, selector.exclude)
+    return clone(selector).set_params(**table.decided_types(X), include=include, exclude=exclude)
 
 
 class _Rows:

@@ -190,10 +190,14 @@ def _target(report: "Report") -> str:
 
 def _classes_from_numbers(report: "Report") -> str:
     """That a target of numbers is taken as classes, if nobody said so and there are many of them."""
-    table, asked = report.table, report.selection.settings.get("target_type", "auto")
+    asked = report.selection.settings.get("target_type", "auto")
+    return classes_from_numbers(report.table, asked, "Its {} distinct numbers are")
+
+
+def classes_from_numbers(table: Table, asked: str, these: str) -> str:
     if asked != "auto" or table.classes is None or table.classes.dtype.kind not in "iuf" or len(table.classes) < _MANY:
         return ""
-    values = f"Its {len(table.classes)} distinct numbers are taken as classes"
+    values = f"{these.format(len(table.classes))} taken as classes"
     return f"{values}; with target_type='continuous' (--target-type continuous) they count as numbers."
 
 

@@ -56,8 +56,8 @@ class Trial:
 
     def _select(self, rows: Columns) -> list[Columns]:
         """An order of features for each beta; what there is to warn of, a selection from all rows says once."""
-        named = {name: self.table.positions(getattr(self.settings, name)) for name in ("include", "exclude")}
-        settings = copy(self.settings).set_params(**named)
+        include, exclude = self.table.forced(self.settings.include, self.settings.exclude)
+        settings = copy(self.settings).set_params(include=include, exclude=exclude)
         with quietly():
             part = Table.from_data(take_rows(self.X, rows), take_rows(self.y, rows), **self.table.decided_types(self.X))
             path = select(part, [settings.criterion], self.betas, settings)
@@ -88,7 +88,7 @@ def check_betas(betas: Any) -> list[float]:
 
 def sizes_to_try(max_features: int, step: int, table: Table, settings: SearchSettings) -> list[int]:
     most, step = check_whole_number("max_features", max_features, 1), check_whole_number("step", step, 1)
-    included, excluded = set(table.positions(settings.include)), set(table.positions(settings.exclude))
+    included, excluded = map(set, table.forced(settings.include, settings.exclude))
     if len(included) > most:
         raise ValueError(f"include names {len(included)} features, but max_features={most}; try more features")
     most = max(1, min(most, len(set(table.features.tolist()) - excluded)))

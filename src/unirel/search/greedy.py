@@ -29,6 +29,7 @@ from unirel.criteria import Criterion, Scores, make_criterion
 from unirel.data.readers import DiscreteFeatures, TargetType
 from unirel.data.table import Table, open_table
 from unirel.estimation.base import Columns, Information, Memo
+from unirel.estimation.binned import classes_told
 from unirel.results import Cause, Ending, Selection, SelectionPath, plain
 from unirel.search.boost import REFERENCE_SIZE, Blend, estimator_of, find_blend, find_kind, needs_reference
 from unirel.search.steps import N_LISTED, PLAIN, Blended, Passed, Rule, Step, take_steps
@@ -204,7 +205,7 @@ class Limits:
     def of(cls, table: Table, settings: SearchSettings) -> Self:
         """What the settings mean for a table; what cannot be is refused."""
         n_features = _n_features(table, settings.n_features_to_select)
-        include, exclude = (list(dict.fromkeys(table.positions(one))) for one in (settings.include, settings.exclude))
+        include, exclude = table.forced(settings.include, settings.exclude)
         for position in include:
             if position not in table.features:
                 about = f"include names {table.names[position]!r}, which is ignored"
@@ -256,7 +257,8 @@ class Searches:
             selection = self._without_boost(plain, selection.ending)
         self.interrupted |= selection.interrupted
         known = described(self._settings) | {"criterion": criterion.name, "beta": beta}
-        return replace(selection, beta=beta, settings=known, sample_weight=self._sample_weight)
+        told = classes_told(self._memo.information, selection.order) if selection.complete else ()
+        return replace(selection, beta=beta, settings=known, sample_weight=self._sample_weight, for_class=told)
 
     def _search(self, criterion: Criterion, beta: float, boost: Blend | None) -> Selection:
         # Of many searches at once it would take too long to test all steps: only those of the first are.
