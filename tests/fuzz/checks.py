@@ -231,7 +231,7 @@ def _selector(case, **more):
 
 def check_relevance(case):
     setting, clip = Setting(case), case.option("clip", True)
-    found = unirel.relevance(case.frame, case.target, clip=clip, **_measuring(case))
+    found = np.asarray(unirel.relevance(case.frame, case.target, clip=clip, **_measuring(case)))
     expected = [oracle.information([x], setting.target, rules=setting.rules) for x in setting.features]
     if clip:
         pairs = zip(expected, setting.features, strict=True)
@@ -262,14 +262,14 @@ def check_conditional(case):
         same(found, oracle.information(asked, setting.target, [given], rules), "mutual_information given the last")
         return
     name = str(frame.columns[-1])
-    found = unirel.conditional_relevance(frame, case.target, [name], clip=False, **_measuring(case))
+    found = np.asarray(unirel.conditional_relevance(frame, case.target, [name], clip=False, **_measuring(case)))
     expected = [oracle.information([x], setting.target, [given], setting.rules) for x in asked]
     same(found, setting.spread([*expected, 0]), "conditional_relevance given the last")
 
 
 def check_irrelevance(case):
     setting = Setting(case)
-    found = unirel.irrelevance(case.frame, case.target, **_measuring(case))
+    found = np.asarray(unirel.irrelevance(case.frame, case.target, **_measuring(case)))
     for place, x in zip(setting.places, setting.features, strict=True):
         if not x.discrete and setting.rules.estimator == "knn" and x.deviation == 0:
             continue  # minus infinity, or nothing to measure
@@ -285,12 +285,14 @@ def check_unique(case):
         knn.set_params(n_neighbors=10, metric="euclidean" if knn.metric == "auto" else knn.metric)
         # A whole number that is the name of a column is no position.
         named = [list(case.frame.columns)[member] for member in members] if hasattr(case.frame, "columns") else members
-        found = unirel.unique_relevance(case.frame, case.target, method=knn, reference=named, **_reading(case))
+        found = np.asarray(
+            unirel.unique_relevance(case.frame, case.target, method=knn, reference=named, **_reading(case))
+        )
         rules = replace(setting.rules, n_neighbors=10, metric=knn.metric)
         inside = [setting.places.index(member) for member in members]
         expected = oracle.beside_reference(setting.features, setting.target, inside, rules)
     else:
-        found = unirel.unique_relevance(case.frame, case.target, method=knn, clip=False, **_reading(case))
+        found = np.asarray(unirel.unique_relevance(case.frame, case.target, method=knn, clip=False, **_reading(case)))
         expected = oracle.loss_without_each(setting.features, setting.target, setting.rules)
     same(found, setting.spread(expected), f"unique_relevance ({case.option('method', 'ksg')})")
 
@@ -356,7 +358,7 @@ def _follow(selection, setting, estimates, criterion, boost):
 def _facts(case, **more):
     """Numbers and orders that the package finds in a table."""
     options = {**_measuring(case), **more}
-    values = unirel.relevance(case.frame, case.target, clip=False, **options)
+    values = np.asarray(unirel.relevance(case.frame, case.target, clip=False, **options))
     joint = unirel.mutual_information(case.frame, case.target, clip=False, **options)
     return values, joint
 
@@ -444,7 +446,9 @@ def check_names(case):
         )
         same(found, expected, f"conditional_relevance given {name!r}", 0)
         if place not in case.columns:  # no column has the name of this position
-            found = unirel.conditional_relevance(case.frame, case.target, [place], clip=False, **_measuring(case))
+            found = np.asarray(
+                unirel.conditional_relevance(case.frame, case.target, [place], clip=False, **_measuring(case))
+            )
             same(found, expected, f"conditional_relevance given position {place}", 0)
     asked = dict.fromkeys(_whole_numbers(case), True)
     if asked and case.option("kinds") is None:

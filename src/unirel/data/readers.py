@@ -38,6 +38,7 @@ class Raw:
     values: NDArray[Any]
     missing: Mask
     since: str = ""  # of dates, times and durations: what their numbers are
+    start: float = 0.0  # of dates: days from 1970 to the first, so that those of several parts can be put together
 
     @cached_property
     def n_missing(self) -> int:

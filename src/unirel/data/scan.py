@@ -100,9 +100,11 @@ def read_part(part: Part, wanted: Wanted, used: Mask) -> Iterator[Block]:
             if is_used[position]:
                 raw = source.read(position)
                 if wanted.kinds[start + position] == CONTINUOUS:
-                    raw = as_numbers(raw, source.label(position))
+                    raw = as_numbers(raw, source.label(position), is_part=True)
                 is_number, column = raw.family in ("number", "boolean"), np.array([start + position])
-                numbers = np.where(raw.missing, np.nan, raw.values.astype(np.float64)) if is_number else np.empty(0)
+                numbers = np.empty(0)
+                if is_number:
+                    numbers = np.where(raw.missing, np.nan, raw.values.astype(np.float64) + raw.start)
                 whole = raw.values.dtype.kind in "biu"
                 yield Block(column, numbers[None], raw.family, whole, None if is_number else raw)
         start += n_columns

@@ -69,9 +69,9 @@ def find_values(raw: Raw, asked: bool = False) -> FoundTexts | None:
 
     Numbers without any mark stay texts, since somebody made them so, unless nearly all differ or it is `asked` for.
     """
-    present = raw.present.tolist()
-    if not all(is_mark(text) or _may_be_value(text.strip()) for text in present[:_FIRST]):
+    if not all(is_mark(text) or _may_be_value(text.strip()) for text in raw.present[:_FIRST].tolist()):
         return None
+    present = raw.present.tolist()
     distinct = dict.fromkeys(present)
     marks = {text: 0 for text in distinct if is_mark(text)}
     texts = [text for text in distinct if text not in marks]

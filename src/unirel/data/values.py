@@ -73,10 +73,11 @@ def read_texts(raw: Raw, asked: bool = False) -> Raw:
     return Raw("number", found.values, np.isnan(found.values), f"numbers{found.words()}")
 
 
-def as_numbers(raw: Raw, label: str) -> Raw:
-    """The same as numbers; texts if all of them are written as numbers or dates."""
-    if raw.family == "text":
-        raw = read_texts(raw, asked=True)
+def as_numbers(raw: Raw, label: str, is_part: bool = False) -> Raw:
+    """The same as numbers; texts if all of them are written as numbers or, unless they are a part, as dates."""
+    # Which number of a date is the day, parts may decide in different ways.
+    if raw.family == "text" and not ((read := read_texts(raw, asked=True)).start and is_part):
+        raw = read
     if raw.values.dtype.kind in "biuf":
         return raw
     try:
@@ -106,8 +107,9 @@ def _read_times(values: NDArray[Any]) -> Raw:
     # Of years and months numpy knows no length in days.
     present = present.astype(np.result_type(values.dtype, "datetime64[D]"))
     days = _spread((present - present.min()) / np.timedelta64(1, "D"), missing)
+    start = float((present.min() - np.datetime64(0, "D")) / np.timedelta64(1, "D"))
     whole = first == first.astype("datetime64[D]")
-    return Raw("number", days, missing, f"days since {np.datetime_as_string(first, unit='D' if whole else 's')}")
+    return Raw("number", days, missing, f"days since {np.datetime_as_string(first, unit='D' if whole else 's')}", start)
 
 
 def _parse_objects(label: str, values: NDArray[Any]) -> Raw:

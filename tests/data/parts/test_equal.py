@@ -128,6 +128,20 @@ def test_relevance_of_numbers_and_of_a_continuous_target(strategy, tmp_path):
         assert_array_equal(relevance(ddf, ddf["a"]), expected)  # "auto" counts rows that are in parts
 
 
+@pytest.mark.filterwarnings("ignore:read 'day'")
+def test_dates_count_from_the_same_day_in_all_parts():
+    """They were days since the first of each part, so that a date told nothing about what came before or after it."""
+    import dask.dataframe as dd
+
+    frame = pd.DataFrame({"day": pd.date_range("2020-01-01", periods=200), "y": np.arange(200) > 100})
+    expected = relevance(frame[["day"]], frame["y"], mi_estimator="binned")
+    parts = dd.from_pandas(frame, npartitions=4)
+    assert_array_equal(relevance(parts[["day"]], parts["y"], mi_estimator="binned"), expected)
+    texts = parts.assign(day=parts["day"].dt.strftime("%d.%m.%Y"))
+    with pytest.raises(ValueError, match="'day' is to be continuous, but holds what is no number"):
+        relevance(texts[["day"]], texts["y"], mi_estimator="binned", discrete_features={"day": False})
+
+
 def test_a_boost_of_a_continuous_target_takes_the_same_rows(tmp_path):
     frame = make_frame().drop(columns=["weight", "y"])
     options = {"unique_relevance": Boost(max_samples=100), "n_features_to_select": 4}
