@@ -356,6 +356,33 @@ class RelevanceTest(Result, drawn_by="SignificanceDisplay", bars=("information",
         }
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class Interactions(Result, drawn_by="InteractionsDisplay", bars=("synergy",)):
+    """Pairs of features whose information about a target is more than that of both by themselves."""
+
+    pairs: tuple[tuple[str, str], ...]  #: Names of both, the strongest pair first.
+    synergy: NDArray[np.float64]  #: I(a, b; y) - I(a; y) - I(b; y) in nats, less what it is by chance.
+    relevance: NDArray[np.float64]  #: I(a; y) and I(b; y) of each pair, counted in the same bins.
+    p_value: NDArray[np.float64]  #: Probability of at least that much if there is no synergy.
+    adjusted: NDArray[np.float64]  #: The same for all pairs together: the expected share of false discoveries.
+    n_pairs: int  #: How many pairs were looked at.
+    names: tuple[str, ...]  #: Names of all features.
+
+    def significant(self, alpha: float = 0.05) -> NDArray[np.bool_]:
+        """Which pairs have an adjusted value up to `alpha`."""
+        return np.asarray(self.adjusted <= alpha)
+
+    @property
+    def _caption(self) -> str:
+        return f"{np.count_nonzero(self.significant())} of {self.n_pairs:,} pairs significant at 0.05"
+
+    def _columns(self) -> dict[str, list[Any]]:
+        first, second = (list(side) for side in zip(*self.pairs, strict=True)) if self.pairs else ([], [])
+        relevance = {"relevance of first": self.relevance[:, 0], "relevance of second": self.relevance[:, 1]}
+        values = {"synergy": self.synergy, **relevance, "p_value": self.p_value, "adjusted": self.adjusted}
+        return {"first": first, "second": second, **{name: plain(one) for name, one in values.items()}}
+
+
 class Estimate(NamedTuple):
     """An estimate with an interval, of one quantity or of many."""
 
