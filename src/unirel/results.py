@@ -383,6 +383,37 @@ class Interactions(Result, drawn_by="InteractionsDisplay", bars=("synergy",)):
         return {"first": first, "second": second, **{name: plain(one) for name, one in values.items()}}
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class RelevanceChange(Result, drawn_by="RelevanceChangeDisplay", bars=("before", "after")):
+    """How the information of features about a target differs between two tables."""
+
+    before: NDArray[np.float64]  #: I(Xk; y) in the first table, in nats; NaN for ignored features.
+    after: NDArray[np.float64]  #: The same in the second table.
+    p_value: NDArray[np.float64]  #: Probability of at least that difference if both tables are alike.
+    adjusted: NDArray[np.float64]  #: The same for all features together: the expected share of false discoveries.
+    names: tuple[str, ...]  #: Names of all features.
+    settings: Mapping[str, Any] = field(default_factory=dict)  #: Everything else that was asked for.
+
+    @property
+    def change(self) -> NDArray[np.float64]:
+        """What was gained, or lost if it is negative."""
+        return self.after - self.before
+
+    def significant(self, alpha: float = 0.05) -> NDArray[np.bool_]:
+        """Which features have an adjusted value up to `alpha`."""
+        return np.asarray(self.adjusted <= alpha)
+
+    @property
+    def _caption(self) -> str:
+        changed, n_tested = self.significant(), np.count_nonzero(~np.isnan(self.adjusted))
+        gained, lost = (np.count_nonzero(changed & (sign * self.change > 0)) for sign in (1, -1))
+        return f"{gained} gained and {lost} lost of {n_tested} features, at 0.05"
+
+    def _columns(self) -> dict[str, list[Any]]:
+        values = ("before", "after", "change", "p_value", "adjusted")
+        return {"name": list(self.names), **{name: plain(getattr(self, name)) for name in values}}
+
+
 class Estimate(NamedTuple):
     """An estimate with an interval, of one quantity or of many."""
 
