@@ -367,6 +367,7 @@ class Interactions(Result, drawn_by="InteractionsDisplay", bars=("synergy",)):
     adjusted: NDArray[np.float64]  #: The same for all pairs together: the expected share of false discoveries.
     n_pairs: int  #: How many pairs were looked at.
     names: tuple[str, ...]  #: Names of all features.
+    settings: Mapping[str, Any] = field(default_factory=dict)  #: Everything else that was asked for.
 
     def significant(self, alpha: float = 0.05) -> NDArray[np.bool_]:
         """Which pairs have an adjusted value up to `alpha`."""

@@ -94,6 +94,7 @@ def interactions(
         adjusted=np.minimum(adjusted[: len(shown)], 1.0),
         n_pairs=n_pairs,
         names=table.names,
+        settings={"max_pairs": max_pairs, "n_permutations": n_permutations, "random_state": random_state},
     )
 
 
