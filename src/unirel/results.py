@@ -356,65 +356,6 @@ class RelevanceTest(Result, drawn_by="SignificanceDisplay", bars=("information",
         }
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Interactions(Result, drawn_by="InteractionsDisplay", bars=("synergy",)):
-    """Pairs of features whose information about a target is more than that of both by themselves."""
-
-    pairs: tuple[tuple[str, str], ...]  #: Names of both, the strongest pair first.
-    synergy: NDArray[np.float64]  #: I(a, b; y) - I(a; y) - I(b; y) in nats, less what it is by chance.
-    relevance: NDArray[np.float64]  #: I(a; y) and I(b; y) of each pair, counted in the same bins.
-    p_value: NDArray[np.float64]  #: Probability of at least that much if there is no synergy.
-    adjusted: NDArray[np.float64]  #: The same for all pairs together: the expected share of false discoveries.
-    n_pairs: int  #: How many pairs were looked at.
-    names: tuple[str, ...]  #: Names of all features.
-    settings: Mapping[str, Any] = field(default_factory=dict)  #: Everything else that was asked for.
-
-    def significant(self, alpha: float = 0.05) -> NDArray[np.bool_]:
-        """Which pairs have an adjusted value up to `alpha`."""
-        return np.asarray(self.adjusted <= alpha)
-
-    @property
-    def _caption(self) -> str:
-        return f"{np.count_nonzero(self.significant())} of {self.n_pairs:,} pairs significant at 0.05"
-
-    def _columns(self) -> dict[str, list[Any]]:
-        first, second = (list(side) for side in zip(*self.pairs, strict=True)) if self.pairs else ([], [])
-        relevance = {"relevance of first": self.relevance[:, 0], "relevance of second": self.relevance[:, 1]}
-        values = {"synergy": self.synergy, **relevance, "p_value": self.p_value, "adjusted": self.adjusted}
-        return {"first": first, "second": second, **{name: plain(one) for name, one in values.items()}}
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class RelevanceChange(Result, drawn_by="RelevanceChangeDisplay", bars=("before", "after")):
-    """How the information of features about a target differs between two tables."""
-
-    before: NDArray[np.float64]  #: I(Xk; y) in the first table, in nats; NaN for ignored features.
-    after: NDArray[np.float64]  #: The same in the second table.
-    p_value: NDArray[np.float64]  #: Probability of at least that difference if both tables are alike.
-    adjusted: NDArray[np.float64]  #: The same for all features together: the expected share of false discoveries.
-    names: tuple[str, ...]  #: Names of all features.
-    settings: Mapping[str, Any] = field(default_factory=dict)  #: Everything else that was asked for.
-
-    @property
-    def change(self) -> NDArray[np.float64]:
-        """What was gained, or lost if it is negative."""
-        return self.after - self.before
-
-    def significant(self, alpha: float = 0.05) -> NDArray[np.bool_]:
-        """Which features have an adjusted value up to `alpha`."""
-        return np.asarray(self.adjusted <= alpha)
-
-    @property
-    def _caption(self) -> str:
-        changed, n_tested = self.significant(), np.count_nonzero(~np.isnan(self.adjusted))
-        gained, lost = (np.count_nonzero(changed & (sign * self.change > 0)) for sign in (1, -1))
-        return f"{gained} gained and {lost} lost of {n_tested} features, at 0.05"
-
-    def _columns(self) -> dict[str, list[Any]]:
-        values = ("before", "after", "change", "p_value", "adjusted")
-        return {"name": list(self.names), **{name: plain(getattr(self, name)) for name in values}}
-
-
 class Estimate(NamedTuple):
     """An estimate with an interval, of one quantity or of many."""
 

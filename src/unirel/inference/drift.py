@@ -1,23 +1,77 @@
 """Which features have gained or lost information about the target between two tables, such as two years."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel.data.readers import DiscreteFeatures, TargetType, as_narwhals
+from unirel._runtime import OutOfTime, check_time, check_whole_number, progress_of, reported, warn
+from unirel.data.readers import DiscreteFeatures, TargetType, as_array, as_narwhals, is_sparse
 from unirel.data.table import Table
-from unirel.errors import check_whole_number
 from unirel.estimation.base import Values
-from unirel.estimation.binned import bin_edges, few_bins
+from unirel.estimation.binned import bin_edges
+from unirel.estimation.counting import few_bins
 from unirel.estimation.kernels.chance import expected_information
-from unirel.results import RelevanceChange
+from unirel.estimation.permutation import Exceedances
+from unirel.results import Result, plain
 
 Counts = NDArray[np.int64]
+Parts = tuple[slice, slice]
 
+# Permutations behind a p-value at least, unless a number is given, and for each column, so that a change in one of
+# them can be significant; a column needs no more once that many have reached its own value.
+_PERMUTATIONS, _FOR_EACH, _EXCEEDANCES = 1999, 20, 20
+# Permutations that are tried first, and numbers that are drawn at a time.
+_FIRST, _AT_ONCE = 200, 2**20
+# Levels of a column that are told apart; rarer ones are taken together.
+_MOST_LEVELS = 100
 # Values that are equal but for rounding.
 _ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RelevanceChange(Result, drawn_by="RelevanceChangeDisplay", bars=("before", "after")):
+    """How the information of features about a target differs between two tables."""
+
+    _listed = ("only_before", "only_after", "complete")
+    before: NDArray[np.float64]  #: I(Xk; y) in the first table, in nats; NaN for ignored features.
+    after: NDArray[np.float64]  #: The same in the second table.
+    p_value: NDArray[np.float64]  #: Probability of at least that difference if both tables are alike.
+    adjusted: NDArray[np.float64]  #: The same for all features together: the expected share of false discoveries.
+    names: tuple[str, ...]  #: Names of all features that both tables have.
+    only_before: tuple[str, ...] = ()  #: Columns that only the first table has, which are not compared.
+    only_after: tuple[str, ...] = ()  #: Columns that only the second table has.
+    complete: bool = True  #: False if Ctrl-C came before all features were compared; the others are NaN.
+    settings: Mapping[str, Any] = field(default_factory=dict)  #: Everything else that was asked for.
+
+    @property
+    def change(self) -> NDArray[np.float64]:
+        """What was gained, or lost if it is negative."""
+        return self.after - self.before
+
+    @property
+    def order(self) -> NDArray[np.intp]:
+        """Features that were compared, significant changes first and large ones before others."""
+        tested = np.flatnonzero(~np.isnan(self.adjusted))
+        return tested[np.lexsort([-np.abs(self.change[tested]), ~self.significant()[tested]])]
+
+    def significant(self, alpha: float = 0.05) -> NDArray[np.bool_]:
+        """Which features have an adjusted value up to `alpha`."""
+        return np.asarray(self.adjusted <= alpha)
+
+    @property
+    def _caption(self) -> str:
+        changed, n_tested = self.significant(), np.count_nonzero(~np.isnan(self.adjusted))
+        gained, lost = (np.count_nonzero(changed & (sign * self.change > 0)) for sign in (1, -1))
+        mark = "" if self.complete else ", complete=False"
+        return f"{gained} gained and {lost} lost of {n_tested} features, at 0.05{mark}"
+
+    def _columns(self) -> dict[str, list[Any]]:
+        values = ("before", "after", "change", "p_value", "adjusted")
+        return {"name": list(self.names), **{name: plain(getattr(self, name)) for name in values}}
 
 
 def compare_relevance(
@@ -28,21 +82,29 @@ def compare_relevance(
     *,
     discrete_features: DiscreteFeatures = "auto",
     target_type: TargetType = "auto",
-    n_permutations: int = 1999,
+    common_bins: bool = False,
+    n_permutations: int | None = None,
     random_state: int | None = 0,
+    verbose: bool = False,
 ) -> RelevanceChange:
     """Find features whose relevance differs between two tables, such as training and production.
 
     Parameters
     ----------
     X1, y1, X2, y2
-        Features and target of both tables, of one kind; frames are brought together by the names of their columns.
+        Features and target of both tables. Columns of frames are matched by name, and a warning names those that only
+        one of them has; columns of arrays by position.
     discrete_features, target_type
-        As in `relevance`, for both tables.
-    n_permutations : int
-        Permutations at most; no p-value is below one in that many.
+        As in `relevance`, for both tables together: a level is the same in both.
+    common_bins : bool
+        Cut numbers at the same values in both tables. Otherwise each has bins of equal frequency, as many in both, so
+        that a shift or another unit is no change: a feature has as much information as before.
+    n_permutations : int, optional
+        Permutations at most; no p-value is below one in that many. By default 20 for each column, at least 1,999.
     random_state : int, optional
         Seed of the permutations.
+    verbose : bool
+        Show progress.
 
     Returns
     -------
@@ -51,11 +113,12 @@ def compare_relevance(
 
     Notes
     -----
-    Relevance is counted, numbers in bins of equal frequency of each table, less what chance gives. If a feature tells the same about the
-    target in both, rows of both may change places, and the difference of the two estimates, in units of its standard
+    Relevance is counted, of numbers in bins, less what chance gives. If a feature tells the same about the target in
+    both tables, rows of both may change places, and the difference of the two estimates, in units of its standard
     error, has the same distribution (Janssen 1997). The tables of such permutations are drawn from the counts of both
-    tables together, which takes no longer for a million rows than for a hundred. Adjusted values bound the expected
-    share of false discoveries (Benjamini and Hochberg 1995).
+    tables together, which takes no longer for a million rows than for a hundred. A column that was reached 20 times
+    needs no more of them (Besag and Clifford 1991). Adjusted values bound the expected share of false discoveries
+    (Benjamini and Hochberg 1995). Of a column with more than 100 levels the rarest are taken together.
 
     Examples
     --------
@@ -67,71 +130,162 @@ def compare_relevance(
     >>> change.significant()
     array([ True,  True, False])
     """
-    check_whole_number("n_permutations", n_permutations, 1)
-    n_before = len(y1)
-    table = Table.from_data(
-        _stack(X1, X2, "X"), _stack(y1, y2, "y"), discrete_features=discrete_features, target_type=target_type
-    )
-    parts, rng = (slice(n_before), slice(n_before, None)), np.random.default_rng(random_state)
-    n_bins = few_bins(min(n_before, table.n_samples - n_before))
-    tables = (_tables(table, int(column), parts, n_bins) for column in table.features)
-    before, after, p_value = np.array([_compare(one, n_permutations, rng) for one in tables]).reshape(-1, 3).T
-    from scipy.stats import false_discovery_control  # here: it takes long to import
-
+    if n_permutations is not None:
+        check_whole_number("n_permutations", n_permutations, 1)
+    X, only_before, only_after = _stack_features(X1, X2)
+    for X_own, y_own, number in ((X1, y1, 1), (X2, y2, 2)):
+        if (n_rows := _n_rows(X_own)) != _n_rows(y_own):
+            about = f"X{number} has {n_rows} rows, y{number} has {_n_rows(y_own)}"
+            raise ValueError(f"{about}; they must describe the same samples")
+    n_before, y = _n_rows(y1), _stack_targets(y1, y2)
+    table = Table.from_data(X, y, discrete_features=discrete_features, target_type=target_type)
+    parts = slice(n_before), slice(n_before, None)
+    n_permutations = n_permutations or max(_PERMUTATIONS, _FOR_EACH * len(table.features))
+    coded = _Codes(table, parts, few_bins(min(n_before, table.n_samples - n_before)), common_bins)
+    found, complete = _compare_all(coded, n_permutations, random_state, verbose)
+    before, after, p_value = found.T
+    settings = {"common_bins": common_bins, "n_permutations": n_permutations, "random_state": random_state}
     return RelevanceChange(
         before=table.one_per_feature(np.maximum(before, 0.0)),
         after=table.one_per_feature(np.maximum(after, 0.0)),
         p_value=table.one_per_feature(p_value),
-        adjusted=table.one_per_feature(false_discovery_control(p_value)),
+        adjusted=table.one_per_feature(_adjusted(p_value)),
         names=table.names,
-        settings={"n_permutations": n_permutations, "random_state": random_state, "rows": [n_before, len(y2)]},
+        only_before=only_before,
+        only_after=only_after,
+        complete=complete,
+        settings={**settings, "rows": [n_before, table.n_samples - n_before]},
     )
 
 
-def _stack(first: Any, second: Any, parameter: str) -> Any:
-    """The rows of two tables or targets, one below the other."""
-    frames = [as_narwhals(data, parameter) for data in (first, second)]
-    if all(isinstance(frame, nw.DataFrame) for frame in frames):
-        columns = frames[0].columns
-        if missing := sorted(set(columns).symmetric_difference(frames[1].columns)):
-            raise ValueError(f"only one of X1 and X2 has column {missing[0]!r}; pass the same columns in both")
-        return nw.concat([frame.select(columns) for frame in frames]).to_native()
-    arrays = [np.asarray(data) for data in (first, second)]
-    if parameter == "X" and arrays[0].shape[1:] != arrays[1].shape[1:]:
-        raise ValueError(f"X1 has shape {arrays[0].shape}, X2 {arrays[1].shape}; pass the same columns in both")
-    return np.concatenate(arrays)
+def _stack_features(first: Any, second: Any) -> tuple[Any, tuple[str, ...], tuple[str, ...]]:
+    """The rows of two tables, one below the other, and the columns that only one of them has."""
+    if is_sparse(first) and is_sparse(second):
+        from scipy.sparse import vstack
+
+        _check_widths(first.shape, second.shape)
+        return vstack([first, second]), (), ()
+    frames = [as_narwhals(data, parameter) for data, parameter in ((first, "X1"), (second, "X2"))]
+    if not any(isinstance(frame, nw.DataFrame) for frame in frames):
+        arrays = [as_array(data, parameter) for data, parameter in ((first, "X1"), (second, "X2"))]
+        _check_widths(*(array.shape for array in arrays))
+        return np.concatenate(arrays), (), ()
+    if not all(isinstance(frame, nw.DataFrame) for frame in frames):
+        kinds = [type(data).__name__ for data in (first, second)]
+        raise TypeError(f"X1 is {kinds[0]}, X2 {kinds[1]}; pass two frames, so that columns are matched by their names")
+    columns = [frame.columns for frame in frames]
+    both = [name for name in columns[0] if name in set(columns[1])]
+    if not both:
+        raise ValueError(f"X1 and X2 have no column in common: {columns[0][:5]} and {columns[1][:5]}; rename them")
+    only = [tuple(str(name) for name in own if name not in set(both)) for own in columns]
+    for names, where in zip(only, ("X1", "X2"), strict=True):
+        if names:
+            more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+            warn(f"only {where} has {', '.join(map(repr, names[:5]))}{more}: not compared")
+    return _stack_frames(*(frame.select(both) for frame in frames)), only[0], only[1]
 
 
-def _tables(table: Table, column: int, parts: tuple[slice, slice], n_bins: int) -> Counts:
-    """Rows of both parts in each pair of a level and a class, of shape (2, n_levels, n_classes)."""
-    codes, target = (_codes(table, one, parts, n_bins) for one in (column, table.target))
-    shape = int(codes.max()) + 1, int(target.max()) + 1
-    cells = np.ravel_multi_index((codes, target), shape)
-    return np.array([np.bincount(cells[part], minlength=shape[0] * shape[1]).reshape(shape) for part in parts])
+def _check_widths(first: tuple[int, ...], second: tuple[int, ...]) -> None:
+    if first[1:] != second[1:]:
+        raise ValueError(f"X1 has shape {first}, X2 {second}; pass the same columns in both, or frames with names")
 
 
-def _codes(table: Table, column: int, parts: tuple[slice, slice], n_bins: int) -> NDArray[np.intp]:
-    """Levels of a column; numbers have bins of equal frequency in each part, so that a shift or a new unit is none."""
-    if table.discrete[column]:
-        return table.codes(column).astype(np.intp)
-    values = next(iter(table.continuous_block(np.array([column]))))
-    bins = [1 + np.searchsorted(bin_edges(values[part], n_bins), values[part], side="right") for part in parts]
-    return np.where(np.isnan(values), 0, np.concatenate(bins)).astype(np.intp)
+def _stack_frames(first: Any, second: Any) -> Any:
+    """One frame below the other; columns that have other types in the second are numbers or texts in both."""
+    if first.implementation != second.implementation:
+        values = {name: second[name].to_list() for name in second.columns}
+        second = nw.from_dict(values, backend=first.implementation)
+    kinds = {}
+    for name, one, other in zip(first.columns, first.schema.values(), second.schema.values(), strict=True):
+        if one != other:
+            kinds[name] = nw.Float64 if one.is_numeric() and other.is_numeric() else nw.String
+    frames = [frame.with_columns(nw.col(name).cast(kind) for name, kind in kinds.items()) for frame in (first, second)]
+    return nw.concat(frames).to_native()
+
+
+def _stack_targets(first: Any, second: Any) -> Any:
+    series = [as_narwhals(data, parameter) for data, parameter in ((first, "y1"), (second, "y2"))]
+    if all(isinstance(one, nw.Series) for one in series):
+        stacked = as_narwhals(_stack_frames(*(one.alias("y").to_frame() for one in series)), "y")
+        return stacked["y"].to_native()
+    return np.concatenate([as_array(data, parameter) for data, parameter in ((first, "y1"), (second, "y2"))])
+
+
+def _n_rows(data: Any) -> int:
+    return int(data.shape[0]) if hasattr(data, "shape") else len(data)
+
+
+class _Codes:
+    """Levels of every column of two tables, one below the other."""
+
+    def __init__(self, table: Table, parts: Parts, n_bins: int, common_bins: bool) -> None:
+        self.table, self._parts, self._n_bins, self._common_bins = table, parts, n_bins, common_bins
+        self._target = self._codes(table.target)
+
+    def tables(self, column: int) -> Counts:
+        """Rows of both parts in each pair of a level and a class, of shape (2, n_levels, n_classes)."""
+        codes, target = self._codes(column), self._target
+        shape = int(codes.max()) + 1, int(target.max()) + 1
+        cells = np.ravel_multi_index((codes, target), shape)
+        counts = [np.bincount(cells[part], minlength=shape[0] * shape[1]) for part in self._parts]
+        return np.array(counts).reshape(2, *shape)
+
+    def _codes(self, column: int) -> NDArray[np.intp]:
+        if self.table.discrete[column]:
+            return _most_frequent(self.table.codes(column).astype(np.intp))
+        values = np.asarray(next(iter(self.table.continuous_block(np.array([column])))))
+        codes = np.zeros(len(values), np.intp)  # for missing values
+        for part in (slice(None),) if self._common_bins else self._parts:
+            edges = bin_edges(values[part], self._n_bins)
+            codes[part] = 1 + np.searchsorted(edges, values[part], side="right")
+        return np.where(np.isnan(values), 0, codes)
+
+
+def _most_frequent(codes: NDArray[np.intp]) -> NDArray[np.intp]:
+    """The same, or the most frequent levels and one for all others."""
+    counts = np.bincount(codes)
+    if len(counts) <= _MOST_LEVELS:
+        return codes
+    renamed = np.full(len(counts), _MOST_LEVELS - 1)
+    renamed[np.argsort(-counts, kind="stable")[: _MOST_LEVELS - 1]] = np.arange(_MOST_LEVELS - 1)
+    return np.asarray(renamed[codes], np.intp)
+
+
+def _compare_all(coded: _Codes, n_permutations: int, random_state: int | None, verbose: bool) -> tuple[Values, bool]:
+    """Of every feature its information before and after and the p-value of the change, and whether all were reached."""
+    features, rng = coded.table.features, np.random.default_rng(random_state)
+    found = np.full((len(features), 3), np.nan)
+    done = 0
+    try:
+        for column in reported(features.tolist(), len(features), progress_of(verbose, "features")):
+            check_time()
+            found[done] = _compare(coded.tables(column), n_permutations, rng)
+            done += 1
+    except (KeyboardInterrupt, OutOfTime):
+        if done == 0:
+            raise
+    return found, done == len(features)
 
 
 def _compare(tables: Counts, n_permutations: int, rng: np.random.Generator) -> tuple[float, float, float]:
     """Information in both tables, less chance, and the p-value of its difference."""
-    both = tables.sum(axis=0)
-    sizes = tables.sum(axis=(1, 2))
-    drawn = rng.multivariate_hypergeometric(both.ravel(), int(sizes[0]), n_permutations, method="marginals")
-    first = np.concatenate([tables[:1], drawn.reshape(-1, *both.shape)])
+    both, size = tables.sum(axis=0), int(tables[0].sum())
+    chance = [expected_information(table.sum(axis=1), table.sum(axis=0)) for table in tables]
+    tested = Exceedances(_differences(tables[:1], both, chance), n_permutations, _EXCEEDANCES)
+    while len(active := tested.active):
+        n = min(max(_FIRST, int(tested.used[0])), max(1, _AT_ONCE // both.size), n_permutations - int(tested.used[0]))
+        drawn = rng.multivariate_hypergeometric(both.ravel(), size, n, method="marginals").reshape(n, *both.shape)
+        tested.add(active, _differences(drawn, both, chance)[:, None])
+    before, after = (float(_moments(table[None])[0][0]) - by for table, by in zip(tables, chance, strict=True))
+    return before, after, float(tested.p_values[0])
+
+
+def _differences(first: Counts, both: Counts, chance: list[float]) -> Values:
+    """By how much information differs between parts of a table, in standard errors; the first parts are given."""
     information, variance = (np.array(pair) for pair in zip(*(_moments(t) for t in (first, both - first)), strict=True))
     error = np.sqrt(variance.sum(axis=0))
-    difference = np.abs(information[0] - information[1] - np.subtract(*map(_chance, tables)))
-    statistic = np.divide(difference, error, out=np.zeros(len(error)), where=error > _ROUNDING)
-    p_value = np.mean(statistic >= statistic[0] - _ROUNDING)  # the data count like one more permutation
-    before, after = (float(value[0]) - _chance(table) for value, table in zip(information, tables, strict=True))
-    return before, after, float(p_value)
+    difference = np.abs(information[0] - information[1] - (chance[0] - chance[1]))
+    return np.divide(difference, error, out=np.zeros(len(error)), where=error > _ROUNDING)
 
 
 def _moments(tables: Counts) -> tuple[Values, Values]:
@@ -144,5 +298,11 @@ def _moments(tables: Counts) -> tuple[Values, Values]:
     return mean, np.maximum(np.sum(shares * logs**2, axis=(1, 2)) - mean**2, 0.0) / total[:, 0, 0]
 
 
-def _chance(table: Counts) -> float:
-    return expected_information(table.sum(axis=1), table.sum(axis=0))
+def _adjusted(p_values: Values) -> Values:
+    """By Benjamini and Hochberg, of those that are known."""
+    from scipy.stats import false_discovery_control  # here: it takes long to import
+
+    known, adjusted = ~np.isnan(p_values), np.full(len(p_values), np.nan)
+    if known.any():
+        adjusted[known] = false_discovery_control(p_values[known])
+    return adjusted
