@@ -161,7 +161,7 @@ def test_ctrl_c_leaves_what_was_compared(monkeypatch):
             (pd.DataFrame({"a": [1, 2]}), [0, 1], np.ones((2, 1)), [0, 1]),
             "X1 is DataFrame, X2 ndarray; pass two frames",
         ),
-        ((pd.DataFrame({"a": [1]}), [0], pd.DataFrame({"b": [1]}), [0]), "no column in common: .*; rename them"),
+        ((pd.DataFrame({"a": [1]}), [0], pd.DataFrame({"b": [1]}), [0]), "share no column: .*; rename"),
         ((np.ones((2, 1)), [0, 1], np.ones((2, 1)), [0, 1, 1]), "X2 has 2 rows, y2 has 3"),
     ],
 )

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel._runtime import OutOfTime, check_time, check_whole_number, progress_of, reported, warn
-from unirel.data.readers import DiscreteFeatures, TargetType, as_array, as_narwhals, is_sparse
+from unirel._runtime import OutOfTime, check_time, check_whole_number, progress_of, reported
+from unirel.data.readers import DiscreteFeatures, TargetType
+from unirel.data.stacking import stack
 from unirel.data.table import Table
 from unirel.estimation.base import Values
 from unirel.estimation.binned import bin_edges
@@ -132,12 +132,7 @@ def compare_relevance(
     """
     if n_permutations is not None:
         check_whole_number("n_permutations", n_permutations, 1)
-    X, only_before, only_after = _stack_features(X1, X2)
-    for X_own, y_own, number in ((X1, y1, 1), (X2, y2, 2)):
-        if (n_rows := _n_rows(X_own)) != _n_rows(y_own):
-            about = f"X{number} has {n_rows} rows, y{number} has {_n_rows(y_own)}"
-            raise ValueError(f"{about}; they must describe the same samples")
-    n_before, y = _n_rows(y1), _stack_targets(y1, y2)
+    X, y, n_before, (only_before, only_after) = stack(X1, y1, X2, y2)
     table = Table.from_data(X, y, discrete_features=discrete_features, target_type=target_type)
     parts = slice(n_before), slice(n_before, None)
     n_permutations = n_permutations or max(_PERMUTATIONS, _FOR_EACH * len(table.features))
@@ -156,63 +151,6 @@ def compare_relevance(
         complete=complete,
         settings={**settings, "rows": [n_before, table.n_samples - n_before]},
     )
-
-
-def _stack_features(first: Any, second: Any) -> tuple[Any, tuple[str, ...], tuple[str, ...]]:
-    """The rows of two tables, one below the other, and the columns that only one of them has."""
-    if is_sparse(first) and is_sparse(second):
-        from scipy.sparse import vstack
-
-        _check_widths(first.shape, second.shape)
-        return vstack([first, second]), (), ()
-    frames = [as_narwhals(data, parameter) for data, parameter in ((first, "X1"), (second, "X2"))]
-    if not any(isinstance(frame, nw.DataFrame) for frame in frames):
-        arrays = [as_array(data, parameter) for data, parameter in ((first, "X1"), (second, "X2"))]
-        _check_widths(*(array.shape for array in arrays))
-        return np.concatenate(arrays), (), ()
-    if not all(isinstance(frame, nw.DataFrame) for frame in frames):
-        kinds = [type(data).__name__ for data in (first, second)]
-        raise TypeError(f"X1 is {kinds[0]}, X2 {kinds[1]}; pass two frames, so that columns are matched by their names")
-    columns = [frame.columns for frame in frames]
-    both = [name for name in columns[0] if name in set(columns[1])]
-    if not both:
-        raise ValueError(f"X1 and X2 have no column in common: {columns[0][:5]} and {columns[1][:5]}; rename them")
-    only = [tuple(str(name) for name in own if name not in set(both)) for own in columns]
-    for names, where in zip(only, ("X1", "X2"), strict=True):
-        if names:
-            more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-            warn(f"only {where} has {', '.join(map(repr, names[:5]))}{more}: not compared")
-    return _stack_frames(*(frame.select(both) for frame in frames)), only[0], only[1]
-
-
-def _check_widths(first: tuple[int, ...], second: tuple[int, ...]) -> None:
-    if first[1:] != second[1:]:
-        raise ValueError(f"X1 has shape {first}, X2 {second}; pass the same columns in both, or frames with names")
-
-
-def _stack_frames(first: Any, second: Any) -> Any:
-    """One frame below the other; columns that have other types in the second are numbers or texts in both."""
-    if first.implementation != second.implementation:
-        values = {name: second[name].to_list() for name in second.columns}
-        second = nw.from_dict(values, backend=first.implementation)
-    kinds = {}
-    for name, one, other in zip(first.columns, first.schema.values(), second.schema.values(), strict=True):
-        if one != other:
-            kinds[name] = nw.Float64 if one.is_numeric() and other.is_numeric() else nw.String
-    frames = [frame.with_columns(nw.col(name).cast(kind) for name, kind in kinds.items()) for frame in (first, second)]
-    return nw.concat(frames).to_native()
-
-
-def _stack_targets(first: Any, second: Any) -> Any:
-    series = [as_narwhals(data, parameter) for data, parameter in ((first, "y1"), (second, "y2"))]
-    if all(isinstance(one, nw.Series) for one in series):
-        stacked = as_narwhals(_stack_frames(*(one.alias("y").to_frame() for one in series)), "y")
-        return stacked["y"].to_native()
-    return np.concatenate([as_array(data, parameter) for data, parameter in ((first, "y1"), (second, "y2"))])
-
-
-def _n_rows(data: Any) -> int:
-    return int(data.shape[0]) if hasattr(data, "shape") else len(data)
 
 
 class _Codes:
@@ -285,7 +223,7 @@ def _differences(first: Counts, both: Counts, chance: list[float]) -> Values:
     information, variance = (np.array(pair) for pair in zip(*(_moments(t) for t in (first, both - first)), strict=True))
     error = np.sqrt(variance.sum(axis=0))
     difference = np.abs(information[0] - information[1] - (chance[0] - chance[1]))
-    return np.divide(difference, error, out=np.zeros(len(error)), where=error > _ROUNDING)
+    return np.asarray(np.divide(difference, error, out=np.zeros(len(error)), where=error > _ROUNDING))
 
 
 def _moments(tables: Counts) -> tuple[Values, Values]:

@@ -25,6 +25,7 @@ from unirel.data.table import Table
 from unirel.data.weights import check_weights
 from unirel.estimation.base import Columns, Values
 from unirel.estimation.binned import Binned
+from unirel.estimation.counting import Counts
 from unirel.estimation.kernels.chance import expected_information
 from unirel.measures import known_columns
 from unirel.results import Result, plain
@@ -66,7 +67,7 @@ class Interactions(Result, drawn_by="InteractionsDisplay", bars=("synergy",)):
 
     def only_together(self, alpha: float = 0.05) -> NDArray[np.bool_]:
         """Which of the significant pairs have more synergy than relevance of both, as the sides of an XOR have."""
-        return self.significant(alpha) & (self.synergy > self.relevance.sum(axis=1))
+        return np.asarray(self.significant(alpha) & (self.synergy > self.relevance.sum(axis=1)))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, numbers and strings, fit for JSON, with a row for each of the pairs."""
@@ -159,7 +160,7 @@ def interactions(
     with deadline.applied(READING_SECONDS):
         table = Table.from_data(X, y, discrete_features=discrete_features, target_type=target_type)
     firsts = table.features if columns is None else np.unique(np.array(known_columns(table, columns), np.intp))
-    asked = {"max_pairs": max_pairs, "n_permutations": n_permutations, "random_state": random_state}
+    asked: Any = {"max_pairs": max_pairs, "n_permutations": n_permutations, "random_state": random_state}
     progress = progress_of(verbose, "pairs")
     with deadline.applied():
         found = find_pairs(table, firsts, sample_weight, n_jobs=n_jobs, progress=progress, **asked)
@@ -273,7 +274,7 @@ class _Tests:
         a, b, y = self._levels(first), self._levels(second), self._target
         shape = int(a.max()) + 1, int(b.max()) + 1, int(y.max()) + 1
         pairs = (a * shape[1] + b) * shape[2]
-        table = np.bincount(pairs + y, self._weights, minlength=int(np.prod(shape))).reshape(shape)
+        table: Counts = np.bincount(pairs + y, self._weights, minlength=int(np.prod(shape))).reshape(shape)
         of_a, of_b, of_y = (table.sum(axis=axes) for axes in ((1, 2), (0, 2), (0, 1)))
         chance = [expected_information(side, of_y) for side in (table.sum(axis=2).ravel(), of_a, of_b)]
         relevance = [_information(table.sum(axis=axis)) - by for axis, by in zip((1, 0), chance[1:], strict=True)]
@@ -288,7 +289,7 @@ class _Tests:
         error = max(_standard_error(table), _ROUNDING)
         return max(p_value, float(ndtr(-less_chance / error))), less_chance, *relevance
 
-    def _permuted(self, pairs: Columns, table: Values, n: int) -> Values:
+    def _permuted(self, pairs: Columns, table: Counts, n: int) -> Counts:
         """Tables with the target in other orders."""
         if self._weights is None:
             from scipy.stats import random_table  # here: it takes long to import
@@ -307,7 +308,7 @@ class _Tests:
         return np.asarray((np.cumsum(np.bincount(codes) > 0) - 1)[codes])
 
 
-def _synergy(tables: Values) -> Values:
+def _synergy(tables: Counts) -> Values:
     """I(a, b; y) - I(a; y) - I(b; y) of tables (..., a, b, y)."""
     found = 0.0
     for axes, sign in _MARGINS:
@@ -317,12 +318,12 @@ def _synergy(tables: Values) -> Values:
     return np.asarray(found / total - np.log(total))
 
 
-def _information(table: Values) -> float:
+def _information(table: Counts) -> float:
     sides = [xlogy(one, one).sum() for one in (table, table.sum(axis=0), table.sum(axis=1))]
     return float((sides[0] - sides[1] - sides[2]) / table.sum() + np.log(table.sum()))
 
 
-def _standard_error(table: Values) -> float:
+def _standard_error(table: Counts) -> float:
     """Of the synergy, from the scatter of its pointwise values over the rows."""
     total = table.sum()
     shares, logs = table / total, np.zeros(table.shape)
