@@ -9,7 +9,18 @@ import sys
 import numpy as np
 import pytest
 
-COMMANDS = ["select", "relevance", "redundancy", "explain", "report", "compare", "apply", "datasets"]
+COMMANDS = [
+    "select",
+    "relevance",
+    "redundancy",
+    "explain",
+    "report",
+    "compare",
+    "apply",
+    "datasets",
+    "interactions",
+    "drift",
+]
 
 
 def test_relevance(unirel, table):

@@ -212,7 +212,7 @@ _FLAGS = {
 }
 _SAME = (
     "criterion|beta|unique_relevance|metric|target_type|include|exclude|max_candidates|max_seconds|alpha|accuracy|"
-    "stability|columns"
+    "stability"
 )
 _PHRASES: tuple[tuple[str, Any], ...] = (
     (

@@ -17,7 +17,7 @@ def drift(*, data: flags.Data, new: flags.NewData, options: flags.Drifting, prin
     """Tell which features have gained or lost information about the target between two tables."""
     output = Output(printing)
     old, later = output.open(data), output.open(replace(data, data=new))
-    import unirel
+    from unirel import compare_relevance
     from unirel.report.drift import change_in_words
 
     asked: Any = {"n_permutations": options.permutations, "random_state": options.seed, "verbose": output.verbose}
@@ -25,7 +25,7 @@ def drift(*, data: flags.Data, new: flags.NewData, options: flags.Drifting, prin
     if isinstance(known := old.kinds["discrete_features"], dict):
         asked["discrete_features"] = {name: kind for name, kind in known.items() if name in later.names}
     with output.catching_warnings():
-        found = unirel.compare_relevance(old.X, old.y, later.X, later.y, **asked)
+        found = compare_relevance(old.X, old.y, later.X, later.y, **asked)
     content = {"data": {**old.about, "new": later.origin.source}, "alpha": options.alpha, **found.to_dict()}
     significant = found.significant(options.alpha)
     for row, is_significant in zip(content["features"], significant.tolist(), strict=True):

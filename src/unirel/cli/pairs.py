@@ -19,13 +19,13 @@ def interactions(data: flags.Data, options: flags.Pairing, printing: flags.Print
     output = Output(printing)
     given = output.open(data)
     columns = flags.find_names(options.columns, given.names, "--columns") or None
-    import unirel
+    from unirel import interactions as find_interactions
     from unirel.report.pairs import pairs_in_words
 
     asked: Any = {"max_pairs": options.top, "n_permutations": options.permutations, "max_seconds": options.max_seconds}
     asked |= {"random_state": options.seed, "n_jobs": options.jobs, "verbose": output.verbose, **given.kinds}
     with output.catching_warnings():
-        found = unirel.interactions(given.X, given.y, columns=columns, **asked)
+        found = find_interactions(given.X, given.y, columns=columns, **asked)
     content = {"data": given.about, "alpha": options.alpha, **found.to_dict()}
     for row, is_significant in zip(content["pairs"], found.significant(options.alpha).tolist(), strict=True):
         row["significant"] = "yes" if is_significant else "no"

@@ -39,6 +39,8 @@ _TESTED = 5
 # Permutations that are tried first, and the p-value up to which all of them are.
 _FIRST, _PROMISING = 50, 0.05
 _ALPHA = 0.05
+# How many times as much synergy as relevance pairs have that are said to matter only together.
+_MOSTLY = 2
 # Values of chance that can be told from 0.
 _ROUNDING = 1e-9
 # What of a table (a, b, y) is summed over, and whether the log of what is left is added or taken off: p(a, b, y) p(a)
@@ -66,8 +68,8 @@ class Interactions(Result, drawn_by="InteractionsDisplay", bars=("synergy",)):
         return np.asarray(self.adjusted <= alpha)
 
     def only_together(self, alpha: float = 0.05) -> NDArray[np.bool_]:
-        """Which of the significant pairs have more synergy than relevance of both, as the sides of an XOR have."""
-        return np.asarray(self.significant(alpha) & (self.synergy > self.relevance.sum(axis=1)))
+        """Which of the significant pairs have most of their information, two thirds, only as a pair, as an XOR has."""
+        return np.asarray(self.significant(alpha) & (self.synergy > _MOSTLY * self.relevance.sum(axis=1)))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, numbers and strings, fit for JSON, with a row for each of the pairs."""
@@ -171,7 +173,7 @@ def interactions(
         )
     if not found.complete:
         about = f"only {found.n_pairs:,} pairs were looked at, and the strongest of them tested"
-        warn(f"{about}; for all of them give more with max_seconds=, or name some columns=")
+        warn(f"{about}; for all of them give more with max_seconds=")
     return found
 
 

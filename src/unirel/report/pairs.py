@@ -7,12 +7,13 @@ from numpy.typing import ArrayLike
 
 from unirel.data.table import Table
 from unirel.inference.interactions import Interactions, find_pairs
-from unirel.results import plain
 
-# Pairs that are put in words, and that the page shows.
-_IN_WORDS, _ON_PAGE = 3, 5
-# Rows times pairs, and pairs, up to which looking at all of them takes a part of a second.
-_MOST_WORK, _MOST_PAIRS = 2**27, 2**14
+# Pairs that are put in words, that are looked for, and that the page shows of these.
+_IN_WORDS, _LOOKED_FOR, _ON_PAGE = 3, 8, 5
+# Values of a table, pairs of columns, and rows times pairs, up to which all pairs take about a quarter of a second.
+_MOST_VALUES, _MOST_PAIRS, _MOST_WORK = 2**21, 2**14, 2**26
+# Fewer than usual, for the same reason.
+_PERMUTATIONS = 200
 
 
 def pairs_in_words(found: Interactions, target: str, alpha: float) -> list[str]:
@@ -40,17 +41,16 @@ def pair_in_words(found: Interactions, place: int, alpha: float) -> str:
     return f"'{first}' and '{second}' have {both:.2f} nats together, {one:.2f} and {other:.2f} one by one."
 
 
-def find_pairs_quickly(
-    table: Table, sample_weight: ArrayLike | None, n_jobs: int | None, alpha: float
-) -> Interactions | None:
+def find_pairs_quickly(table: Table, sample_weight: ArrayLike | None, n_jobs: int | None) -> Interactions | None:
     """Interactions of a table for which that takes a part of a second, None of a larger one or one with weights."""
     n_features = len(table.features)
     n_pairs = n_features * (n_features - 1) // 2
-    if n_pairs == 0 or n_pairs > _MOST_PAIRS or n_pairs * table.n_samples > _MOST_WORK:
+    is_quick = n_pairs <= min(_MOST_PAIRS, _MOST_WORK // table.n_samples) and sample_weight is None
+    if n_pairs == 0 or not is_quick or table.is_sparse or table.is_parted:
         return None
-    if sample_weight is not None or table.is_sparse or table.is_parted:
+    if n_features * table.n_samples > _MOST_VALUES:
         return None
-    return find_pairs(table, table.features, max_pairs=_ON_PAGE, n_permutations=500, n_jobs=n_jobs)
+    return find_pairs(table, table.features, max_pairs=_LOOKED_FOR, n_permutations=_PERMUTATIONS, n_jobs=n_jobs)
 
 
 def pairs_for_page(found: Interactions | None, alpha: float) -> list[dict[str, Any]]:
@@ -58,5 +58,5 @@ def pairs_for_page(found: Interactions | None, alpha: float) -> list[dict[str, A
     if found is None:
         return []
     rows = found.to_dict()["pairs"]
-    chosen = np.flatnonzero(found.only_together(alpha)).tolist()
-    return [{**plain(rows[place]), "words": pair_in_words(found, place, alpha)} for place in chosen]
+    chosen = np.flatnonzero(found.only_together(alpha))[:_ON_PAGE].tolist()
+    return [{**rows[place], "words": pair_in_words(found, place, alpha)} for place in chosen]
