@@ -179,7 +179,7 @@ def test_categories_gaps_and_numbers(library):
     frame = pytest.importorskip("polars").from_pandas(frame) if library == "polars" else frame
     found = interactions(frame, y)
     assert found.pairs[0] == ("sign", "size")
-    assert found.only_together().tolist() == [True, False, False]
+    assert found.significant().tolist() == [True, False, False]
 
 
 def test_a_column_of_very_many_levels_is_left_out():
