@@ -45,7 +45,7 @@ def test_pairs(pairs):
     assert [bar.get_width() for bar in together] == [pairs.synergy[0]]
     assert len(chance) == 2
     assert chance[0].get_facecolor() == (1, 1, 1, 1)
-    assert ax.get_title(loc="right") == "1 of 6 pairs are significant"
+    assert ax.get_title(loc="right") == "significant: 1 of 6 pairs"
 
 
 def test_no_pair_is_significant_at_a_tiny_level(pairs):
@@ -63,14 +63,14 @@ def test_change(change):
     ends = {tuple(line.get_ydata()) for line in ax.lines if len(line.get_ydata())}
     assert ends == set(zip(change.before.tolist(), change.after.tolist(), strict=True))
     assert [one.get_text() for one in ax.get_legend().get_texts()] == ["gained (1)", "lost (1)", "not significant (3)"]
-    assert ax.get_title(loc="right") == "2 of 5 features have changed"
+    assert ax.get_title(loc="right") == "changed: 2 of 5 features"
     assert [one.get_text() for one in ax.get_xticklabels()] == ["before\n600 rows", "after\n600 rows"]
 
 
 def test_few_changes_are_named(change):
     ax = change.plot(max_features=1).ax_
     assert len({one.get_text() for one in ax.texts}) == 1
-    assert change.plot(alpha=0.0).ax_.get_title(loc="right") == "0 of 5 features have changed"
+    assert change.plot(alpha=0.0).ax_.get_title(loc="right") == "changed: 0 of 5 features"
 
 
 def test_names_do_not_cover_each_other():

@@ -50,7 +50,7 @@ class RelevanceChangeDisplay(Display):
         ax.set(xlim=(-0.45, 1.45), ylabel="relevance (nats)")
         ax.set_ylim(bottom=min(0.0, ax.get_ylim()[0]))
         mark = "" if result.complete else ", incomplete"
-        ax.set_title(f"{len(changed)} of {len(result.order)} features have changed{mark}", fontsize=TITLE, loc="right")
+        ax.set_title(f"changed: {len(changed)} of {len(result.order)} features{mark}", fontsize=TITLE, loc="right")
         self._legend(above=True)
         self._name(np.array(named, np.intp))
         return self

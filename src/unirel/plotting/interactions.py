@@ -39,7 +39,7 @@ class InteractionsDisplay(Display):
         n_found = np.count_nonzero(result.significant(alpha))
         mark = "" if result.complete else ", incomplete"
         ax.set_title(
-            f"{n_found} of {result.n_pairs:,} pairs are significant{mark}", fontsize=TITLE, loc="right", pad=22
+            f"significant: {n_found} of {result.n_pairs:,} pairs{mark}", fontsize=TITLE, loc="right", pad=22
         )
         handles, words = ax.get_legend_handles_labels()
         where = {"loc": "lower right", "bbox_to_anchor": (1, 1), "ncols": 4, "borderaxespad": 0.2}
