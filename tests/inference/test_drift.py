@@ -163,6 +163,7 @@ def test_ctrl_c_leaves_what_was_compared(monkeypatch):
         ),
         ((pd.DataFrame({"a": [1]}), [0], pd.DataFrame({"b": [1]}), [0]), "share no column: .*; rename"),
         ((np.ones((2, 1)), [0, 1], np.ones((2, 1)), [0, 1, 1]), "X2 has 2 rows, y2 has 3"),
+        ((np.ones((2, 1)), [0, 1], np.ones((0, 1)), []), "X2 has 0 rows; there is nothing to compare"),
     ],
 )
 def test_wrong_tables_are_named(given, about):
@@ -170,7 +171,16 @@ def test_wrong_tables_are_named(given, about):
         compare_relevance(*given)
 
 
+def test_names_that_are_numbers():
+    X, y = np.random.default_rng(0).normal(size=(50, 3)), np.arange(50) % 2
+    with pytest.warns(UnirelWarning, match="only X1 has '0'"):
+        found = compare_relevance(pd.DataFrame(X), y, pd.DataFrame(X).drop(columns=0), y)
+    assert found.names == ("1", "2")
+
+
 def test_wrong_numbers_are_named():
     X, y = np.ones((4, 1)), [0, 1, 0, 1]
     with pytest.raises(ValueError, match="n_permutations=0 must be a whole number"):
         compare_relevance(X, y, X, y, n_permutations=0)
+    with pytest.raises(ValueError, match="random_state='a' must be a whole number"):
+        compare_relevance(X, y, X, y, random_state="a")

@@ -188,6 +188,8 @@ def test_a_column_of_very_many_levels_is_left_out():
     X["many"] = rng.integers(0, 1400, 3000).astype(str)
     found = interactions(X, X["x"] == X["y"])
     assert found.n_pairs == 3
+    with pytest.raises(ValueError, match="no pair to look at among the 3 columns"):
+        interactions(np.ones((40, 3)), np.arange(40) % 2)
     with pytest.raises(ValueError, match=r"no pair to look at among the 1 columns that are used; pass at least two"):
         interactions(X[["x"]], X["x"] == X["y"])
 
@@ -251,7 +253,14 @@ def test_only_pairs_with_some_columns():
 
 
 @pytest.mark.parametrize(
-    ("wrong", "about"), [({"max_pairs": 0}, "max_pairs=0"), ({"n_permutations": 5}, "n_permutations=5")]
+    ("wrong", "about"),
+    [
+        ({"max_pairs": 0}, "max_pairs=0"),
+        ({"n_permutations": 5}, "n_permutations=5"),
+        ({"random_state": "a"}, "random_state='a' must be a whole number"),
+        ({"max_seconds": -1}, "max_seconds=-1 must be None or a number from 0 on"),
+        ({"columns": ["z"]}, "there is no column 'z'"),
+    ],
 )
 def test_wrong_values_are_named(wrong, about):
     with pytest.raises(ValueError, match=about):

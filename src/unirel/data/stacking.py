@@ -19,6 +19,8 @@ def stack(X1: Any, y1: Any, X2: Any, y2: Any) -> tuple[Any, Any, int, tuple[tupl
         if _n_rows(features) != _n_rows(target):
             about = f"X{number} has {_n_rows(features)} rows, y{number} has {_n_rows(target)}"
             raise ValueError(f"{about}; they must describe the same samples")
+        if _n_rows(features) < 2:
+            raise ValueError(f"X{number} has {_n_rows(features)} rows; there is nothing to compare with fewer than two")
     return X, _stack_targets(y1, y2), _n_rows(y1), (only[0], only[1])
 
 
@@ -37,12 +39,14 @@ def _stack_tables(first: Any, second: Any) -> tuple[Any, tuple[str, ...], tuple[
     if not all(isinstance(frame, nw.DataFrame) for frame in frames):
         kinds = [type(data).__name__ for data in (first, second)]
         raise TypeError(f"X1 is {kinds[0]}, X2 {kinds[1]}; pass two frames, so that columns are matched by their names")
+    # Names that are numbers, as those of a file without a header, are texts from here on.
+    frames = [frame.rename({name: str(name) for name in frame.columns}) for frame in frames]
     columns = [frame.columns for frame in frames]
     both = [name for name in columns[0] if name in set(columns[1])]
     if not both:
         shown = " and ".join(str(own[:_MOST_NAMES]) for own in columns)
         raise ValueError(f"X1 and X2 share no column: {shown}; rename those that mean the same")
-    only = [tuple(str(name) for name in own if name not in set(both)) for own in columns]
+    only = [tuple(name for name in own if name not in set(both)) for own in columns]
     for names, where in zip(only, ("X1", "X2"), strict=True):
         if names:
             more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""

@@ -132,6 +132,8 @@ def compare_relevance(
     """
     if n_permutations is not None:
         check_whole_number("n_permutations", n_permutations, 1)
+    if random_state is not None:
+        check_whole_number("random_state", random_state, 0)
     X, y, n_before, (only_before, only_after) = stack(X1, y1, X2, y2)
     table = Table.from_data(X, y, discrete_features=discrete_features, target_type=target_type)
     parts = slice(n_before), slice(n_before, None)

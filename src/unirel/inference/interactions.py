@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -158,6 +159,10 @@ def interactions(
     """
     check_whole_number("max_pairs", max_pairs, 1)
     check_whole_number("n_permutations", n_permutations, 20)
+    if random_state is not None:
+        check_whole_number("random_state", random_state, 0)
+    if max_seconds is not None and (not isinstance(max_seconds, Real) or not max_seconds >= 0):
+        raise ValueError(f"max_seconds={max_seconds!r} must be None or a number from 0 on")
     deadline = Deadline.after(max_seconds)
     with deadline.applied(READING_SECONDS):
         table = Table.from_data(X, y, discrete_features=discrete_features, target_type=target_type)
@@ -168,8 +173,8 @@ def interactions(
         found = find_pairs(table, firsts, sample_weight, n_jobs=n_jobs, progress=progress, **asked)
     if found.n_pairs == 0:
         raise ValueError(
-            f"there is no pair to look at among the {len(table.features)} columns that are used; pass at least two, "
-            "and join rare levels of those with very many"
+            f"there is no pair to look at among the {len(table.features)} columns that are used; pass at least two "
+            "that vary, and join rare levels of those with very many"
         )
     if not found.complete:
         about = f"only {found.n_pairs:,} pairs were looked at, and the strongest of them tested"
@@ -221,17 +226,17 @@ def _strongest(
     features, target = table.features, table.target
     total = table.n_samples if weights is None else float(weights.sum())
     n_levels = np.zeros(len(table.columns), np.int64)
-    waiting = np.isin(np.arange(len(table.columns)), features)
     try:
         for column in [*features.tolist(), target]:
             n_levels[column] = np.count_nonzero(np.bincount(counts.levels(column)))
         relevance = table.one_per_feature(counts.relevance(features))
+        waiting = np.isin(np.arange(len(table.columns)), features) & (n_levels > 1)
         for first in reported(firsts.tolist(), len(firsts), progress):
             check_time()
             waiting[first] = False
             cells = n_levels[first] * n_levels * n_levels[target]
             others = np.flatnonzero(waiting & (cells <= np.clip(table.n_samples, *_CELLS)))
-            if len(others) == 0:
+            if len(others) == 0 or n_levels[first] < 2:
                 continue
             synergy = counts.conditional_relevance(others, [first]) - relevance[others]
             freedom = (n_levels[first] - 1) * (n_levels[others] - 1) * (n_levels[target] - 1)

@@ -38,9 +38,7 @@ class InteractionsDisplay(Display):
         ax.tick_params(axis="y", length=0, labelsize=SMALL)
         n_found = np.count_nonzero(result.significant(alpha))
         mark = "" if result.complete else ", incomplete"
-        ax.set_title(
-            f"significant: {n_found} of {result.n_pairs:,} pairs{mark}", fontsize=TITLE, loc="right", pad=22
-        )
+        ax.set_title(f"significant: {n_found} of {result.n_pairs:,} pairs{mark}", fontsize=TITLE, loc="right", pad=22)
         handles, words = ax.get_legend_handles_labels()
         where = {"loc": "lower right", "bbox_to_anchor": (1, 1), "ncols": 4, "borderaxespad": 0.2}
         ax.legend(handles, words, frameon=False, fontsize=SMALL, columnspacing=1.2, handlelength=1.4, **where)
