@@ -227,9 +227,9 @@ def _strongest(
     total = table.n_samples if weights is None else float(weights.sum())
     n_levels = np.zeros(len(table.columns), np.int64)
     try:
+        relevance = table.one_per_feature(counts.relevance(features))  # first: it codes columns in blocks
         for column in [*features.tolist(), target]:
             n_levels[column] = np.count_nonzero(np.bincount(counts.levels(column)))
-        relevance = table.one_per_feature(counts.relevance(features))
         waiting = np.isin(np.arange(len(table.columns)), features) & (n_levels > 1)
         for first in reported(firsts.tolist(), len(firsts), progress):
             check_time()
