@@ -99,6 +99,8 @@ GROUPS = {
         "mutual_information": "I(X; y) or I(X; y | Z) of a block of columns",
         "irrelevance": "H(X | y) of every column",
         "redundancy_analysis": "which selected features are redundant",
+        "interactions": "pairs of features that matter only together, tested",
+        "compare_relevance": "which features have gained or lost information between two tables, tested",
     },
     "Test": {
         "relevance_test": "whether I(X; y) is above 0, for every column",
@@ -115,6 +117,8 @@ GROUPS = {
         "plotting.AccuracyDisplay": "accuracy against the number of features",
         "plotting.RedundancyDisplay": "which features are needed, along the selection",
         "plotting.SignificanceDisplay": "estimates, and which of them are significant",
+        "plotting.InteractionsDisplay": "information of pairs, alone and together",
+        "plotting.RelevanceChangeDisplay": "relevance in two tables, side by side",
         "plotting.StabilityDisplay": "how often each feature is selected from subsamples",
     },
     "Compare": {

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from unirel.estimation.mine import MINE as MINE
     from unirel.estimation.partition import Partition as Partition
     from unirel.estimation.plugin import Plugin as Plugin
+    from unirel.inference.drift import compare_relevance as compare_relevance
+    from unirel.inference.interactions import interactions as interactions
     from unirel.inference.redundancy import redundancy_analysis as redundancy_analysis
     from unirel.inference.stability import selection_stability as selection_stability
     from unirel.inference.tests import conditional_test as conditional_test
@@ -45,6 +47,8 @@ _NAMES = {
     "unirel.search.greedy": "selection_path",
     "unirel.inference.redundancy": "redundancy_analysis",
     "unirel.inference.stability": "selection_stability",
+    "unirel.inference.interactions": "interactions",
+    "unirel.inference.drift": "compare_relevance",
     "unirel.selectors": "BURSelector BURSelectorCV",
     "unirel.results": "Selection",
     "unirel.estimation.knn": "KNN",

@@ -17,7 +17,18 @@ from sklearn.datasets import load_breast_cancer
 from unirel import redundancy_analysis
 from unirel.results import plain
 
-COMMANDS = ["select", "relevance", "redundancy", "explain", "report", "compare", "apply", "datasets"]
+COMMANDS = [
+    "select",
+    "relevance",
+    "redundancy",
+    "explain",
+    "report",
+    "compare",
+    "apply",
+    "datasets",
+    "interactions",
+    "drift",
+]
 
 
 def test_relevance(unirel, table):

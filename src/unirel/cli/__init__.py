@@ -114,7 +114,7 @@ def make_command() -> Any:
     try:  # takes a second, in which Ctrl-C may come
         import typer
 
-        from unirel.cli import measures, select
+        from unirel.cli import drift, measures, pairs, select
     except ModuleNotFoundError as error:
         if (error.name or "unirel").startswith("unirel"):
             raise
@@ -143,7 +143,7 @@ def make_command() -> Any:
 
     commands: tuple[Any, ...] = (
         *(select.select, select.report, measures.explain, measures.relevance, measures.redundancy),
-        *(measures.compare, select.apply, measures.datasets),
+        *(pairs.interactions, drift.drift, measures.compare, select.apply, measures.datasets),
     )
     for command in commands:
         app.command(epilog=command.examples)(command)
@@ -221,6 +221,9 @@ _PHRASES: tuple[tuple[str, Any], ...] = (
     (r"to leave a column out, pass exclude=\['(.*?)'\]", r"to leave a column out: --drop '\1'"),
     (r"but for ('[^']*') they are numbers(?!:)", r"but for \1 they are numbers: --missing \1"),
     (r"say what it is with discrete_features=", "use it all the same with --discrete or --continuous"),
+    (r"^only X1 has", "only the first file has"),
+    (r"^only X2 has", "only the second file has"),
+    (r"^X1 and X2 share", "the two files share"),
     (r"; drop those rows from X and y", "; --drop-missing-target drops those rows"),
     (
         rf"\b({'|'.join(_FLAGS)}|{_SAME})=(?:['\"](\w+)['\"])?",

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass
 from functools import partial, wraps
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 # Panels of the help: flags that most people use stand first, under no heading of their own.
 FIRST = None
 DATA, METHOD, OUTPUT = "More about the data", "More about the method", "More about the output"
-_ORDER = ("target", "n_features", "report", "save", "json")
+_ORDER = ("target", "n_features", "report", "save", "plot", "json")
 METRICS = ("auto", "chebyshev", "manhattan", "euclidean")
 BOOSTS = ("both", "reference", "selected", "ksg", "classifier", "none")
 CLASSIFIERS = ("logistic", "rf", "knn", "svm")
@@ -61,6 +62,7 @@ _data, _method, _output = (partial(flag, panel=panel) for panel in (DATA, METHOD
 _argument = partial(typer.Argument, show_default=False)
 # What one command alone is given is a parameter of it, not of a group.
 Feature = Annotated[str, _argument(metavar="FEATURE", help="The column to look at.")]
+NewData = Annotated[str, _argument(metavar="NEW", help="A later table with the same columns, as DATA.")]
 SavedSelection = Annotated[str, _argument(metavar="SELECTION", help="What `unirel select --save` wrote.")]
 _page = partial(typer.Option, metavar="FILE.html")
 ReportFile = Annotated[Path | None, _page(help="Write a page to look at and to send.")]
@@ -258,6 +260,45 @@ class Ranking:
     alpha: float = flag(0.05, "With --test: the false discovery rate.", min=0.0, max=1.0)
     permutations: int = flag(1000, "With --test: permutations at most.", min=1)
     seed: int = flag(0, "With --test: seed of the permutations.", min=0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drawing:
+    """A picture to write beside what is printed."""
+
+    plot: Path | None = flag(None, "Write a picture: .png, .svg or .pdf.", metavar="FILE")
+
+    def __post_init__(self) -> None:
+        if self.plot is None:
+            return
+        if self.plot.suffix.lower() not in (".png", ".svg", ".pdf"):
+            raise BadInput(f"--plot {self.plot}: pictures are .png, .svg or .pdf")
+        if find_spec("matplotlib") is None:
+            raise ImportError("a picture needs matplotlib; install it with: pip install 'unirel[plot]'")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pairing(Drawing):
+    """Which pairs are looked at, and how sure they must be."""
+
+    columns: list[str] | None = flag(None, "Only pairs with at least one of these.", metavar="COL,...")
+    top: int = flag(20, "How many pairs to print at most.", "-n", min=1)
+    alpha: float = flag(0.05, "The false discovery rate.", min=0.0, max=1.0)
+    permutations: int = _method(1000, "Permutations behind a p-value.", min=20)
+    max_seconds: float | None = _method(None, "Time budget; the pairs seen by then are tested and printed.", min=0.0)
+    seed: int = _method(0, "Seed of the permutations.", min=0)
+    jobs: int = _method(-1, "Threads, -1 for one for each core.", "-j")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drifting(Drawing):
+    """How two tables are compared."""
+
+    top: int = flag(30, "How many rows, 0 for all; --json prints all.", "-n", min=0)
+    alpha: float = flag(0.05, "The false discovery rate.", min=0.0, max=1.0)
+    common_bins: bool = _method(False, "Cut numbers at the same values in both, so that a shift is a change too.")
+    permutations: int | None = _method(None, "Permutations at most; enough for all features if not given.", min=1)
+    seed: int = _method(0, "Seed of the permutations.", min=0)
 
 
 # Neighbours of all rows are looked for more often in some commands than one wants to wait for.

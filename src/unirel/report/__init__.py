@@ -20,11 +20,13 @@ from numpy.typing import ArrayLike
 from unirel._runtime import READING_SECONDS, Deadline, progress_of, quietly, warn, write_text
 from unirel.data.readers import collected
 from unirel.data.table import Table
+from unirel.inference.interactions import Interactions
 from unirel.inference.relations import Analysis, analyse, find_significant
 from unirel.inference.stability import selection_stability
 from unirel.report import certainty as sure
 from unirel.report import text
 from unirel.report.accuracy import AUTO, Accuracy, check_measures, measure_accuracy, pin_types, why_unmeasured
+from unirel.report.pairs import find_pairs_quickly, pairs_for_page
 from unirel.report.pictures import MOST_DRAWN, read_levels
 from unirel.results import RelevanceTest, Selection, SelectionPath, Stability, plain
 from unirel.search.greedy import SearchSettings, described, select
@@ -92,6 +94,8 @@ class Report:
     levels: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     #: Whether the selections were stopped by hand, so that some are missing and nothing was compared.
     interrupted: bool = False
+    #: Pairs of features with most synergy, looked for where a page is made and that takes a part of a second.
+    pairs: Interactions | None = None
 
     @classmethod
     def from_data(
@@ -189,14 +193,17 @@ class Report:
         settings = selector.settings()
         path = select(table, [settings.criterion], betas, settings, sample_weight)
         interrupted = len(path) < len(betas) or path.selections[-1].interrupted
-        analysis, tested = Analysis(), None
+        analysis, tested, pairs = Analysis(), None, None
         if not interrupted:
             with suppress(TimeoutError), deadline.at_least(READING_SECONDS).applied():
                 analysis = analyse(table, path.selections[0], curve=page, sample_weight=sample_weight)
                 if page or stability or table.n_samples * len(table.features) <= _QUICKLY_TESTED:
                     tested = find_significant(table, sample_weight, selector.n_jobs, text.ALPHA)
+                if page:
+                    pairs = find_pairs_quickly(table, sample_weight, selector.n_jobs)
         levels = read_levels(table, rows[0], path.selections[0].order[:MOST_DRAWN].tolist()) if page else {}
-        report = cls(table, path, analysis, origin, title, test=tested, levels=levels, interrupted=interrupted)
+        found: dict[str, Any] = {"test": tested, "levels": levels, "interrupted": interrupted, "pairs": pairs}
+        report = cls(table, path, analysis, origin, title, **found)
         return report._measured(*rows, selector, stability, accuracy)
 
     def _measured(self, X: Any, y: Any, selector: BURSelector, stability: int | None, accuracy: str | None) -> Self:
@@ -326,6 +333,7 @@ class Report:
             "words": self.words,
             "warnings": text.warnings_of(self),
             "groups": self._groups(),
+            "pairs": pairs_for_page(self.pairs, text.ALPHA),
             "left_out": _left_out(rows),
             "certainty": [said for said in certainty if said],
             "source": self.origin.source,
