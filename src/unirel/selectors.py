@@ -192,11 +192,9 @@ class BURSelector(_Selector, SearchSettings):
         Search among the most relevant columns only, that many of them; None for all. With many columns and few rows
         noise wins maxima: "auto" is 300 where there are more than ten columns for each row, otherwise 5000.
     keep_copies : bool
-        Select near copies of selected features as any other. By default one that adds nothing to the selected features
-        is passed over as long as there is another feature, and noted in ``selection_.same_as``.
+        Select near copies that add nothing too; by default others go before them (``selection_.same_as``).
     alpha : float
-        Chance that ``n_features_to_select="auto"`` selects anything where no feature tells anything about the target,
-        and at every step that it goes on when nothing is left to add.
+        Chance that "auto" selects anything where nothing tells about the target, or goes on when nothing is left to add.
     max_seconds : float, optional
         Time budget; what has been selected by then is kept, and marked incomplete.
     random_state : int, optional

@@ -189,8 +189,7 @@ class Report:
         others = [step / n_steps for step in range(n_steps + 1)] if page and selector.beta > 0 else []
         # The weight that was asked for comes first, so it gets the time.
         betas = [selector.beta, *(beta for beta in others if beta != selector.beta)]
-        deadline = Deadline.after(selector.max_seconds)
-        settings = selector.settings()
+        deadline, settings = Deadline.after(selector.max_seconds), selector.settings()
         path = select(table, [settings.criterion], betas, settings, sample_weight)
         interrupted = len(path) < len(betas) or path.selections[-1].interrupted
         analysis, tested, pairs = Analysis(), None, None
@@ -278,13 +277,8 @@ class Report:
         about = {name: answer["data"][name] for name in listed}
         about["classes"] = about["classes"] and [one["label"] for one in about["classes"]]
         looked = {"significant": self.test, "frequency": self.stability}
-        more = (
-            "kind",
-            "given_others",
-            "partner",
-            "shared",
-            *(name for name, found in looked.items() if found is not None),
-        )
+        more = [name for name, found in looked.items() if found is not None]
+        more += ["kind", "given_others", "partner", "shared"]
         selection = self.selection.to_dict()
         for feature, row in zip(selection["features"], self.rows(), strict=True):
             feature.update({name: row[name] for name in more})
