@@ -158,8 +158,7 @@ def measured():
     rng = np.random.default_rng(0)
     a, b, *rest = rng.standard_normal((7, 400))
     X = np.column_stack([a, b, a + 0.05 * rest[0], rest[1], a + 0.05 * rest[2], b + 0.1 * rest[3], np.ones(400)])
-    keep = {"keep_copies": True, "n_features_to_select": 4}
-    return report_on(X, 1.5 * a + b > 0, page=True, beta=0.0, criterion="mim", **keep)
+    return report_on(X, 1.5 * a + b > 0, page=True, beta=0.0, criterion="mim", n_features_to_select=4, keep_copies=True)
 
 
 def with_curve(report, *curve):
