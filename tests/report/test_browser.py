@@ -107,7 +107,7 @@ def test_hostile_names_are_text(page):
     assert set(HOSTILE) <= set(names(page))
     assert page.locator("img").count() == 0
     assert page.locator("h1").text_content().count(HOSTILE[1]) == 1
-    assert {HOSTILE[0], HOSTILE[1]} & set(bars(page))
+    assert any(name.startswith(bar.rstrip("…")) for name in HOSTILE for bar in bars(page))  # a long one is cut
 
 
 def test_a_tooltip_shows_names_as_text(page):
@@ -349,7 +349,7 @@ def test_names_that_objects_have_too(browser, tmp_path):
     taken = ["constructor", "toString", "valueOf", "hasOwnProperty", "__proto__"]
     columns = np.random.default_rng(6).standard_normal((5, 120))
     frame = pd.DataFrame(dict(zip(taken, columns, strict=True)))
-    path = Report.from_data(frame, columns.sum(axis=0) > 0).save(tmp_path / "report.html")
+    path = Report.from_data(frame, columns.sum(axis=0) > 0, accuracy=None).save(tmp_path / "report.html")
     page, messages = browser.new_page(), []
     page.on("console", lambda message: messages.append(message.text))
     page.goto(Path(path).as_uri())
