@@ -23,7 +23,7 @@ _FEW_SIZES = 10  # each has a tick of its own
 # Points of the chart of all features, selected ones first; features of the heat map.
 _MOST_POINTS, _MOST_COMPARED = 500, 40
 _TITLES = {
-    **{"name": "feature", "partners": "shares most with", "a": "feature", "b": "and", "shared": "normalised MI"},
+    **{"name": "feature", "partners": "most similar to", "a": "feature", "b": "and", "shared": "similarity"},
     **{"unique_relevance": "unique relevance", "joint": "joint information", "error": "standard error"},
 }
 _TEXTS, _EXACT = {"name", "partners", "a", "b", "method"}, {"n", "step", "beta"}
@@ -276,7 +276,7 @@ def _heat(report: Report) -> Any:
         .encode(
             x=alt.X("x:N", sort=keys, title=None, axis=across, scale=alt.Scale(round=True)),
             y=alt.Y("y:N", sort=keys, title=None, axis=alt.Axis(labelExpr=_WITHOUT_MARK)),
-            color=_color("shared:Q", "normalised MI", domain=[0, 1], scheme="viridis"),
+            color=_color("shared:Q", "similarity", domain=[0, 1], scheme="viridis"),
             tooltip=_tips("a", "b", "shared", form=".2f"),
         )
         .properties(description="Heat map of the normalised mutual information of every two selected features")
