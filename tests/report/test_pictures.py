@@ -408,6 +408,15 @@ class TestRanking:
         assert " checked" not in "".join(re.findall(r"<input type=\"checkbox\".*?>", page))
         assert page.count('class="tag unsure" title="not significant by itself">n.s.<') == 3
 
+    def test_all_that_follow_are_listed(self):
+        """The headline of a table of noise counts them."""
+        X = np.random.default_rng(0).standard_normal((120, 20))
+        selector = BURSelector("mim", 2, beta=0)
+        report = Report.from_data(X, X[:, :2].sum(axis=1) > 0, selector=selector, accuracy=None)
+        left = np.setdiff1d(np.arange(20), report.selection.order)[:10]
+        page = with_selection(report, following=left).to_html()
+        assert len(re.findall(r'<li class="[^"]*next[^"]*"><input', page)) == 10
+
     def test_bars_of_useless_features_are_short(self):
         rng = np.random.default_rng(0)
         report = Report.from_data(

@@ -16,7 +16,7 @@ from unirel.report.charts import make_charts, n_first, tree, waterfall
 TEMPLATES = Path(__file__).parent / "templates"
 # Rows of the table of all features, the selected ones first; rows of the ranking, and those that are not folded away;
 # features that follow the selected ones.
-_MOST_ROWS, _MOST_RANKED, _MOST_OPEN, _MOST_FOLLOWING = 1000, 100, 12, 5
+_MOST_ROWS, _MOST_RANKED, _MOST_OPEN, _MOST_FOLLOWING = 1000, 100, 12, 10
 # Sentences below the headline, and pictures in a notebook.
 _MOST_SENTENCES, _MOST_IN_NOTEBOOK = 3, 12
 # Bars are as long as this share of the target's entropy at least asks for; of a number, this many nats.
