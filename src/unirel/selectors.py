@@ -194,7 +194,7 @@ class BURSelector(_Selector, SearchSettings):
     keep_copies : bool
         Select near copies that add nothing too; by default others go before them (``selection_.same_as``).
     alpha : float
-        Chance that "auto" selects anything where nothing tells about the target, or goes on when nothing is left to add.
+        Chance that "auto" selects anything where nothing is relevant, or goes on when nothing is left to add.
     max_seconds : float, optional
         Time budget; what has been selected by then is kept, and marked incomplete.
     random_state : int, optional

@@ -114,7 +114,7 @@ def test_a_tooltip_shows_names_as_text(page):
     page.locator("#chart-order .mark-rect path, #chart-order .role-mark path").first.hover()
     tip = page.locator("#vg-tooltip-element")
     tip.wait_for(state="visible")
-    assert "shares most with" in tip.text_content()
+    assert "most similar to" in tip.text_content()
     assert page.locator("#vg-tooltip-element img, #vg-tooltip-element script").count() == 0
 
 

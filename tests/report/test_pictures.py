@@ -17,6 +17,7 @@ pytest.importorskip("vl_convert")
 
 from unirel import BURSelector
 from unirel.data.table import Table
+from unirel.documents import write_document
 from unirel.inference.likeness import REDUNDANT
 from unirel.inference.relations import Analysis
 from unirel.report import Origin, Report
@@ -495,7 +496,7 @@ class TestPage:
         assert "<h2" in report.to_html()
 
     def test_the_copied_file_is_a_selection(self, tmp_path, capsys):
-        from unirel.cli import main, to_json
+        from unirel.cli import main
 
         names = ["a", "copy"]
         (tmp_path / "table.csv").write_text("a,b,copy\n1,2,3\n4,5,6\n", encoding="utf-8")
@@ -504,7 +505,7 @@ class TestPage:
         arguments = [str(tmp_path / name) for name in ("selection.json", "table.csv", "small.csv")]
         assert main(["apply", *arguments[:2], "-o", arguments[2]]) in (0, None)
         assert (tmp_path / "small.csv").read_text(encoding="utf-8") == "a,copy\n1,3\n4,6\n"
-        assert DOCUMENT.items() <= json.loads(to_json("selection", {})).items()
+        assert DOCUMENT.items() <= json.loads(write_document("selection", {})).items()
 
     def test_a_notebook_shows_the_pictures(self):
         report = make_report()

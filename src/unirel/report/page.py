@@ -9,6 +9,7 @@ from typing import Any
 import altair as alt
 
 from unirel._runtime import write_text
+from unirel.documents import VERSION
 from unirel.errors import printable, shorten
 from unirel.report import Report, pictures, text
 from unirel.report.charts import make_charts, n_first, tree, waterfall
@@ -22,7 +23,7 @@ _MOST_SENTENCES, _MOST_IN_NOTEBOOK = 3, 12
 # Bars are as long as this share of the target's entropy at least asks for; of a number, this many nats.
 _LEAST_SCALE = 0.1
 # What a file of a selection begins with, as `unirel apply` reads it.
-DOCUMENT = {"schema": "unirel/selection", "version": 1}
+DOCUMENT = {"schema": "unirel/selection", "version": VERSION}
 
 
 def render(report: Report) -> str:

@@ -229,9 +229,14 @@ def test_columns_of_texts_that_are_numbers(data):
         relevance(write(data, e="u"), "y", discrete_features=["a"])
 
 
-def test_auto_has_no_test_for_weights_in_parts(data):
-    with pytest.raises(ValueError, match="'auto' has no test for weighted rows in parts; pass a number, or no weights"):
-        BURSelector(n_features_to_select="auto").fit(write(data, w=[1.0] * 50), "y", sample_weight="w")
+def test_auto_takes_weights_in_parts(data):
+    dataset = write(data, w=[1.0, 3.0] * 25)
+    selector = BURSelector(n_features_to_select="auto").fit(dataset, "y", sample_weight="w")
+    frame = dataset.to_table().to_pandas()
+    weights = frame.pop("w")
+    expected = BURSelector(n_features_to_select="auto").fit(frame.drop(columns="y"), frame["y"], weights)
+    assert len(selector.order_) > 0
+    np.testing.assert_array_equal(selector.order_, expected.order_)
 
 
 def test_what_takes_rows_in_memory_refuses_parts(data):
