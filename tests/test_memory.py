@@ -92,7 +92,7 @@ def made(n_rows, kind):
         return pyarrow.table([column.copy() for column in numbers.T], [f"x{j}" for j in range(100)]), labels
     return numbers, labels
 
-jit._PATIENCE = -1.0  # compiled where little would do without
+jit._PATIENCE = jit._PATIENCE_IF_COMPILED = -1.0  # compiled where little would do without
 
 def fit(X, y):
     BURSelector("jmi", 5, beta=0, n_jobs=1).fit(X, y)
@@ -104,7 +104,7 @@ def fill(megabytes):
 
 ballast, used = [], {}
 for kind in sys.argv[1:]:
-    fit(*made(300, kind))  # compile
+    fit(*made(3000, kind))  # compile all kernels that more rows need too
 for kind in sys.argv[1:]:
     X, y = made(100_000, kind)
     fill(2**3)  # what was freed before is used up

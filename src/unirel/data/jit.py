@@ -3,7 +3,7 @@
 import gc
 import signal
 from collections.abc import Callable
-from functools import wraps
+from functools import cache, wraps
 from hashlib import sha256
 from pathlib import Path
 from threading import current_thread, main_thread
@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 from unirel._runtime import COMPILING
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-# A twin in numpy works on arrays of at most so many values, and for so many seconds of a process.
-FEW_VALUES, _PATIENCE = 2**17, 0.1
+# A twin in numpy works on arrays of at most so many values, and for so many seconds of a process: fewer if the machine
+# code is on the disk and has only to be loaded.
+FEW_VALUES, _PATIENCE, _PATIENCE_IF_COMPILED = 2**17, 0.6, 0.05
 Floats = NDArray[Any]
 Integers = NDArray[Any]
 
@@ -110,10 +111,17 @@ def kernel_after(twin: Callable[..., Any]) -> Callable[[Function], Function]:
     def decorate(function: Function) -> Function:
         compiled, spent = kernel(function), 0.0
 
+        @cache
+        def is_on_disk() -> bool:
+            folder = Path(compiled.stats.cache_path)  # type: ignore[attr-defined]
+            return any(folder.glob(f"*{function.__qualname__}-*.nbi"))
+
         @wraps(function)
         def call(*arguments: Any) -> Any:
             nonlocal spent
-            if spent > _PATIENCE or any(isinstance(one, np.ndarray) and one.size > FEW_VALUES for one in arguments):
+            early = spent > _PATIENCE_IF_COMPILED and is_on_disk()
+            large = any(isinstance(one, np.ndarray) and one.size > FEW_VALUES for one in arguments)
+            if large or early or spent > _PATIENCE:
                 return compiled(*arguments)
             begun = thread_time()
             try:

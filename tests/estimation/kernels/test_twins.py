@@ -1,5 +1,8 @@
 """Kernels that wait until their twins in numpy have taken some time: both give the same bits."""
 
+import os
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -145,6 +148,7 @@ def test_levels_are_the_same(monkeypatch, dtype, limit):
 
 def test_a_kernel_is_not_needed_until_its_twin_has_taken_time(monkeypatch):
     monkeypatch.setattr(jit, "_PATIENCE", 0.02)
+    monkeypatch.setattr(jit, "_PATIENCE_IF_COMPILED", 0.01)
     asked = []
 
     def twin(number):
@@ -157,6 +161,27 @@ def test_a_kernel_is_not_needed_until_its_twin_has_taken_time(monkeypatch):
     function = kernel_after(twin)(lambda number: number)
     assert [function(number) for number in (1, 2, 30, 1, 2)] == [1, 2, 30, 1, 2]
     assert asked == [1, 2, 30]
+
+
+def test_what_is_on_the_disk_is_loaded_sooner(tmp_path):
+    code = """
+import sys
+import numpy as np
+from unirel.data import jit
+from unirel.data.kernels import _find_bins
+jit._PATIENCE = 1e9
+def find():
+    _find_bins(np.zeros((1, 2)), np.zeros((1, 1)), np.ones(1, int), np.zeros(2, int), np.zeros((1, 2), np.uint8))
+find()
+jit._PATIENCE_IF_COMPILED = -1.0
+find()
+print(len(_find_bins.compiled.signatures))
+_find_bins.compiled(np.zeros((1, 2)), np.zeros((1, 1)), np.ones(1, int), np.zeros(2, int), np.zeros((1, 2), np.uint8))
+"""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    call = [sys.executable, "-c", code]
+    printed = [subprocess.run(call, env=environment, check=True, capture_output=True, text=True).stdout for _ in (0, 1)]
+    assert printed == ["0\n", "1\n"]  # the first had to compile it at its end
 
 
 def test_a_large_array_goes_to_the_kernel_at_once():
