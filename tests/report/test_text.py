@@ -177,6 +177,17 @@ def test_how_many_are_enough(measured):
     assert find_enough(replace(measured, accuracy=accuracy)) == (2, "accuracy", False)
 
 
+def test_fewer_are_not_called_enough_where_all_features_do_better(measured):
+    scores = np.array([[0.7, 0.82, 0.81, 0.80], [0.72, 0.81, 0.85, 0.86], [0.71, 0.82, 0.82, 0.83]])
+    accuracy = Accuracy("trees", "accuracy", (1, 2, 3, 4), scores, np.array([0.9, 0.91, 0.9]), 6, 0.5)
+    found = replace(measured, accuracy=accuracy).to_dict()["headline"]
+    n, first = accuracy.enough, scores[:, accuracy.sizes.index(accuracy.enough)].mean()
+    assert found.endswith(
+        f"The first {n} do as well as all 4: {100 * first:.1f} % of held-out rows are predicted correctly by trees; "
+        "all 6 features together reach 90.3 %."
+    )
+
+
 @pytest.mark.parametrize("curve", [[0.3, 0.5, 0.6, 0.605], [0.3, 0.6, 0.5, 0.4]])
 def test_no_number_comes_from_joint_information(measured, curve):
     unknown = with_curve(with_selection(measured, n_supported=None), *curve)

@@ -76,7 +76,7 @@ def _tips(*fields: str, form: str = ".4f") -> list[alt.Tooltip]:
 
 
 def _color(field: str, title: str, **scale: Any) -> alt.Color:
-    return alt.Color(field, scale=alt.Scale(**scale), legend=alt.Legend(title=title, orient="bottom"))
+    return alt.Color(field, scale=alt.Scale(**scale), legend=alt.Legend(title=title, orient="bottom", labelLimit=0))
 
 
 def _order_rows(report: Report) -> Rows:
@@ -214,7 +214,7 @@ def _layers_by_size(
     marked = base.transform_filter(f"datum.n == {sizes.enough}")
     left = 2 * sizes.enough <= sizes.last
     name = marked.mark_text(dx=6 if left else -6, fontSize=13, fontWeight="bold", align="left" if left else "right")
-    enough = f"{sizes.enough} {'is' if sizes.enough == 1 else 'are'} enough"
+    enough = f"{sizes.enough} recommended"
     # Below the curve there is room, unless it is low, or for the first point of one that does not begin at 0.
     height = alt.value(_HEIGHT - 12 if sizes.enough > 1 and not low else _HEIGHT / 2 if low else 12)
     ring = marked.mark_point(size=260, color=_MARK, strokeWidth=2.5).encode(y=y)

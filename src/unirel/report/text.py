@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from unirel.data.table import Table
 from unirel.inference.likeness import REDUNDANT
@@ -107,6 +108,10 @@ def headline(report: "Report", enough: Enough | None) -> str:
         found = f"{_score_at(accuracy, enough.n)} by {accuracy.method}"
         if enough.rises:
             return f"{selected} With all of them {found}; the last still improved it, so more may do better."
+        if accuracy.all_are_better and enough.n < len(selection):
+            every = f"all {accuracy.n_features:,} features together reach {_score_of(accuracy, accuracy.all_features)}"
+            as_well = "The first one does" if enough.n == 1 else f"The first {enough.n:,} do"
+            return f"{selected} {as_well} as well as all {len(selection):,}: {found}; {every}."
         return f"{selected} {_first(enough.n)} enough: {found}."
     return " ".join(filter(None, (selected, _supported(report))))
 
@@ -164,10 +169,15 @@ def nothing_found(report: "Report") -> str:
 
 
 def _score_at(accuracy: "Accuracy", n: int) -> str:
-    mean = float(accuracy.means[accuracy.sizes.index(n)])
+    score = _score_of(accuracy, accuracy.scores[:, accuracy.sizes.index(n)])
     if accuracy.measure == "accuracy":
-        return f"{100 * mean:.1f} % of held-out rows are predicted correctly"
-    return f"{percent(mean)} of the variance of held-out rows is explained"
+        return f"{score} of held-out rows are predicted correctly"
+    return f"{score} of the variance of held-out rows is explained"
+
+
+def _score_of(accuracy: "Accuracy", folds: NDArray[np.float64]) -> str:
+    mean = float(folds.mean())
+    return f"{100 * mean:.1f} %" if accuracy.measure == "accuracy" else percent(mean)
 
 
 def selection_in_words(report: "Report") -> str:
