@@ -49,6 +49,7 @@ def main(quick: bool = False) -> None:
     sizes = [(400, 10)] if quick else [(1_000, 100), (2_000, 300), (10_000, 500), (100_000, 50)]
     comparisons = [_case(*size) for size in sizes]
     report("synergy of all pairs with tests, against mutual_info_score without", comparisons)
+    print()
     for comparison in comparisons:
         start = time.process_time()
         comparison.ours()

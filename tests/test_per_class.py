@@ -161,5 +161,5 @@ def test_paths_and_pages_have_it():
     path = selection_path(X, y, selector=BURSelector(n_features_to_select=2), criteria=["mim"], betas=[0, 0.5])
     assert len(path.to_frame()["for_class"]) == 4
     selection = BURSelector(n_features_to_select=2).fit(X, y).selection_
-    rows = Report.from_data(X, y, selector=BURSelector(n_features_to_select=2)).to_dict()["features"]
+    rows = Report.from_data(X, y, selector=BURSelector(n_features_to_select=2), accuracy=None).to_dict()["features"]
     assert [row["class"] for row in rows[:3]] == [*map(str, selection.for_class), None]

@@ -13,7 +13,7 @@ QUICK = BURSelector("mim", 2, beta=0)
 
 def test_a_page_names_pairs_that_matter_only_together():
     X = np.random.default_rng(0).normal(size=(400, 5))
-    report = Report.from_data(X, X[:, 1] * X[:, 3] > 0, selector=QUICK, feature_names=[*"abcd", "<e>"])
+    report = Report.from_data(X, X[:, 1] * X[:, 3] > 0, selector=QUICK, accuracy=None, feature_names=[*"abcd", "<e>"])
     (row,) = report.to_dict()["pairs"]
     assert (row["first"], row["second"]) == ("b", "d")
     assert row["words"].startswith("'b' and 'd' matter only together: 0.4")
@@ -26,7 +26,7 @@ def test_a_page_names_pairs_that_matter_only_together():
 
 def test_a_page_without_such_pairs_has_no_such_section():
     X = np.random.default_rng(0).normal(size=(400, 5))
-    report = Report.from_data(X, X[:, 1] + X[:, 3] > 0, selector=QUICK)
+    report = Report.from_data(X, X[:, 1] + X[:, 3] > 0, selector=QUICK, accuracy=None)
     assert report.pairs.significant().any()  # but both matter alone too
     assert report.to_dict()["pairs"] == []
     pytest.importorskip("jinja2")

@@ -53,10 +53,10 @@ def test_same_bytes_in_another_process():
 
     code = (
         "from sklearn.datasets import load_iris; from unirel.report import Report; import sys;"
-        "sys.stdout.buffer.write(Report.from_data(*load_iris(return_X_y=True)).to_html().encode())"
+        "sys.stdout.buffer.write(Report.from_data(*load_iris(return_X_y=True), accuracy=None).to_html().encode())"
     )
     there = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True).stdout
-    assert there == Report.from_data(*load_iris(return_X_y=True)).to_html().encode()
+    assert there == Report.from_data(*load_iris(return_X_y=True), accuracy=None).to_html().encode()
 
 
 def test_needs_nothing_from_elsewhere(page):
@@ -89,7 +89,7 @@ def test_names_for_an_array():
     X, names = rng.standard_normal((60, 3)), ["low", "middle", "high"]
     selector = BURSelector(n_features_to_select=2, include=["high"])
     given = {"feature_names": names, "accuracy": "knn", "stability": 4}
-    said = Report.from_data(X, X[:, 0] > 0, selector=selector, **given).to_dict()
+    said = Report.from_data(X, X[:, 0] > 0, selector=selector, accuracy=None, **given).to_dict()
     assert [row["name"] for row in said["features"][:2]] == ["high", "low"]
     for wrong in (["low", "high"], ["low", "low", "high"]):
         with pytest.raises(ValueError, match="feature_names has"):
@@ -124,7 +124,7 @@ def test_parameters_of_the_selector_are_used():
 
     X, y = load_iris(return_X_y=True)
     selector = BURSelector("jmi", target_type="continuous", exclude=[0], mi_estimator=KNN(n_neighbors=4))
-    report = Report.from_data(X, y, selector=selector)
+    report = Report.from_data(X, y, selector=selector, accuracy=None)
     assert report.table.classes is None
     assert report.selection.order.tolist() == selector.fit(X, y).order_.tolist()
     assert report.selection.settings == selector.selection_.settings
@@ -215,7 +215,7 @@ def test_how_sure_it_is_stands_beside_each_feature():
     X, y = np.column_stack([a, noise, a]), a > 0
     # Corrected for chance, noise adds less than a copy half of the time.
     selector = BURSelector("cmim", 2, beta=0, mi_estimator=Binned(correction=None))
-    report = Report.from_data(X, y, selector=selector, feature_names=["a", "noise", "copy"], stability=8)
+    report = Report.from_data(X, y, selector=selector, feature_names=["a", "noise", "copy"], stability=8, accuracy=None)
     first, second = why_of(report.to_html())
     assert first.startswith("a selected in 100% of subsamples Most relevant of all")
     assert first.endswith("Exchangeable with 'copy' (one of them in 100 % of subsamples, both in 0 %).")
@@ -250,11 +250,11 @@ def test_the_best_of_many_columns_of_noise_is_not_significant():
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((80, 300)), np.arange(80) % 2
     selector = BURSelector(n_features_to_select=1, beta=0)
-    plain = Report.from_data(X, y, selector=selector)
+    plain = Report.from_data(X, y, selector=selector, accuracy=None)
     assert not plain.test.significant().any()
     assert plain.to_dict()["headline"].startswith("No feature can be told from chance (300 tested, false")
     X[:, 7] += 2 * y
-    found = Report.from_data(X, y, selector=selector)
+    found = Report.from_data(X, y, selector=selector, accuracy=None)
     assert np.flatnonzero(found.test.significant()) == [7]  # which takes more permutations than usual
     assert found.to_dict()["certainty"][0].startswith("Significant by themselves: 1 of the 1 selected (")
 
@@ -277,7 +277,7 @@ def test_save(tmp_path, page):
 def test_thousands_of_features_stay_readable():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((40, 1500)).astype(np.float32)
-    page = Report.from_data(X, X[:, 0] > 0, selector=BURSelector(n_features_to_select=5)).to_html()
+    page = Report.from_data(X, X[:, 0] > 0, selector=BURSelector(n_features_to_select=5), accuracy=None).to_html()
     assert page.count('<th scope="row">') == 1000
     assert "1,000 of\n1,500" in page
     assert len(page) < 1_500_000
