@@ -89,7 +89,7 @@ def test_names_for_an_array():
     X, names = rng.standard_normal((60, 3)), ["low", "middle", "high"]
     selector = BURSelector(n_features_to_select=2, include=["high"])
     given = {"feature_names": names, "accuracy": "knn", "stability": 4}
-    said = Report.from_data(X, X[:, 0] > 0, selector=selector, accuracy=None, **given).to_dict()
+    said = Report.from_data(X, X[:, 0] > 0, selector=selector, **given).to_dict()
     assert [row["name"] for row in said["features"][:2]] == ["high", "low"]
     for wrong in (["low", "high"], ["low", "low", "high"]):
         with pytest.raises(ValueError, match="feature_names has"):
