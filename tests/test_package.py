@@ -27,6 +27,18 @@ def test_import_loads_nothing_heavy():
     assert not set(HEAVY) & set(loaded)
 
 
+def test_a_short_command_on_a_file_imports_what_it_needs(tmp_path):
+    rows = [f"{n % 7}.5,{n * 37 % 101}.25,{n % 2}" for n in range(60)]
+    (tmp_path / "table.csv").write_text("\n".join(["a,b,y", *rows]))
+    code = "import sys; from unirel.cli import main; main(['select', sys.argv[1], '-t', 'y', '--json'])"
+    code += "; print(*{name for name in sys.modules}, file=sys.stderr)"
+    command = [sys.executable, "-c", code, str(tmp_path / "table.csv")]
+    loaded = subprocess.run(command, check=True, capture_output=True, text=True).stderr.split()
+    assert "unirel.search.greedy" in loaded
+    # These take most of what a short command takes.
+    assert not {"sklearn", "scipy.stats", "pandas", "matplotlib", "altair"} & set(loaded)
+
+
 def test_import_writes_no_file(tmp_path):
     code = "import unirel, unirel.estimation.kernels; dir(unirel); unirel.__version__"
     run(

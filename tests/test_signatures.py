@@ -22,13 +22,16 @@ from unirel import (
     Partition,
     Plugin,
 )
+from unirel._runtime import Parameters
 from unirel.data.table import Table
 from unirel.search.greedy import SearchSettings, described
 
 PUBLIC = {name: getattr(unirel, name) for name, home in unirel._HOME.items() if home != "unirel"}  # that is a package
 FUNCTIONS = {name: value for name, value in PUBLIC.items() if inspect.isfunction(value)}
 ESTIMATORS = {
-    name: value for name, value in PUBLIC.items() if inspect.isclass(value) and issubclass(value, BaseEstimator)
+    name: value
+    for name, value in PUBLIC.items()
+    if inspect.isclass(value) and issubclass(value, BaseEstimator | Parameters)
 }
 
 
@@ -134,3 +137,50 @@ def test_an_estimator_on_a_table_is_another_object(rng):
     expected = [KNN(4).on(table).relevance(table.features) for table in tables]
     np.testing.assert_array_equal(second.relevance(tables[1].features), expected[1])
     np.testing.assert_array_equal(first.relevance(tables[0].features), expected[0])
+
+
+# What is printed, set and cloned as by scikit-learn's own base class
+
+
+class Theirs(BaseEstimator):
+    def __init__(self, one=1, other="auto", inner=None):
+        self.one, self.other, self.inner = one, other, inner
+
+
+class Ours(Parameters):
+    def __init__(self, one=1, other="auto", inner=None):
+        self.one, self.other, self.inner = one, other, inner
+
+
+def without_name(text):
+    return text.replace("Theirs", "").replace("Ours", "")
+
+
+@pytest.mark.parametrize("given", [{}, {"one": 2}, {"other": None, "one": 3.0}, {"other": "auto"}])
+def test_parameters_are_those_of_scikit_learn(given):
+    ours, theirs = Ours(**given, inner=Ours(one=5)), Theirs(**given, inner=Theirs(one=5))
+    for deep in (False, True):
+        mine, other = ours.get_params(deep=deep), theirs.get_params(deep=deep)
+        assert mine.keys() == other.keys()
+        assert {name: mine[name] for name in mine if name != "inner"} == {
+            name: other[name] for name in other if name != "inner"
+        }
+    assert without_name(repr(ours)) == without_name(repr(theirs))
+    for one in (ours, theirs):
+        one.set_params(inner__other="changed", one=9)
+        assert (one.one, one.inner.other, one.inner.one) == (9, "changed", 5)
+    copy = clone(ours)
+    assert copy is not ours
+    assert copy.inner is not ours.inner
+    assert repr(copy) == repr(ours)
+
+
+def test_a_parameter_that_is_not_there_is_named_beside_those_that_are():
+    with pytest.raises(ValueError, match="Invalid parameter 'two' of Ours; its parameters are 'one', 'other', 'inner'"):
+        Ours().set_params(two=2)
+    with pytest.raises(ValueError, match="Invalid parameter 'bins' of Binned"):
+        BURSelector(mi_estimator=Binned()).set_params(mi_estimator__bins=2)
+
+
+def test_a_new_inner_object_comes_before_its_parameters():
+    assert Ours().set_params(inner__one=7, inner=Ours(one=6)).inner.one == 7

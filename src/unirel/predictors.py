@@ -1,4 +1,7 @@
-"""scikit-learn's models and selectors by name, and the loss of a model trained without each feature."""
+"""scikit-learn's models and selectors by name, and the loss of a model trained without each feature.
+
+scikit-learn is imported where it is used: what selects and reads names of models here does without it.
+"""
 
 from collections.abc import Iterable, Sequence
 from functools import partial
@@ -8,18 +11,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
-from sklearn.dummy import DummyClassifier, DummyRegressor
-from sklearn.feature_selection import RFE, SelectFromModel, SelectKBest, mutual_info_classif, mutual_info_regression
-from sklearn.impute import MissingIndicator, SimpleImputer
-from sklearn.linear_model import LassoCV, LogisticRegression, Ridge
-from sklearn.model_selection import KFold, StratifiedKFold, check_cv
-from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
-from sklearn.pipeline import make_pipeline, make_union
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
-from sklearn.utils.validation import has_fit_parameter
 
-from unirel._runtime import check_choice, check_whole_number, map_tasks, warn
+from unirel._runtime import Parameters, check_choice, check_whole_number, map_tasks, warn
 from unirel.data.table import Table
 from unirel.documents import make_frame
 
@@ -44,10 +37,13 @@ MODELS = {
 
 
 def _named_model(name: str, discrete: bool) -> Any:
-    # What takes long to import is imported when it is asked for.
     if name == "logistic":
+        from sklearn.linear_model import LogisticRegression, Ridge
+
         return LogisticRegression(max_iter=1000) if discrete else Ridge()
     if name == "knn":
+        from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+
         return KNeighborsClassifier(5) if discrete else KNeighborsRegressor(5)
     if name == "rf":
         from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
@@ -64,6 +60,7 @@ def quick_models(discrete: bool) -> dict[str, Any]:
     # Trees whose splits are drawn at random: benchmarks had them nearer to gradient boosting than random forests,
     # single trees or neighbours are, at a fifth of its time.
     from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
+    from sklearn.linear_model import LogisticRegression, Ridge
 
     trees = ExtraTreesClassifier if discrete else ExtraTreesRegressor
     return {
@@ -76,6 +73,8 @@ def quick_models(discrete: bool) -> dict[str, Any]:
 
 def make_model(model: Any, discrete: bool, parameter: str = "estimator") -> Any:
     """An unfitted model that suits the target: the one that a name means, or a clone of the user's."""
+    from sklearn.base import clone, is_classifier, is_regressor
+
     if isinstance(model, str):
         check_choice(parameter, model, MODELS)
         return _named_model(model, discrete)
@@ -91,6 +90,8 @@ def make_model(model: Any, discrete: bool, parameter: str = "estimator") -> Any:
 
 def limit_neighbors(model: Any, n_rows: int) -> Any:
     """The model, with as many neighbours as there are rows if it asks for more."""
+    from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+
     if isinstance(model, KNeighborsClassifier | KNeighborsRegressor) and model.n_neighbors > n_rows:
         model.set_params(n_neighbors=n_rows)
     return model
@@ -101,6 +102,9 @@ def fit_model(model: Any, discrete: bool, X: Values, y: NDArray[Any], sample_wei
 
     Neighbours know no weights of rows and do without.
     """
+    from sklearn.dummy import DummyClassifier, DummyRegressor
+    from sklearn.utils.validation import has_fit_parameter
+
     if X.shape[1] == 0:
         return (DummyClassifier() if discrete else DummyRegressor()).fit(X, y, sample_weight)
     fitted = limit_neighbors(make_model(model, discrete), len(y))
@@ -115,6 +119,10 @@ def check_installed(name: str) -> None:
 
 def prepare(values: Values, is_category: bool, train: Rows) -> Values:
     """One feature of all rows as columns for a model, by steps that are fitted to the training rows alone."""
+    from sklearn.impute import MissingIndicator, SimpleImputer
+    from sklearn.pipeline import make_pipeline, make_union
+    from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
     # Marks of levels and of missing values are not standardised: those of a rare one would outweigh all else.
     steps: Any = OneHotEncoder(
         handle_unknown="infrequent_if_exist",
@@ -142,6 +150,11 @@ def order_by_columns(name: str, blocks: Sequence[Values], y: Any, discrete: bool
 
 def make_peer(name: str, discrete: bool, is_category: NDArray[np.bool_], n_features: int) -> Any:
     """A selector that people use instead of ours, for columns of numbers in which categories are codes."""
+    from sklearn.feature_selection import SelectFromModel, SelectKBest, mutual_info_classif, mutual_info_regression
+    from sklearn.linear_model import LassoCV
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
     if name == "kbest":
         score = partial(mutual_info_classif if discrete else mutual_info_regression, random_state=0)
         return SelectKBest(partial(score, discrete_features=is_category), k="all")
@@ -159,6 +172,10 @@ def make_peer(name: str, discrete: bool, is_category: NDArray[np.bool_], n_featu
 
 def eliminate(model: Any, X: Values, y: Any, n_features: int, step: float = 0.1) -> Rows:
     """Order features by recursive elimination: a share of them at a time down to `n_features`, then one by one."""
+    from sklearn.base import clone
+    from sklearn.feature_selection import RFE
+    from sklearn.preprocessing import StandardScaler
+
     X = StandardScaler().fit_transform(X)
     left = np.arange(X.shape[1])
     if step > 0 and len(left) > n_features:
@@ -194,6 +211,8 @@ def order_of(fitted: Any, n_features: int) -> Rows:
 
 def order_by(selector: Any, X: Any, y: Any, n_features: int, n_columns: int) -> Rows:
     """Features in the order in which a selector, or a function, prefers them; at least one, each at most once."""
+    from sklearn.base import clone
+
     is_function = not hasattr(selector, "fit")
     order = selector(X, y, n_features) if is_function else order_of(clone(selector).fit(X, y), n_columns)
     found = np.asarray(order)
@@ -243,6 +262,8 @@ def _levels_of(codes: NDArray[np.int32]) -> Values:
 
 def standardise(matrix: Values, train: Rows) -> Values:
     """All rows in units of the training rows, whose mean stands for missing values; a constant is only centred."""
+    from sklearn.preprocessing import StandardScaler
+
     if matrix.shape[1] == 0:  # all features are constant
         return matrix
     with np.errstate(invalid="ignore", divide="ignore"):  # a column without any value among the training rows
@@ -259,6 +280,8 @@ def smallest_class(codes: NDArray[Any]) -> tuple[int, int]:
 
 def split_rows(target: NDArray[Any], discrete: bool, n_folds: int) -> Iterable[Split]:
     """Rows to train on and to predict, with equal shares of the classes if there are any, whatever their order."""
+    from sklearn.model_selection import KFold, StratifiedKFold
+
     splitter = (StratifiedKFold if discrete else KFold)(n_folds, shuffle=True, random_state=0)
     return splitter.split(target, strata_of(target, n_folds) if discrete else None)  # type: ignore[no-any-return]
 
@@ -269,7 +292,7 @@ def strata_of(target: NDArray[Any], fewest: int) -> NDArray[Any]:
     return np.where(sizes[target] < fewest, sizes.argmax(), target)
 
 
-class ClassifierLoss(BaseEstimator):  # type: ignore[misc]
+class ClassifierLoss(Parameters):
     """Unique relevance by a classifier: its cross-entropy when it is trained without a feature, in nats.
 
     Parameters
@@ -314,6 +337,8 @@ class ClassifierLoss(BaseEstimator):  # type: ignore[misc]
 
         NaN for a feature that is ignored or not among the columns asked about, which are all if None.
         """
+        from sklearn.base import clone
+
         if table.is_sparse:
             raise TypeError("X is sparse, but a classifier is trained on all values; pass X.toarray() or another kind")
         discrete = table.classes is not None
@@ -342,6 +367,8 @@ class ClassifierLoss(BaseEstimator):  # type: ignore[misc]
         if isinstance(self.cv, str) and self.cv == "train":
             return [(rows, rows)]
         if not isinstance(self.cv, str) and (hasattr(self.cv, "split") or isinstance(self.cv, Iterable)):
+            from sklearn.model_selection import check_cv
+
             splits = check_cv(self.cv).split(matrix, y)
         else:
             n_folds = _lower_folds(check_whole_number("cv", self.cv, 2, or_name="train"), table, y)
@@ -383,6 +410,7 @@ def _predict(model: Any, inputs: Values, codes: NDArray[Any], train: Rows, test:
     model = limit_neighbors(model, len(known))
     if calibrated:
         from sklearn.calibration import CalibratedClassifierCV
+        from sklearn.model_selection import StratifiedKFold
 
         n_folds = min(_CALIBRATION_FOLDS, int(np.bincount(labels).min()))
         folds = StratifiedKFold(n_folds, shuffle=True, random_state=0)

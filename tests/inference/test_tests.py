@@ -18,7 +18,7 @@ from unirel.estimation.base import Information, make_information
 from unirel.estimation.binned import Binned
 from unirel.estimation.knn import KNN
 from unirel.estimation.permutation import Exceedances, expected_target, group_along
-from unirel.inference.tests import _alike_rows
+from unirel.inference.tests import _alike_rows, false_discovery_rates
 
 # Short tests have few permutations, and small tables have small classes.
 pytestmark = [
@@ -110,6 +110,13 @@ def test_p_values_are_those_of_plain_calls_of_relevance(rng, target_kind):
     assert np.array_equal(test.information, unirel.relevance(X, y))
     assert test.n_permutations.tolist() == [30, 30, 30]
     np.testing.assert_allclose(test.adjusted, false_discovery_control(test.p_value))
+
+
+@pytest.mark.parametrize("n_tests", [0, 1, 2, 40])
+def test_false_discovery_rates_are_those_of_scipy(rng, n_tests):
+    p_values = rng.random(n_tests).round(1 if n_tests > 20 else 3) ** 2
+    expected = false_discovery_control(p_values) if n_tests else p_values
+    np.testing.assert_allclose(false_discovery_rates(p_values), expected, rtol=1e-15)
 
 
 def test_family_wise_values_are_against_the_largest_of_all_columns(rng):

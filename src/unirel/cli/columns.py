@@ -52,13 +52,15 @@ def with_points(table: Any) -> Any:
 
 def leave_out_row_numbers(features: Any, asked: Collection[str], output: Output) -> dict[str, str]:
     """Columns that number the rows and why they are left out, unless they are asked for; name likely identifiers."""
+    from unirel.data.readers import plain_values
+
     others = [name for name in features.column_names if name not in asked]
     whole = [name for name in others if _are_whole(features.column(name))]
-    ignored = {name: "it numbers the rows" for name in whole if _numbers_rows(features.column(name).to_numpy())}
+    ignored = {name: "it numbers the rows" for name in whole if _numbers_rows(plain_values(features.column(name)))}
     if ignored:
         reason, name = next(iter(ignored.values())), next(iter(ignored))
         output.note(f"ignored {listed(list(ignored))}: {reason}; to use a column all the same: --discrete '{name}'")
-    if likely := [name for name in whole if name not in ignored and _may_identify(features.column(name).to_numpy())]:
+    if likely := [name for name in whole if name not in ignored and _may_identify(plain_values(features.column(name)))]:
         about = f"{listed(likely)} may be an identifier, whole numbers that are all different, and is used as a feature"
         output.note(f"{about}; to leave it out: --drop '{likely[0]}'")
     return ignored

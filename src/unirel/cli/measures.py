@@ -36,7 +36,7 @@ def explain(*, data: flags.Data, feature: flags.Feature, options: flags.Selectin
         if position not in table.features:
             reason = table.columns[position].reason
             raise BadInput(f"{feature!r} is ignored: {reason}; use it all the same with --discrete or --continuous")
-        selector = flags.make_selector(options, given.names, verbose=output.verbose, **given.kinds)
+        selector = flags.make_settings(options, given.names, verbose=output.verbose, **given.kinds)
         report = Report.from_table(table, selector, given.origin, page=False)
         found = relations.explain(table, report.selection, position)
     words = explanation_in_words(found, report)
@@ -118,7 +118,7 @@ def redundancy(data: flags.Data, options: flags.Splitting, printing: flags.Print
     from unirel import redundancy_analysis
     from unirel.report.explain import redundancy_in_words
 
-    selector = flags.make_selector(options, given.names, verbose=output.verbose, **given.kinds)
+    selector = flags.make_settings(options, given.names, verbose=output.verbose, **given.kinds)
     with output.catching_warnings():
         given = _sample(given, options.max_rows, options.seed, output)
         limits: Any = {"tolerance": options.tolerance, "max_features": options.max_features}
@@ -188,18 +188,21 @@ def compare(data: flags.Data, options: flags.Comparing, printing: flags.Printing
 
 def _compared(options: flags.Comparing, given: "Input") -> tuple[dict[str, Any], dict[str, str]]:
     """Selectors by their labels, and what the boosted criteria are compared with."""
+    from sklearn.base import clone
+
     from unirel.predictors import PEERS
+    from unirel.selectors import BURSelector
 
     selectors: dict[str, Any] = {}
     baselines: dict[str, str] = {}
     kinds = {**given.kinds, "n_jobs": None}
     if options.with_ is not None or not options.criteria:
-        selectors["BURSelector"] = flags.make_selector(options, given.names, **kinds)
+        selectors["BURSelector"] = BURSelector(**flags.make_settings(options, given.names, **kinds).get_params(False))
         others = "kbest,lasso,forest" if options.with_ is None else options.with_
         selectors |= {name: name for name in flags.split_names([others])}
     for name in flags.split_names([options.criteria]):
-        boosted = flags.make_selector(options, given.names, criterion=name, **kinds)
-        selectors[name] = name if name in PEERS else boosted.__class__(**{**boosted.get_params(False), "beta": 0.0})
+        boosted = BURSelector(**flags.make_settings(options, given.names, criterion=name, **kinds).get_params(False))
+        selectors[name] = name if name in PEERS else clone(boosted).set_params(beta=0.0)
         if name not in PEERS and boosted.beta > 0:
             selectors[f"{name} boosted"] = boosted
             if "BURSelector" not in selectors:

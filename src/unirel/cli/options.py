@@ -20,7 +20,7 @@ from unirel.estimation import ESTIMATORS
 from unirel.inference import REDUNDANCY_FEATURES, REDUNDANCY_ORDER
 
 if TYPE_CHECKING:
-    from unirel import BURSelector
+    from unirel.search.greedy import SearchSettings
 
 # Panels of the help: flags that most people use stand first, under no heading of their own.
 FIRST = None
@@ -340,9 +340,9 @@ class Comparing(Boosting):
     max_rows: int = _max_rows(1200)
 
 
-def make_selector(options: Boosting, names: Sequence[str], **parameters: Any) -> "BURSelector":
-    """The selector that the flags describe, for a table with these columns; `parameters` are others of it."""
-    from unirel import BURSelector
+def make_settings(options: Boosting, names: Sequence[str], **parameters: Any) -> "SearchSettings":
+    """What a search is asked for by the flags, for a table with these columns; `parameters` are others of it."""
+    from unirel.search.greedy import SearchSettings
 
     given: dict[str, Any] = {
         "beta": 0.0 if options.unique_relevance == "none" else options.beta,
@@ -357,7 +357,7 @@ def make_selector(options: Boosting, names: Sequence[str], **parameters: Any) ->
     if isinstance(options, Selecting):
         given |= {"n_features_to_select": _number(options.n_features)}
         given |= {"alpha": options.alpha, "max_seconds": options.max_seconds}
-    return BURSelector(**{**given, **parameters})
+    return SearchSettings(**{**given, **parameters})
 
 
 def _number(text: str) -> int | float | str:

@@ -55,7 +55,7 @@ def _select(
     given = output.open(data, in_parts=True)
     from unirel.report import Report, text
 
-    selector = flags.make_selector(options, given.names, verbose=output.verbose, **given.kinds)
+    selector = flags.make_settings(options, given.names, verbose=output.verbose, **given.kinds)
     deadline = Deadline.after(selector.max_seconds)
     accuracy = None if report is None or writing.accuracy == "none" else writing.accuracy
     asked: dict[str, Any] = {"accuracy": accuracy, "stability": writing.stability, "page": report is not None}

@@ -61,7 +61,7 @@ class Numbers:
         """Some of these columns, of shape (n_samples, n_columns); another type than `dtype` shows missing values."""
         columns = self.positions[places]
         if isinstance(self.data, Sequence):
-            return np.array([self.data[column].to_numpy() for column in columns.tolist()]).T
+            return np.array([plain_values(self.data[column]) for column in columns.tolist()]).T
         stretch = as_slice(columns)  # This is a view, where the input allows it.
         if isinstance(self.data, np.ndarray):
             return self.data[:, stretch]
@@ -75,6 +75,14 @@ class Numbers:
         if isinstance(self.data, Sequence):
             return nw.from_native(self.data[position], series_only=True)
         return self.data[:, position]
+
+
+def plain_values(column: Any) -> NDArray[Any]:
+    """A column of plain numbers or booleans."""
+    native = nw.to_native(column, pass_through=True)
+    if hasattr(native, "combine_chunks") and native.null_count == 0 and str(native.type) != "bool":
+        return np.from_dlpack(native.combine_chunks())  # `to_numpy` of Arrow imports pandas first
+    return np.asarray(column)
 
 
 @dataclass(frozen=True)
@@ -112,7 +120,7 @@ class Source:
             column = next(block for block in self.blocks if position in block.positions).column(position)
         plain = column.dtype if isinstance(column, np.ndarray) else _PLAIN.get(type(column.dtype))
         if plain is not None and plain.kind in "biuf":
-            values = np.asarray(column)
+            values = plain_values(column)
             if values.dtype == plain:
                 return read_numbers(label, values)
         from unirel.data.values import read_column  # all that is no plain number

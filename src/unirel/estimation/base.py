@@ -7,9 +7,8 @@ from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
 
-from unirel._runtime import check_choice, check_jobs, quietly
+from unirel._runtime import Parameters, check_choice, check_jobs, quietly
 from unirel.data.table import Table
 from unirel.estimation import ESTIMATORS
 
@@ -65,7 +64,7 @@ class Changes(NamedTuple):
         return Changes(self.before, change, error)
 
 
-class Information(BaseEstimator, ABC):  # type: ignore[misc]
+class Information(Parameters, ABC):
     """How much blocks of columns of one table tell about each other, in nats.
 
     Its parameters are those of `__init__`, as in scikit-learn; `on` gives a copy that knows a table. A block is a

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.ndimage import maximum, minimum
 
 from unirel._runtime import Progress, no_progress
 from unirel.data.table import Table
@@ -142,6 +141,8 @@ def group_along(strata: NDArray[np.integer], along: Values, size: int) -> Groups
 
 def without_wide(along: Values, groups: Groups) -> Groups:
     """Every row of a wide group by itself: its rows are not alike. Only what is given decides, so tests stay valid."""
+    from scipy.ndimage import maximum, minimum  # here: it takes long to import
+
     numbers = np.arange(int(groups.max()) + 1)
     widths = maximum(along, groups, numbers) - minimum(along, groups, numbers)
     wide = (widths > _WIDE * np.median(widths[groups]))[groups]

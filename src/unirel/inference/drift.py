@@ -16,6 +16,7 @@ from unirel.estimation.binned import bin_edges
 from unirel.estimation.counting import few_bins
 from unirel.estimation.kernels.chance import expected_information
 from unirel.estimation.permutation import Exceedances
+from unirel.inference.tests import false_discovery_rates
 from unirel.results import Result, plain
 
 Counts = NDArray[np.int64]
@@ -240,9 +241,7 @@ def _moments(tables: Counts) -> tuple[Values, Values]:
 
 def _adjusted(p_values: Values) -> Values:
     """By Benjamini and Hochberg, of those that are known."""
-    from scipy.stats import false_discovery_control  # here: it takes long to import
-
     known, adjusted = ~np.isnan(p_values), np.full(len(p_values), np.nan)
     if known.any():
-        adjusted[known] = false_discovery_control(p_values[known])
+        adjusted[known] = false_discovery_rates(p_values[known])
     return adjusted

@@ -6,10 +6,6 @@ from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.cluster.hierarchy import fcluster, leaves_list, linkage
-from scipy.spatial.distance import squareform
-from scipy.stats import rankdata
-from sklearn.preprocessing import normalize
 
 from unirel.data.table import Table
 from unirel.estimation.base import Columns, Values
@@ -89,9 +85,18 @@ def _has_rows(table: Table, columns: Columns, others: Columns) -> NDArray[np.boo
 
 def _ranks(table: Table, columns: Columns) -> Values:
     """Ranks of numbers, whose products are rank correlations; a missing value has the mean rank."""
-    ranks = rankdata(table.continuous_block(columns), axis=1, nan_policy="omit")
-    ranks -= np.nanmean(ranks, axis=1, keepdims=True)
-    return np.asarray(normalize(np.nan_to_num(ranks)))
+    ranks = np.array([mean_ranks(row) for row in table.continuous_block(columns)])
+    lengths = np.sqrt(np.square(ranks).sum(axis=1, keepdims=True))
+    return np.asarray(np.divide(ranks, lengths, out=ranks, where=lengths > 0))
+
+
+def mean_ranks(values: Values) -> Values:
+    """Ranks of some numbers less their mean, equal ones sharing theirs, and 0 for missing ones."""
+    # As `scipy.stats.rankdata` has them, but to import that takes longer than all that a short command does.
+    ranks, present = np.zeros(len(values)), ~np.isnan(values)
+    _, places, sizes = np.unique(values[present], return_inverse=True, return_counts=True)
+    ranks[present] = (np.cumsum(sizes) - (sizes + present.sum()) / 2)[places]
+    return ranks
 
 
 def _in_batches(table: Table, columns: Columns, others: Columns) -> NDArray[np.bool_]:
@@ -117,6 +122,8 @@ def order_by_similarity(shared: Values) -> list[int]:
     """An order in which features that are alike stand side by side, from how alike every two of them are."""
     if len(shared) < 3:
         return list(range(len(shared)))
+    from scipy.cluster.hierarchy import leaves_list, linkage  # here: it takes long to import
+
     tree = linkage(_distances(shared), "average", optimal_ordering=len(shared) <= 200)
     return leaves_list(tree).tolist()  # type: ignore[no-any-return]
 
@@ -125,11 +132,16 @@ def group_alike(shared: Values, accompanied: set[int]) -> list[list[int]]:
     """Positions of features every two of which are nearly the same, and of single ones that others are like."""
     if len(shared) < 2:
         return [[place] for place in sorted(accompanied)]
-    labels = fcluster(linkage(_distances(shared), "complete"), 1 - REDUNDANT, "distance")
+    distances, labels = _distances(shared), np.arange(len(shared))
+    if distances.min() <= 1 - REDUNDANT:
+        from scipy.cluster.hierarchy import fcluster, linkage  # here: it takes long to import
+
+        labels = fcluster(linkage(distances, "complete"), 1 - REDUNDANT, "distance")
     groups = [np.flatnonzero(labels == label).tolist() for label in dict.fromkeys(labels.tolist())]
     kept = [group for group in groups if len(group) > 1 or group[0] in accompanied]
     return sorted(kept, key=lambda group: (-len(group), group[0]))
 
 
 def _distances(shared: Values) -> Values:
-    return np.asarray(squareform(np.clip(1 - (shared + shared.T) / 2, 0, 1), checks=False))
+    """Of every two features, as `scipy.cluster.hierarchy` wants them."""
+    return np.asarray(np.clip(1 - (shared + shared.T) / 2, 0, 1)[np.triu_indices(len(shared), 1)])

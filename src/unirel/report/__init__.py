@@ -22,15 +22,13 @@ from unirel.data.readers import collected
 from unirel.data.table import Table
 from unirel.inference.interactions import Interactions
 from unirel.inference.relations import Analysis, analyse, find_significant
-from unirel.inference.stability import selection_stability
 from unirel.report import certainty as sure
 from unirel.report import text
 from unirel.report.accuracy import AUTO, Accuracy, check_measures, measure_accuracy, pin_types, why_unmeasured
 from unirel.report.pairs import find_pairs_quickly, pairs_for_page
 from unirel.report.pictures import MOST_DRAWN, read_levels
 from unirel.results import RelevanceTest, Selection, SelectionPath, Stability, plain
-from unirel.search.greedy import SearchSettings, described, select
-from unirel.selectors import BURSelector
+from unirel.search.greedy import SearchSettings, described, select, settings_of
 
 __all__ = ["Origin", "Report"]
 
@@ -103,7 +101,7 @@ class Report:
         X: Any,
         y: Any,
         *,
-        selector: BURSelector | None = None,
+        selector: SearchSettings | None = None,
         sample_weight: ArrayLike | None = None,
         feature_names: Sequence[str] | None = None,
         title: str | None = None,
@@ -140,23 +138,23 @@ class Report:
         Report
             With `beta` above 0 it compares the selection with those for other weights.
         """
-        selector = BURSelector() if selector is None else selector
         # Rows can be taken apart: numpy would turn a list that mixes numbers and texts into texts.
         X = np.array(X, dtype=object) if isinstance(X, list | tuple) else collected(X)
-        settings, deadline = selector.settings(), Deadline.after(selector.max_seconds)
+        settings = settings_of(selector)
+        deadline = Deadline.after(settings.max_seconds)
         types: dict[str, Any] = {"discrete_features": settings.discrete_features, "target_type": settings.target_type}
         with deadline.applied(READING_SECONDS):
             table = Table.from_data(X, y, feature_names=feature_names, **types)
         asked: dict[str, Any] = {"accuracy": accuracy, "stability": stability, "sample_weight": sample_weight}
         with deadline.applied():
-            return cls.from_table(table, selector, origin or Origin(), rows=(X, y), title=title, **asked)
+            return cls.from_table(table, settings, origin or Origin(), rows=(X, y), title=title, **asked)
 
     @classmethod
     def from_selection(cls, selection: Selection, X: Any, y: Any, **more: Any) -> Self:
         """Select again with the settings and the weights of a selection; `more` is as in `from_data`."""
         selector = more.pop("selector", None)
         if selector is None:
-            selector = BURSelector(**selection.settings)
+            selector = SearchSettings(**selection.settings)
             try:
                 selector.settings()
             except ValueError as error:
@@ -167,7 +165,7 @@ class Report:
     def from_table(
         cls,
         table: Table,
-        selector: BURSelector,
+        selector: SearchSettings,
         origin: Origin,
         *,
         rows: tuple[Any, Any] = (None, None),
@@ -205,7 +203,7 @@ class Report:
         report = cls(table, path, analysis, origin, title, **found)
         return report._measured(*rows, selector, stability, accuracy)
 
-    def _measured(self, X: Any, y: Any, selector: BURSelector, stability: int | None, accuracy: str | None) -> Self:
+    def _measured(self, X: Any, y: Any, selector: SearchSettings, stability: int | None, accuracy: str | None) -> Self:
         """The same report with its stability and accuracy, as far as there is time; a warning says what is missing."""
         report = self
         for name, value in {"stability": stability, "accuracy": accuracy}.items():
@@ -228,11 +226,13 @@ class Report:
                 warn(f"the {name} was not measured, because {why}")
         return report
 
-    def _measure(self, name: str, value: Any, X: Any, y: Any, selector: BURSelector) -> Any:
+    def _measure(self, name: str, value: Any, X: Any, y: Any, selector: SearchSettings) -> Any:
         pinned = pin_types(selector, self.table, X)
         if name == "accuracy":
             progress = progress_of(selector.verbose, "measuring accuracy")
             return measure_accuracy(value, X, y, self.table, self.selection, pinned, progress)
+        from unirel.inference.stability import selection_stability  # slow to import
+
         pinned.set_params(verbose=False, max_seconds=None)
         how: Any = {"n_subsamples": value, "n_jobs": selector.n_jobs, "verbose": selector.verbose}
         return selection_stability(X, y, selector=pinned, **how)

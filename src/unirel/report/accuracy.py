@@ -1,12 +1,11 @@
 """How well the first features predict the target, with features selected anew in every fold."""
 
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn import config_context
-from sklearn.base import clone
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from unirel._runtime import Progress, call_apart, check_choice, check_time, check_whole_number, no_progress
@@ -186,9 +185,12 @@ def _counted_rows(table: Table, weights: Values | None) -> Rows:
 
 
 def pin_types(selector: Any, table: Table, X: Any) -> Any:
-    """The selector for some rows of a table: what a column is, is one decision for all of them."""
+    """A selector for some rows of a table: what a column is, is one decision for all of them."""
+    from unirel.selectors import BURSelector  # slow to import
+
     include, exclude = table.forced(selector.include, selector.exclude)
-    return clone(selector).set_params(**table.decided_types(X), include=include, exclude=exclude)
+    own = copy(selector) if isinstance(selector, BURSelector) else BURSelector(**selector.get_params(deep=False))
+    return own.set_params(**table.decided_types(X), include=include, exclude=exclude)
 
 
 class _Rows:
@@ -209,6 +211,8 @@ class _Rows:
 
     def select(self, selector: Any, train: Rows) -> Rows:
         """Features in the order of their selection from the training rows."""
+        from sklearn.base import clone
+
         rows, weights = self.rows[train], None if self.weights is None else self.weights[train]
         order: Rows = clone(selector).fit(take_rows(self.X, rows), take_rows(self.y, rows), weights).order_
         check_time()  # which would have cut the selection short
@@ -224,6 +228,8 @@ def measure_accuracy(
     are then trained on the same rows with the first feature, the first two, and so on, and scored on the held-out rows.
     "auto" stands for two quick models on a sample of the rows.
     """
+    from sklearn.base import clone
+
     if len(selection) == 0:
         return None
     rows = counted = _counted_rows(table, selection.sample_weight)
@@ -252,7 +258,7 @@ def _with_quick_boost(selector: Any) -> Any:
     kind = find_kind(selector.settings())
     if not isinstance(kind, Boost) or (kind.max_samples is not None and kind.max_samples <= _BOOST_ROWS):
         return selector
-    return clone(selector).set_params(unique_relevance=Boost(kind.kind, _BOOST_ROWS))
+    return copy(selector).set_params(unique_relevance=Boost(kind.kind, _BOOST_ROWS))
 
 
 def _count_folds(table: Table, target: NDArray[Any]) -> tuple[int, str]:
@@ -294,6 +300,8 @@ def _cross_validate(
 
 
 def _score(data: _Rows, model: Any, inputs: Values, train: Rows, test: Rows) -> float:
+    from sklearn import config_context
+
     weights, tested = (None, None) if data.weights is None else (data.weights[train], data.weights[test])
     # What is made here needs no checks, which on small tables take longer than the fit.
     with config_context(assume_finite=True, skip_parameter_validation=True):

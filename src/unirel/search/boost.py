@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 
-from unirel._runtime import call_apart, check_choice, check_whole_number, quietly, warn
+from unirel._runtime import Parameters, call_apart, check_choice, check_whole_number, quietly, warn
 from unirel.data.table import Table
 from unirel.data.weights import sample_table
 from unirel.estimation.base import Changes, Columns, Information, Values, find_estimator
@@ -33,7 +32,7 @@ _ASKED, _MOST_SELECTED, _STEPWISE_SHARE = 50, 24, 0.4
 _GAUSSIAN_SHARE, _RIDGE = 0.6, 0.05
 
 
-class Boost(BaseEstimator):  # type: ignore[misc]
+class Boost(Parameters):
     """Unique relevance by nearest neighbours, brought to the spread of the criterion at every step.
 
     Parameters

@@ -10,12 +10,12 @@ from typing import Any, Literal, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
 
 from unirel._runtime import (
     READING_SECONDS,
     Deadline,
     OutOfTime,
+    Parameters,
     Progress,
     check_beta,
     check_fraction,
@@ -43,7 +43,7 @@ _MANY, _FEW, _MOST = 10, 300, 5000
 
 
 @dataclass(eq=False, repr=False)
-class SearchSettings(BaseEstimator):  # type: ignore[misc]
+class SearchSettings(Parameters):
     """What a search is asked for: the parameters of `BURSelector`, which is one of these and describes them."""
 
     criterion: str | Criterion = "cmim"
@@ -282,7 +282,7 @@ class Searches:
         if key in self._boosts:
             return self._boosts[key]
         # With a time budget there must be something to return when it is used up; the estimates are used again.
-        is_given = not isinstance(self._kind, BaseEstimator)
+        is_given = not isinstance(self._kind, Parameters)
         wanted = 0 if is_given or Deadline.after(None).ends == np.inf else self._limits.n_features
         n_features = REFERENCE_SIZE if needs_run else wanted
         limits = replace(self._limits, n_features=n_features, include=(), rule=PLAIN)
