@@ -154,7 +154,11 @@ class MeanSample:
     """The samples of several targets, and means over them of what they tell, divided by the entropy of the target."""
 
     def __init__(self, each: Sequence[Sample], entropies: Values, gaussian: Sequence[float]) -> None:
-        self._each, self._entropies, self._numbers = each, entropies, np.flatnonzero(gaussian)
+        self._each, self._entropies, self._numbers = (
+            each,
+            entropies,
+            [place for place, part in enumerate(gaussian) if part],
+        )
 
     def added(self, selected: Columns, candidates: Columns) -> Values:
         return mean_share((one.added(selected, candidates) for one in self._each), self._entropies)

@@ -140,7 +140,9 @@ def selection_path(
     settings = settings_of(selector)
     deadline = Deadline.after(settings.max_seconds)
     with deadline.applied(READING_SECONDS):
-        table, sample_weight = open_table(X, y, settings.discrete_features, settings.target_type, sample_weight)
+        table, sample_weight = open_table(
+            X, y, settings.discrete_features, settings.target_type, sample_weight, several=True
+        )
     named = [criteria] if isinstance(criteria, str | Criterion) else list(criteria)
     weights = [float(betas)] if isinstance(betas, Real) else list(cast(Sequence[float], betas))
     with deadline.applied():
