@@ -79,7 +79,7 @@ class Table:
     ) -> None:
         self.columns = columns
         self.targets = np.arange(len(columns) - len(classes), len(columns))  # of which one is looked at
-        self._labels, self.target = classes, int(self.targets[0])
+        self._labels, self.target, self.n_targets = classes, int(self.targets[0]), len(classes)
         self.classes = classes[0]  # labels of a discrete target in the order of its codes
         self.n_samples, self.n_features = columns.n_samples, features.shape[1]  # features that are ignored included
         self._source, self._dense = features, dense
@@ -106,7 +106,7 @@ class Table:
     def decided_types(self, X: Any) -> dict[str, Any]:
         """Parameters that read rows of `X`, of which this is the table, with the same kinds of columns."""
         types = {"discrete": True, "continuous": False, "ignored": None}
-        of_targets: list[str] = [self.columns[target].kind for target in self.targets]
+        of_targets: list[str] = [column.kind for column in self.columns[-self.n_targets :]]
         # Columns of an array have names that it does not know.
         named, columns = is_frame(X), enumerate(self.columns[: self.n_features])
         known = {column.name if named else place: types[column.kind] for place, column in columns}
@@ -182,7 +182,7 @@ class Table:
     @cached_property
     def given(self) -> Positions:
         """Positions of the columns conditioned on that are not ignored."""
-        return self.n_features + np.flatnonzero(self.columns.kinds[self.n_features : -len(self._labels)] != IGNORED)
+        return self.n_features + np.flatnonzero(self.columns.kinds[self.n_features : -self.n_targets] != IGNORED)
 
     @cached_property
     def discrete(self) -> Mask:

@@ -146,7 +146,7 @@ class Report:
         settings, deadline = selector.settings(), Deadline.after(selector.max_seconds)
         types: dict[str, Any] = {"discrete_features": settings.discrete_features, "target_type": settings.target_type}
         with deadline.applied(READING_SECONDS):
-            table = Table.from_data(X, y, feature_names=feature_names, **types)
+            table = Table.from_data(X, y, feature_names=feature_names, several=True, **types)
         asked: dict[str, Any] = {"accuracy": accuracy, "stability": stability, "sample_weight": sample_weight}
         with deadline.applied():
             return cls.from_table(table, selector, origin or Origin(), rows=(X, y), title=title, **asked)
