@@ -125,7 +125,7 @@ class _Selector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _read(self, X: Any, y: Any, settings: SearchSettings, sample_weight: Any = None) -> tuple[Table, Any]:
         """A table whose shape has been checked, and the weights of its rows; those of parts of it stay with them."""
-        if len(shape := getattr(y, "shape", ())) == 2 and shape[1] == 1:
+        if getattr(y, "shape", ())[1:] == (1,):
             column_or_1d(y, warn=True)
         return open_table(X, y, settings.discrete_features, settings.target_type, sample_weight, several=True)
 

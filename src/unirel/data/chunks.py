@@ -34,7 +34,8 @@ def open_rows(X: Any, y: Any, sample_weight: Any) -> Rows:
         return X
     if y is None:
         raise ValueError("unirel requires y to be passed, but the target y is None")
-    if len(shape := getattr(y, "shape", ())) == 2 and shape[1] != 1:
+    shape: tuple[int, ...] = getattr(y, "shape", ())
+    if len(shape) == 2 and shape[1] != 1:
         raise ValueError(
             f"y has {shape[1]} columns, but X is read in parts; pass one column of y, or a table in memory"
         )
