@@ -38,8 +38,8 @@ for name in Y:
 print(f"both: {', '.join(selection.selected_names)}")
 
 # %%
-# Every measurement with its share of the entropy of each target. Those that are selected for
-# both targets are numbered in their order.
+# Every measurement with its share of the entropy of each target. Those that are
+# selected for both are numbered in their order.
 
 shares = pd.DataFrame(selection.relevance_per_target, X.columns, Y.columns) / pd.Series(
     selection.targets
