@@ -14,6 +14,7 @@ from unirel._runtime import check_choice
 
 if TYPE_CHECKING:
     from unirel.estimation.base import Columns, Memo, Values
+    from unirel.estimation.several import Memos
 
 Fold = Literal["sum", "mean", "min", "latest"]
 # Redundancy below this is noise, and nothing to divide by. Relevance below the other is at most rounding.
@@ -302,3 +303,24 @@ class Scores:
             return relevance
         folded = self._folded[candidates]
         return self._criterion.score(relevance, folded / n_selected if self._criterion.fold == "mean" else folded)
+
+
+class MeanScores:
+    """The mean over several targets of the scores for each of them, divided by its entropy."""
+
+    def __init__(self, memos: Memos, criterion: Criterion, candidates: Columns) -> None:
+        self._mean, self._each = memos.mean, [Scores(one, criterion, candidates) for one in memos.each]
+
+    @property
+    def can_only_fall(self) -> bool:
+        return self._each[0].can_only_fall
+
+    def update(self, candidates: Columns, selected: Columns) -> None:
+        for one in self._each:
+            one.update(candidates, selected)
+
+    def up_to_date(self, candidates: Columns, n_selected: int) -> NDArray[np.bool_]:
+        return self._each[0].up_to_date(candidates, n_selected)
+
+    def of(self, candidates: Columns, n_selected: int) -> Values:
+        return self._mean(one.of(candidates, n_selected) for one in self._each)

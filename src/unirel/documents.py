@@ -137,7 +137,8 @@ def _restored(value: Any, kind: Any) -> Any:
     if origin is np.ndarray:
         dtype = get_args(arguments[1])[0]
         one = float if issubclass(dtype, np.floating) else int
-        return np.array([_restored(item, one) for item in _listed(value)], dtype)
+        of_rows = [_restored(item, kind if isinstance(item, list) else one) for item in _listed(value)]
+        return np.array(of_rows, dtype)
     if origin is tuple:
         return tuple(_restored(item, arguments[0]) for item in _listed(value))
     if origin is not None:  # a mapping

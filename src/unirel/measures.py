@@ -14,6 +14,7 @@ from unirel.estimation import intervals
 from unirel.estimation.base import Information, make_information
 from unirel.estimation.binned import Binned
 from unirel.estimation.knn import KNN
+from unirel.estimation.several import for_each_target
 from unirel.predictors import ClassifierLoss
 from unirel.results import Estimate
 from unirel.search.boost import Method, find_method, find_unique, intervals_of_unique, stretch
@@ -115,7 +116,8 @@ def relevance(
     Parameters
     ----------
     X, y : array or frame of shape (n_samples, n_features), array or series of shape (n_samples,)
-        The features, in any form that `BURSelector.fit` reads, and the target: class labels of any type, or numbers.
+        The features, in any form that `BURSelector.fit` reads, and the target: class labels of any type, or numbers. Of
+        several targets, of shape (n_samples, n_targets), each is a target of its own.
     mi_estimator : str or estimator of information
         "knn" (nearest neighbours), "plugin" (frequencies of discrete columns), "binned" (frequencies after binning),
         "gaussian", "partition", "kde", "mine", or an object such as ``KNN(n_neighbors=5)``. "auto" is "knn", and
@@ -140,7 +142,8 @@ def relevance(
     ndarray of shape (n_features,), or pandas Series
         NaN for a column that is ignored. A Series with the names of the columns if `X` is a frame of pandas. With
         `confidence_level` an `Estimate` of value, low and high, as in `mutual_information`, which are arrays. With
-        `per_class` of shape (n_features, n_classes), classes in sorted order; of a frame of pandas a frame.
+        `per_class` of shape (n_features, n_classes), classes in sorted order; of a frame of pandas a frame. Likewise
+        of several targets, of shape (n_features, n_targets).
 
     See Also
     --------
@@ -164,8 +167,11 @@ def relevance(
            [0.64, 0.52, 0.52]])
     """
     intervals.check_level(confidence_level)
-    table = open_table(X, y, discrete_features, target_type)[0]
+    table = open_table(X, y, discrete_features, target_type, several=not per_class and confidence_level is None)[0]
     information = make_information(table, mi_estimator, n_jobs=n_jobs)
+    if len(table.targets) > 1:
+        each = [_relevance_of_target(one, clip) for one in for_each_target(information)]
+        return name_classes(np.column_stack(each), X, [table.columns.names[target] for target in table.targets])
     if per_class:
         if confidence_level is not None:
             raise ValueError("confidence_level= and per_class=True do not go together; leave out one of them")
@@ -358,6 +364,11 @@ def unique_relevance(
     values = np.maximum(values, 0.0) if clipped else stretch(values) if by_classifier else values
     named = name_features(values, X, "unique_relevance")
     return (named, name_features(error, X, "standard_error")) if return_std else named
+
+
+def _relevance_of_target(information: Information, clip: bool) -> NDArray[np.float64]:
+    table, values = information.table, information.relevance(information.table.features)
+    return table.one_per_feature(information.bounded_pairs(values, table.features, table.target) if clip else values)
 
 
 def relevance_per_class(table: Table, information: Information, X: Any, clip: bool = True) -> NDArray[np.float64]:

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from unirel.documents import Saved, make_frame
 
-# Names in the text of a selection; `selected_names` has all.
-_MOST_NAMES = 10
+_MOST_NAMES = 10  # in the text of a selection; `selected_names` has all
 
 
 class Ending(StrEnum):
@@ -108,7 +107,7 @@ class Selection(Result, Saved, drawn_by="SelectionDisplay", bars=("relevance", "
     order: NDArray[np.intp]  #: Positions of the selected features, first selected first.
     scores: NDArray[np.float64]  #: Score of each of them when it was selected.
     names: tuple[str, ...]  #: Names of all features.
-    relevance: NDArray[np.float64]  #: I(Xk; y) of all features; NaN for ignored ones.
+    relevance: NDArray[np.float64]  #: I(Xk; y) of all features, of several targets a mean share; NaN for ignored ones.
     unique_relevance: NDArray[np.float64] | None  #: Of all features as boosted; None if nothing was boosted.
     ending: Ending  #: Why it ended.
     settings: Mapping[str, Any] = field(default_factory=dict)  #: Everything else that was asked for.
@@ -120,6 +119,9 @@ class Selection(Result, Saved, drawn_by="SelectionDisplay", bars=("relevance", "
     same_as: Mapping[int, int] = field(default_factory=dict)  #: Features passed over as near copies, of which one.
     #: Of three classes or more the one that each selected feature tells most about, if that was counted; None: nothing.
     for_class: tuple[Any, ...] = ()
+    targets: Mapping[str, float] = field(default_factory=dict)  #: Several targets and their entropies in nats.
+    #: I(Xk; target) of all features and each of several targets, of shape (n_features, n_targets), in nats.
+    relevance_per_target: NDArray[np.float64] | None = None
 
     def __len__(self) -> int:
         return len(self.order)
@@ -181,17 +183,18 @@ class Selection(Result, Saved, drawn_by="SelectionDisplay", bars=("relevance", "
 
     @property
     def _support(self) -> str:
-        which = f"the first {self.n_supported} of {len(self)} steps add"
-        if self.n_supported in (0, len(self)):
-            which = "all steps add" if self.n_supported else "no step adds"
-        return f"{which} detectable information"
+        which = "all steps add" if self.n_supported else "no step adds"
+        some = f"the first {self.n_supported} of {len(self)} steps add"
+        return f"{which if self.n_supported in (0, len(self)) else some} detectable information"
 
     def _summary(self) -> dict[str, Any]:
         copies = {self.names[copy]: self.names[feature] for copy, feature in self.same_as.items()}
-        return super()._summary() | {"following": [self.names[one] for one in self.following], "same_as": copies}
+        more = {"following": [self.names[one] for one in self.following], "same_as": copies}
+        return super()._summary() | more | ({"targets": self.targets} if self.targets else {})
 
     def _columns(self) -> dict[str, list[Any]]:
         unique = np.full(len(self.names), np.nan) if self.unique_relevance is None else self.unique_relevance
+        per_target = () if self.relevance_per_target is None else self.relevance_per_target[self.order].T
         return {
             "step": list(range(1, len(self) + 1)),
             "feature": self.order.tolist(),
@@ -201,6 +204,7 @@ class Selection(Result, Saved, drawn_by="SelectionDisplay", bars=("relevance", "
             "unique_relevance": plain(unique[self.order]),
             "supported": [None if self.n_supported is None else step < self.n_supported for step in range(len(self))],
             **({"for_class": list(self.for_class)} if self.for_class else {}),
+            **{f"relevance_{name}": plain(one) for name, one in zip(self.targets, per_target, strict=True)},
         }
 
     def _check_fields(self) -> None:
@@ -208,6 +212,7 @@ class Selection(Result, Saved, drawn_by="SelectionDisplay", bars=("relevance", "
         lengths = [len(self.scores) - len(self), len(self.relevance) - n_features, len(set(self.names)) - n_features]
         lengths += [len(one) - len(self) for one in (self.causes, self.for_class) if one]
         lengths += [] if self.unique_relevance is None else [len(self.unique_relevance) - n_features]
+        lengths += [np.array(self.relevance_per_target).size - n_features * len(self.targets)] if self.targets else []
         outside = {*places.tolist(), *self.same_as, *self.same_as.values()}.difference(range(n_features))
         if any(lengths) or outside or len(set(places.tolist())) < len(places):
             raise ValueError("the fields of the selection do not belong together; it was changed")
@@ -354,9 +359,8 @@ class RelevanceTest(Result, drawn_by="SignificanceDisplay", bars=("information",
     n_permutations: NDArray[np.int64]  #: Behind each p-value; 0 for that of a chi-square distribution, or for none.
     names: tuple[str, ...]  #: Names of all features.
     given: tuple[str, ...]  #: Names of the columns that are conditioned on.
-    adjust: (
-        str  #: What `adjusted` bounds: "fdr", the expected share of false discoveries, or "fwer", the chance of any.
-    )
+    #: What `adjusted` bounds: "fdr", the expected share of false discoveries, or "fwer", the chance of any.
+    adjust: str
     complete: bool  #: False if the test was interrupted; p-values are valid all the same, from fewer permutations.
     settings: Mapping[str, Any] = field(default_factory=dict)  #: Everything else that was asked for.
 

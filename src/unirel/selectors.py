@@ -81,9 +81,8 @@ class _Selector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.input_tags.allow_nan = True
-        tags.input_tags.string = True
+        tags.target_tags.required = tags.target_tags.multi_output = True
+        tags.input_tags.allow_nan = tags.input_tags.string = True
         return tags
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
@@ -126,10 +125,9 @@ class _Selector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _read(self, X: Any, y: Any, settings: SearchSettings, sample_weight: Any = None) -> tuple[Table, Any]:
         """A table whose shape has been checked, and the weights of its rows; those of parts of it stay with them."""
-        shape: tuple[int, ...] = getattr(y, "shape", ())
-        if len(shape) == 2 and shape[1] == 1:
+        if getattr(y, "shape", ())[1:] == (1,):
             column_or_1d(y, warn=True)
-        return open_table(X, y, settings.discrete_features, settings.target_type, sample_weight)
+        return open_table(X, y, settings.discrete_features, settings.target_type, sample_weight, several=True)
 
     def _keep(self, table: Table, selection: Selection) -> None:
         """Set what a fitted selector has.
@@ -183,7 +181,7 @@ class BURSelector(_Selector, SearchSettings):
     discrete_features : "auto", bool, mask, list of names or positions, or mapping from columns to bool
         Which columns are discrete, as in scikit-learn; "auto" decides from their types and values, and so does a
         mapping for columns that it does not name.
-    target_type : {"auto", "discrete", "continuous"}
+    target_type : {"auto", "discrete", "continuous"}, or list of these for several targets
         Whether the target is a class label; "auto" decides from its type and values.
     include, exclude : list of names, positions, patterns or types
         Features that are selected first, in this order, and never: "age", 3, "lab_*" for all such names, "dtype:string"
@@ -211,7 +209,8 @@ class BURSelector(_Selector, SearchSettings):
     support_, ranking_ : ndarray of shape (n_features,)
         Whether each feature is selected; 1 for selected ones, from 2 on for others, by relevance, ignored ones last.
     relevance_, unique_relevance_ : ndarray of shape (n_features,)
-        I(Xk; y) in nats, NaN for ignored features; unique relevance as boosted, None if nothing was boosted.
+        I(Xk; y) in nats, of several targets a mean share, NaN for ignored features; unique relevance as boosted, None
+        if nothing was boosted.
     selection_ : Selection
         All of this in one object, with `to_frame()` and `to_dict()`.
     edges_ : dict
@@ -285,9 +284,9 @@ class BURSelector(_Selector, SearchSettings):
         X : array or frame of shape (n_samples, n_features)
             numpy array, list of rows, pandas, polars or pyarrow frame; columns of numbers, texts or categories, with
             or without missing values. A `pyarrow.dataset.Dataset`, a Dask frame or array is read in parts.
-        y : array or series of shape (n_samples,)
-            The target: class labels of any type, or numbers. Of a dataset or a Dask frame also the name of a column,
-            which is no feature then.
+        y : array or series of shape (n_samples,), or array or frame of shape (n_samples, n_targets)
+            The target: class labels of any type, or numbers; or several, of which scores are means of shares. Of a
+            dataset or a Dask frame also the name of a column, which is no feature then.
         sample_weight : array of shape (n_samples,), optional
             How many rows each row stands for; a row of weight 0 is as good as not there. For estimators that count.
         """
@@ -407,8 +406,9 @@ class BURSelectorCV(_Selector):
             betas, sizes = check_betas(self.betas), sizes_to_try(self.max_features, self.step, table, settings)
             scorer = check_scoring(self.estimator, scoring=self.scoring)
             tried = copy(settings).set_params(n_features_to_select=sizes[-1], n_jobs=1, verbose=False)
-            labels, routes = column_or_1d(y), (routed.estimator.fit, routed.scorer.score)
-            trial = Trial(X, y, labels, self.estimator, scorer, table, betas, sizes, tried, *routes)
+            labels = column_or_1d(y) if len(table.targets) == 1 else np.asarray(y)
+            more = table, betas, sizes, tried, routed.estimator.fit, routed.scorer.score
+            trial = Trial(X, y, labels, self.estimator, scorer, *more)
             splitter = check_cv(self.cv, labels, classifier=is_classifier(self.estimator))
             splits = list(splitter.split(X, labels, **routed.splitter.split))
             scores = trial.cross_validate(splits, self.n_jobs, self.verbose)
@@ -432,8 +432,8 @@ class BURSelectorCV(_Selector):
         return router.add(scorer=scorer, method_mapping=MethodMapping().add(caller="fit", callee="score"))
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        inner = get_tags(self.estimator).input_tags
+        tags, of_estimator = super().__sklearn_tags__(), get_tags(self.estimator)
+        inner, tags.target_tags.multi_output = of_estimator.input_tags, of_estimator.target_tags.multi_output
         tags.input_tags.allow_nan &= inner.allow_nan
         tags.input_tags.string = inner.string
         tags.input_tags.sparse = inner.sparse and get_tags(self.selector or BURSelector()).input_tags.sparse

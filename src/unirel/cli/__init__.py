@@ -264,11 +264,11 @@ class Output:
         if self.verbose:
             COMPILING.announce()
 
-    def open(self, data: "Data", *, in_parts: bool = False) -> "Input":
-        """Read the data; a command says whether it can do with parts of the rows, which are not read yet."""
+    def open(self, data: "Data", *, in_parts: bool = False, several: bool = False) -> "Input":
+        """Read the data; a command says whether it can do with parts of the rows, not read yet, or several targets."""
         from unirel.cli.files import open_data  # here: pyarrow takes long to import
 
-        return open_data(data, self, in_parts)
+        return open_data(data, self, in_parts, several)
 
     def note(self, text: str) -> None:
         """Say what the reader of the result should know, and keep it for the report."""

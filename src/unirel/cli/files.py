@@ -63,7 +63,7 @@ class Input:
     def read(self) -> "Table":
         from unirel.data.table import open_table
 
-        return open_table(self.X, self.y, **self.kinds)[0]
+        return open_table(self.X, self.y, **self.kinds, several=True)[0]
 
 
 class FileTable(NamedTuple):
@@ -73,7 +73,7 @@ class FileTable(NamedTuple):
     decimal: str = "."
 
 
-def open_data(data: Data, output: Output, in_parts: bool) -> Input:
+def open_data(data: Data, output: Output, in_parts: bool, several: bool) -> Input:
     name = data.data
     is_file = name == "-" or os.path.exists(name)
     if not is_file and any(mark in name for mark in "*?["):
@@ -88,6 +88,8 @@ def open_data(data: Data, output: Output, in_parts: bool) -> Input:
         X, y, origin = _open_file(data, output)
     from unirel.report import Origin
 
+    if (n_targets := len(getattr(y, "column_names", [0]))) > 1 and not several:
+        raise BadInput(f"--target names {n_targets} columns, but this explains one; name one of them")
     names = X.names[:-1] if isinstance(y, str) else X.column_names  # parts have the target as their last column
     kinds = {"discrete_features": data.discrete_features(names), "target_type": data.target_type}
     return Input(X, y, Origin(**origin), names, kinds)
@@ -101,8 +103,8 @@ def _open_dataset(data: Data) -> tuple[Any, Any, dict[str, Any]]:
         bunch = load(name)
     except ValueError as error:
         raise BadInput(f"there is no file '{name}', and {error}") from None
-    if data.target not in (None, "target"):
-        raise BadInput(f"--target: dataset '{name}' has one target, 'target', not {data.target!r}")
+    if (asked := ", ".join(data.target or ["target"])) != "target":
+        raise BadInput(f"--target: dataset '{name}' has one target, 'target', not {asked!r}")
     table = pa.table(list(bunch.data.T), list(bunch.feature_names))
     drop = find_names(data.drop, table.column_names, "--drop")
     lines = [f"from sklearn.datasets import load_{name}", f"X, y = load_{name}(return_X_y=True, as_frame=True)"]
@@ -132,7 +134,9 @@ def _open_pattern(data: Data) -> tuple[Any, str, dict[str, Any]]:
         dataset = ds.dataset(files, format="parquet" if kinds[0] == "parquet" else "ipc")
     except (pa.ArrowException, OSError) as error:
         raise BadInput(f"'{file}' cannot be read: {error}") from None
-    target, drop = _check_columns(data, dataset.schema.names)
+    (target, *others), drop = _check_columns(data, dataset.schema.names)
+    if others:
+        raise BadInput(f"--target names {1 + len(others)} columns, but files in parts can have one; name one of them")
     if data.drop_missing_target:
         raise BadInput("--drop-missing-target takes one file; leave out those rows when the files are written")
     if data.scheduler is None:
@@ -149,43 +153,43 @@ def _open_pattern(data: Data) -> tuple[Any, str, dict[str, Any]]:
     return parts, target, origin
 
 
-def _check_columns(data: Data, names: Sequence[str]) -> tuple[str, list[str]]:
-    """The target, and the columns to drop."""
-    if data.target is None:
+def _check_columns(data: Data, names: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The targets, and the columns to drop."""
+    if not data.target:
         likely = next((name for name in names if _TARGETS & set(re.split(r"\W|_", name.lower()))), names[-1])
         known = f"it may be {likely!r}; the columns are {listed(names, 10)}"
         raise BadInput(f"name the column to explain with --target; {known}")
-    if data.target not in names:
-        raise BadInput(f"--target: there is no column {data.target!r}; {suggest(data.target, names)}")
-    drop = find_names(data.drop, names, "--drop")
-    if data.target in drop:
-        raise BadInput(f"--drop names the target {data.target!r}")
-    return data.target, drop
+    targets, drop = find_names(data.target, names, "--target"), find_names(data.drop, names, "--drop")
+    for target in targets:
+        if target in drop:
+            raise BadInput(f"--drop names the target {target!r}")
+    return targets, drop
 
 
 def _open_file(data: Data, output: Output) -> tuple[Any, Any, dict[str, Any]]:
     file = read_table(data)
     table, source = file.table, "standard input" if data.data == "-" else _as_text(Path(data.data).name)
-    target, drop = _check_columns(data, table.column_names)
-    table, n_rows = with_numbers(table.drop_columns(drop), [target], output), table.num_rows
+    targets, drop = _check_columns(data, table.column_names)
+    table, n_rows = with_numbers(table.drop_columns(drop), targets, output), table.num_rows
     if n_rows == 0:
         raise BadInput(f"'{source}' has names of columns but no rows")
     if data.drop_missing_target:
-        table = table.filter(pc.invert(pc.is_null(table.column(target), nan_is_null=True)))
-        if table.num_rows == 0:
-            raise BadInput(f"the target {target!r} has no value at all")
+        for target in targets:
+            table = table.filter(pc.invert(pc.is_null(table.column(target), nan_is_null=True)))
+            if table.num_rows == 0:
+                raise BadInput(f"the target {target!r} has no value at all")
         if table.num_rows < n_rows:
             output.note(f"left out {n_rows - table.num_rows} rows without a target")
-    features = table.drop_columns([target])
+    features = table.drop_columns(targets)
     ignored = leave_out_row_numbers(features, data.discrete_features(features.column_names), output)
     features = features.drop_columns(list(ignored))
     if features.num_columns == 0:
-        raise BadInput(f"there is no column beside the target {target!r} left")
+        raise BadInput(f"there is no column beside the target {listed(targets)} left")
     origin = {
-        **{"source": source, "target": target, "dropped": tuple(drop), "ignored": tuple(ignored.items())},
-        **{"n_without_target": n_rows - table.num_rows, "reading": _snippet(data, file, [target, *drop, *ignored])},
+        **{"source": source, "target": ", ".join(targets), "dropped": tuple(drop), "ignored": tuple(ignored.items())},
+        **{"n_without_target": n_rows - table.num_rows, "reading": _snippet(data, file, targets, [*drop, *ignored])},
     }
-    return features, table.column(target), origin
+    return features, table.select(targets) if len(targets) > 1 else table.column(targets[0]), origin
 
 
 def _as_text(name: str) -> str:
@@ -193,7 +197,7 @@ def _as_text(name: str) -> str:
     return os.fsencode(name).decode("utf-8", "replace")
 
 
-def _snippet(data: Data, file: FileTable, left_out: list[str]) -> tuple[str, ...]:
+def _snippet(data: Data, file: FileTable, targets: list[str], left_out: list[str]) -> tuple[str, ...]:
     """Lines of Python that read the same file."""
     arguments = [repr("data.csv" if data.data == "-" else _as_text(Path(data.data).name))]
     reader = {"parquet": "read_parquet", "text": "read_csv"}.get(file.format, "read_feather")
@@ -205,8 +209,9 @@ def _snippet(data: Data, file: FileTable, left_out: list[str]) -> tuple[str, ...
         arguments += [f"{name}={value!r}" for name, value in given.items() if value != usual[name]]
     lines = ["import pandas as pd", f"data = pd.{reader}({', '.join(arguments)})"]
     if data.drop_missing_target:
-        lines.append(f"data = data.dropna(subset=[{data.target!r}])")
-    return (*lines, f"X, y = data.drop(columns={left_out!r}), data[{data.target!r}]")
+        lines.append(f"data = data.dropna(subset={targets!r})")
+    chosen = targets if len(targets) > 1 else targets[0]
+    return (*lines, f"X, y = data.drop(columns={[*targets, *left_out]!r}), data[{chosen!r}]")
 
 
 def read_table(file: File, columns: list[str] | None = None, as_text: bool = False) -> FileTable:

@@ -102,8 +102,11 @@ class File:
 class Data(File):
     """A table, which column of it is to be explained, and what the others are."""
 
-    target: str | None = flag(
-        None, "The column to explain. Needed for files; datasets know theirs.", "-t", metavar="COL"
+    target: list[str] | None = flag(
+        None,
+        "The column to explain, of a selection also several. Needed for files; datasets know theirs.",
+        "-t",
+        metavar="COL,...",
     )
     target_type: str = _data("auto", "What the target is.", among=("auto", "discrete", "continuous"))
     drop: list[str] | None = _data(None, "Columns to leave out altogether.", metavar="COL,...")

@@ -17,8 +17,8 @@ from unirel.cli.options import Data, OutputFile, Printing, ReportFile, Selecting
 from unirel.documents import read_document, write_document
 from unirel.errors import printable, shorten
 
-# Columns of text that the answer takes beside the names.
-_OTHERS = 42
+# Columns of text that the answer takes beside the names, and of several targets those that have a column of it.
+_OTHERS, _MOST_TARGETS = 42, 4
 HEADERS = ("step", "name", "relevance", "unique", "most similar")
 COLUMNS = ("step", "name", "kind", "score", "relevance", "unique_relevance", "partner", "shared")
 
@@ -52,7 +52,7 @@ def _select(
 ) -> int:
     _check_files(writing, data.data, report)
     output = Output(printing)
-    given = output.open(data, in_parts=True)
+    given = output.open(data, in_parts=True, several=True)
     from unirel.report import Report, text
 
     selector = flags.make_settings(options, given.names, verbose=output.verbose, **given.kinds)
@@ -68,10 +68,13 @@ def _select(
     rows, words, document = found.rows(), found.paragraphs(), found.document()
     following = found.following_rows()
     listed = [*rows, *following]
+    columns += [f"relevance_{name}" for name in found.selection.targets]
+    shares = _note_targets(found.selection, listed)
     if any(row["significant"] == "no" for row in listed) and not text.nothing_found(found):
         words[min(1, len(words) - 1)] += " A question mark stands beside a relevance that may be chance."
-    headers = (*HEADERS, "selected in") if found.stability else HEADERS
+    headers = [*HEADERS, *(["selected in"] if found.stability else []), *list(found.selection.targets)[:_MOST_TARGETS]]
     shown = _shown(listed, found.analysis.entropy, found.stability is not None)
+    shown = [[*cells, *own[:_MOST_TARGETS]] for cells, own in zip(shown, shares, strict=True)]
     then = _next(arguments, data, report, writing.save)
     output.show("selection", document, columns, rows, words, headers, shown, then, n_first=len(rows))
     n_selected, complete = len(found.selection), found.selection.complete
@@ -85,6 +88,19 @@ def _select(
     if not complete:
         output.tell(f"incomplete: {found.selection.reason}; {n_selected} features so far")
     return Exit.OK
+
+
+def _note_targets(selection: Any, rows: list[dict[str, Any]]) -> list[list[str]]:
+    """Note in rows of features what each says about each of several targets; return it as shares of their entropies."""
+    from unirel.report.text import percent
+
+    if not selection.targets:
+        return [[] for _ in rows]
+    about = dict(zip(selection.names, selection.relevance_per_target.tolist(), strict=True))
+    for row in rows:
+        row |= {f"relevance_{name}": value for name, value in zip(selection.targets, about[row["name"]], strict=True)}
+    entropies = selection.targets.values()
+    return [[percent(one / most) for one, most in zip(about[row["name"]], entropies, strict=True)] for row in rows]
 
 
 def _check_files(writing: Writing, data: str, report: Path | None) -> None:

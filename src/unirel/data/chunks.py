@@ -15,11 +15,11 @@ from numpy.typing import DTypeLike, NDArray
 
 from unirel._runtime import pieces, warn
 from unirel.data import DISCRETE, Positions, Values
-from unirel.data.encoding import check_target, empty_matrices, find_places
+from unirel.data.encoding import check_inputs, check_target, empty_matrices, find_places
 from unirel.data.parts import ArrowRows, DaskRows, Part, Rows
 from unirel.data.readers import DiscreteFeatures, Source, TargetType, is_dataset, kinds_asked, take_rows
 from unirel.data.scan import CodingPlan, Scan, Wanted, describe_columns, merge, scan_part, sketched_edges
-from unirel.data.table import OTHER_INDEXES, Table, check_inputs
+from unirel.data.table import OTHER_INDEXES, Table
 from unirel.data.weights import Sums, add_sums, sum_weights
 
 # Numbers of rows in files that are multiplied at a time, after which they leave memory.
@@ -34,6 +34,11 @@ def open_rows(X: Any, y: Any, sample_weight: Any) -> Rows:
         return X
     if y is None:
         raise ValueError("unirel requires y to be passed, but the target y is None")
+    shape: tuple[int, ...] = getattr(y, "shape", ())
+    if len(shape) == 2 and shape[1] != 1:
+        raise ValueError(
+            f"y has {shape[1]} columns, but X is read in parts; pass one column of y, or a table in memory"
+        )
     return (ArrowRows if is_dataset(X) else DaskRows.of_collection)(X, y, sample_weight)
 
 
@@ -77,7 +82,7 @@ class PartedTable(Table):
             labels = np.array(target.ordered, object).astype(types.get(target.family, object))
         check_target(scan.columns[-1].n_missing, n_samples, labels)
         check_inputs(columns, len(asked), asked)
-        super().__init__(columns, labels, features, _Elsewhere())  # type: ignore[arg-type]
+        super().__init__(columns, [labels], features, _Elsewhere())  # type: ignore[arg-type]
         self.weights = weights
         self.edges: dict[str, Values] = {}  # of the bins that were made
         self._rows, self._scan, self._wanted = rows, scan, wanted

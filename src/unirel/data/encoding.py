@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel._runtime import check_time, pieces
+from unirel._runtime import check_time, pieces, warn
 from unirel.data import CONTINUOUS, DISCRETE, IGNORED, KINDS, UNKNOWN, Codes, Kind, Kinds, Mask, Positions, Values
 from unirel.data.kernels import FLOAT, HIGHEST, LOWEST, MOST_SLOTS, SIGNED, UNSIGNED, code_levels
 from unirel.data.readers import Numbers, Raw, Source, as_slice
@@ -166,14 +166,17 @@ class DenseColumns:
             raw, label = source.read(position), source.label(position)
             self._describe(raw, label, start + position, int(asked[position]), FEATURE)
 
-    def read_target(self, source: Source, asked: int) -> NDArray[Any] | None:
-        """Read the last column, which must be complete and vary; return the labels of its classes if it has any."""
-        column, raw = len(self.facts.kinds) - 1, source.read(0)
-        if asked != UNKNOWN:
-            self.facts.reasons[column] = "given by target_type"
-        levels = self._describe(raw, "y", column, asked, TARGET)
-        check_target(raw.n_missing, raw.values.size, levels)
-        return levels if self.facts.kinds[column] == DISCRETE else None
+    def read_targets(self, source: Source, asked: Kinds) -> list[NDArray[Any] | None]:
+        """Read the last columns, which must be complete and vary; return the labels of the classes of each if any."""
+        first, found = len(self.facts.kinds) - source.shape[1], list[NDArray[Any] | None]()
+        for place, kind in enumerate(asked.tolist()):
+            raw, label = source.read(place), source.label(place)
+            if kind != UNKNOWN:
+                self.facts.reasons[first + place] = "given by target_type"
+            levels = self._describe(raw, label, first + place, kind, TARGET)
+            check_target(raw.n_missing, raw.values.size, levels, label)
+            found.append(levels if self.facts.kinds[first + place] == DISCRETE else None)
+        return found
 
     @property
     def precision(self) -> np.dtype[Any]:
@@ -326,14 +329,27 @@ class DenseColumns:
         self._note_numbers(values.astype(np.float64)[np.newaxis], np.array([column]))
 
 
-def check_target(n_missing: int, n_samples: int, levels: NDArray[Any] | None) -> None:
+def check_inputs(columns: Columns, n_features: int, asked: Kinds) -> None:
+    """Name the columns that are ignored although nobody asked for it; refuse a table without features."""
+    ignored = columns.kinds[: len(asked)] == IGNORED
+    left_out = [columns[position] for position in np.flatnonzero(ignored & (asked == UNKNOWN)).tolist()]
+    if left_out:
+        listed = ", ".join(f"{column.name!r} ({column.reason})" for column in left_out)
+        remedy = f"to use a column all the same, pass discrete_features={{{left_out[0].name!r}: True}}"
+        warn(f"ignored {listed}; {remedy}")
+    if ignored[:n_features].all():
+        raise ValueError(f"no feature is left: all {n_features} columns of X are ignored; make one of them discrete")
+
+
+def check_target(n_missing: int, n_samples: int, levels: NDArray[Any] | None, label: str = "y") -> None:
     if n_missing == n_samples:
-        raise ValueError(f"y has no value at all: all {n_missing} are missing (NaN); choose another target")
+        raise ValueError(f"{label} has no value at all: all {n_missing} are missing (NaN); choose another target")
     if n_missing:
         values = "value" if n_missing == 1 else "values"
-        raise ValueError(f"y has {n_missing} missing {values} (NaN); drop those rows from X and y")
+        raise ValueError(f"{label} has {n_missing} missing {values} (NaN); drop those rows from X and y")
     if levels is not None and len(levels) == 1:
-        raise ValueError(f"y has one class only: every value is {levels.tolist()[0]!r}; choose a target that varies")
+        every = f"every value is {levels.tolist()[0]!r}"
+        raise ValueError(f"{label} has one class only: {every}; choose a target that varies")
 
 
 def wide_type(dtype: np.dtype[Any]) -> type[np.number[Any]]:

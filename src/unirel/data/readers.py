@@ -20,7 +20,8 @@ from unirel._runtime import check_choice
 from unirel.data import CONTINUOUS, DISCRETE, IGNORED, KINDS, UNKNOWN, Kinds, Mask, Positions
 from unirel.data.naming import TYPE_OF, find_columns, unknown_column
 
-TargetType = Literal["auto", "discrete", "continuous"]
+_Type = Literal["auto", "discrete", "continuous"]
+TargetType = _Type | Sequence[_Type]  # of the target, or of each of several
 DiscreteFeatures = bool | Literal["auto"] | Sequence[Any] | NDArray[Any] | Mapping[Any, bool | None]
 
 # What frames call the types that columns without missing values share with arrays.
@@ -98,7 +99,7 @@ class Source:
     numbered: Mapping[int, int] = field(default_factory=dict)  # positions of columns whose name is a whole number
 
     def label(self, position: int) -> str:
-        if self.parameter == "y":
+        if self.parameter == "y" and self.shape[1] == 1:
             return "y"
         name = f"column {self.names[position]!r}"
         return name if self.parameter == "X" else f"{name} of {self.parameter}"
@@ -140,8 +141,10 @@ def no_infinity(label: str) -> ValueError:
     return ValueError(f"{label} contains infinity (inf); replace it by a number or a missing value")
 
 
-def open_all(X: Any, conditional_on: Any, y: Any, feature_names: Sequence[str] | None = None) -> list[Source]:
-    """Open features, conditions (if any) and target, and compare their shapes."""
+def open_all(
+    X: Any, conditional_on: Any, y: Any, feature_names: Sequence[str] | None = None, several: bool = False
+) -> list[Source]:
+    """Open features, conditions (if any) and target, of which there may be several, and compare their shapes."""
     if y is None:
         raise ValueError("unirel requires y to be passed, but the target y is None")
     features, target = open_source(X, "X", "x{}"), open_source(y, "y", "y")
@@ -157,8 +160,10 @@ def open_all(X: Any, conditional_on: Any, y: Any, feature_names: Sequence[str] |
             if count == 0:
                 about = f"{source.parameter} has 0 {word}(s) (shape={source.shape})"
                 raise ValueError(f"{about} while a minimum of 1 is required.")
-    if target.shape[1] != 1:
+    if target.shape[1] != 1 and not (several and target.shape[1]):
         raise ValueError(f"y should be a 1d array, but its shape is {target.shape}; pass one target column")
+    if len(set(target.names)) < target.shape[1]:  # of an array, whose columns have none
+        target = replace(target, names=tuple(map("y{}".format, range(target.shape[1]))))
     for other in (target, *given):
         if other.shape[0] != features.shape[0]:
             lengths = f"X has {features.shape[0]} rows, {other.parameter} has {other.shape[0]}"
@@ -310,11 +315,18 @@ def _distinct(parameter: str, given: Sequence[Any]) -> tuple[str, ...]:
     return names
 
 
-def kinds_asked(discrete_features: DiscreteFeatures, target_type: str, sources: Sequence[Source]) -> list[Kinds]:
+def kinds_asked(
+    discrete_features: DiscreteFeatures, target_type: TargetType, sources: Sequence[Source], n_targets: int = 1
+) -> list[Kinds]:
     """Kinds asked for of the columns of each source, features first; conditions can be named like features."""
-    # The last is that of the target, which is none of the sources.
-    check_choice("target_type", target_type, get_args(TargetType))
-    of_target = np.array([UNKNOWN if target_type == "auto" else KINDS.index(target_type)], np.int8)
+    # The last are those of the targets, one for all or one for each, which are none of the sources.
+    types = list(target_type) if isinstance(target_type, list | tuple) else [target_type] * n_targets
+    for one in types:
+        check_choice("target_type", one, get_args(_Type))
+    if len(types) != n_targets:
+        about = f"target_type={types!r} has {len(types)} types, but there are {n_targets} targets"
+        raise ValueError(f"{about}; give each of them one")
+    of_target = np.array([UNKNOWN if one == "auto" else KINDS.index(one) for one in types], np.int8)
     given = discrete_features
     asked = [*(np.full(source.shape[1], UNKNOWN, np.int8) for source in sources), of_target]
     if isinstance(given, str) and given == "auto":

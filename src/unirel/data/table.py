@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unirel._runtime import check_choice, pieces, warn
-from unirel.data import CONTINUOUS, DISCRETE, IGNORED, KINDS, UNKNOWN, Codes, Kinds, Mask, Positions, Values
-from unirel.data.encoding import Columns, DenseColumns
+from unirel.data import CONTINUOUS, DISCRETE, IGNORED, KINDS, Codes, Kinds, Mask, Positions, Values
+from unirel.data.encoding import Columns, DenseColumns, check_inputs
 from unirel.data.naming import expand, find_columns, is_pattern, listed
 from unirel.data.readers import DiscreteFeatures, Source, TargetType, is_frame, is_parted, kinds_asked, open_all
 from unirel.data.sparse import SparseBlock, SparseColumns, SparseNumbers
@@ -34,18 +34,19 @@ def open_table(
     target_type: TargetType = "auto",
     sample_weight: Any = None,
     conditional_on: Any = None,
+    several: bool = False,
 ) -> tuple[Table, Any]:
     """A table of anything that holds columns, and the weights; those of a table in parts stay with the parts."""
     if not is_parted(X) or conditional_on is not None:
-        types: dict[str, Any] = {"discrete_features": discrete_features, "target_type": target_type}
-        return Table.from_data(X, y, conditional_on=conditional_on, **types), sample_weight
+        more: dict[str, Any] = {"discrete_features": discrete_features, "target_type": target_type, "several": several}
+        return Table.from_data(X, y, conditional_on=conditional_on, **more), sample_weight
     from unirel.data.chunks import PartedTable, open_rows
 
     return PartedTable(open_rows(X, y, sample_weight), discrete_features, target_type), None
 
 
 class Table:
-    """Columns of features, of conditions and of a target, the last, whatever they were read from.
+    """Columns of features, of conditions and, last, of a target or several, whatever they were read from.
 
     What counting needs (kinds, levels, codes) is known when a table is read. The matrix `values` that neighbours are
     searched in is made when it is first asked for, from the input, which must not be changed before: a continuous value
@@ -66,17 +67,20 @@ class Table:
     weights: Sums | None = None  # of rows in parts, which keep their weights
     _scale: Scale = "standard"
     _order: Positions | None = None  # of the rows of the target, if it was moved
+    _shared: Table | None = None  # the table of all targets, if this is that of one of several
 
     def __init__(
         self,
         columns: Columns,
-        classes: NDArray[Any] | None,
+        classes: Sequence[NDArray[Any] | None],
         features: Source,
         dense: DenseColumns,
         sparse: SparseColumns | None = None,
     ) -> None:
         self.columns = columns
-        self.classes = classes  # labels of a discrete target in the order of its codes
+        self.targets = np.arange(len(columns) - len(classes), len(columns))  # of which one is looked at
+        self._labels, self.target, self.n_targets = classes, int(self.targets[0]), len(classes)
+        self.classes = classes[0]  # labels of a discrete target in the order of its codes
         self.n_samples, self.n_features = columns.n_samples, features.shape[1]  # features that are ignored included
         self._source, self._dense = features, dense
         self._all = dense if sparse is None else sparse  # has the codes and numbers of all columns
@@ -91,20 +95,22 @@ class Table:
         discrete_features: DiscreteFeatures = "auto",
         target_type: TargetType = "auto",
         feature_names: Sequence[str] | None = None,
+        several: bool = False,
     ) -> Table:
         """Read features, columns to condition on, and a target without missing values, as `relevance` takes them."""
-        sources = open_all(X, conditional_on, y, feature_names)
+        sources = open_all(X, conditional_on, y, feature_names, several)
         if have_other_indexes(X, y):
             warn(OTHER_INDEXES)
-        return cls._read(sources, kinds_asked(discrete_features, target_type, sources[:-1]))
+        return cls._read(sources, kinds_asked(discrete_features, target_type, sources[:-1], sources[-1].shape[1]))
 
     def decided_types(self, X: Any) -> dict[str, Any]:
         """Parameters that read rows of `X`, of which this is the table, with the same kinds of columns."""
         types = {"discrete": True, "continuous": False, "ignored": None}
+        of_targets: list[str] = [column.kind for column in self.columns[-self.n_targets :]]
         # Columns of an array have names that it does not know.
         named, columns = is_frame(X), enumerate(self.columns[: self.n_features])
         known = {column.name if named else place: types[column.kind] for place, column in columns}
-        return {"discrete_features": known, "target_type": self.columns[self.target].kind}
+        return {"discrete_features": known, "target_type": of_targets[0] if len(of_targets) == 1 else of_targets}
 
     @classmethod
     def _read(cls, sources: Sequence[Source], asked: Sequence[Kinds]) -> Table:
@@ -121,7 +127,7 @@ class Table:
             listed = ", ".join(f"{name!r} as {words}" for name, words in dense.since.items())
             warn(f"read {listed}; to leave a column out, pass exclude=[{next(iter(dense.since))!r}]")
         check_inputs(columns, features.shape[1], np.concatenate(asked[:-1]))
-        classes = dense.read_target(sources[-1], int(asked[-1][0]))
+        classes = dense.read_targets(sources[-1], asked[-1])
         refuse_overflow(dense, "standard")
         return cls(columns, classes, features, dense, sparse)
 
@@ -149,9 +155,15 @@ class Table:
             refuse_overflow(self._dense, scale)
         return table
 
-    @property
-    def target(self) -> int:
-        return len(self.columns) - 1
+    def each_target(self) -> list[Table]:
+        """A table for each target, which share all columns."""
+        if len(self.targets) == 1:
+            return [self]
+        tables = [copy(self) for _ in self.targets]
+        for table, place, labels in zip(tables, self.targets.tolist(), self._labels, strict=True):
+            table.targets, table.target, table.classes, table._shared = np.array([place]), place, labels, self
+            table.__dict__.pop("class_sizes", None)
+        return tables
 
     @property
     def is_sparse(self) -> bool:
@@ -170,7 +182,7 @@ class Table:
     @cached_property
     def given(self) -> Positions:
         """Positions of the columns conditioned on that are not ignored."""
-        return self.n_features + np.flatnonzero(self.columns.kinds[self.n_features : self.target] != IGNORED)
+        return self.n_features + np.flatnonzero(self.columns.kinds[self.n_features : -self.n_targets] != IGNORED)
 
     @cached_property
     def discrete(self) -> Mask:
@@ -266,7 +278,7 @@ class Table:
         table._order = order if self._order is None else self._order[order]
         if "_matrix" in self.__dict__:  # scaled once for all orders
             values = self.values.copy()
-            values[-1] = values[-1, order]
+            values[self.target] = values[self.target, order]
             table._matrix = self._matrix._replace(values=values)
         return table
 
@@ -286,7 +298,7 @@ class Table:
         """A table of some rows: codes and numbers of some columns and, last, of the target."""
         kinds = self.columns.kinds
         sources = open_all(values[:, :-1], None, values[:, -1])
-        return Table._read(sources, [kinds[columns], kinds[-1:]]).scaled(self._scale)
+        return Table._read(sources, [kinds[columns], kinds[[self.target]]]).scaled(self._scale)
 
     def level_sizes(self, column: int) -> NDArray[np.int64]:
         return np.bincount(self.codes(column))
@@ -303,9 +315,11 @@ class Table:
         if self.is_sparse:
             remedy = "pass X.toarray(), or count with mi_estimator='binned' or 'plugin'"
             raise TypeError(f"X is sparse, but neighbours are searched among all values; {remedy}")
+        if self._order is None and self._shared is not None and self._shared._scale == self._scale:
+            return self._shared._matrix
         matrix = scale_columns(self._dense, self._scale)
         if self._order is not None:
-            matrix.values[-1] = matrix.values[-1, self._order]
+            matrix.values[self.target] = matrix.values[self.target, self._order]
         return matrix
 
     def _in_order(self, rows: NDArray[Any], columns: Positions) -> NDArray[Any]:
@@ -323,18 +337,6 @@ class Table:
             has = "codes" if kind == DISCRETE else "numbers"
             raise ValueError(f"column {about.name!r} is {about.kind}; only a {KINDS[kind]} column has {has}")
         return chosen
-
-
-def check_inputs(columns: Columns, n_features: int, asked: Kinds) -> None:
-    """Name the columns that are ignored although nobody asked for it; refuse a table without features."""
-    ignored = columns.kinds[: len(asked)] == IGNORED
-    left_out = [columns[position] for position in np.flatnonzero(ignored & (asked == UNKNOWN)).tolist()]
-    if left_out:
-        listed = ", ".join(f"{column.name!r} ({column.reason})" for column in left_out)
-        remedy = f"to use a column all the same, pass discrete_features={{{left_out[0].name!r}: True}}"
-        warn(f"ignored {listed}; {remedy}")
-    if ignored[:n_features].all():
-        raise ValueError(f"no feature is left: all {n_features} columns of X are ignored; make one of them discrete")
 
 
 def have_other_indexes(X: Any, y: Any) -> bool:

@@ -108,6 +108,10 @@ class Information(Parameters, ABC):
         bound._prepare(sample_weight)
         return bound
 
+    def toward(self, table: Table) -> Self:
+        """The same for another target of its table; an override shares what is known of the features."""
+        return self.bind(table, self._weights, self.n_jobs)
+
     def check_parameters(self) -> None:
         """Refuse a parameter that is out of range."""
 

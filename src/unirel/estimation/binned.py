@@ -172,11 +172,13 @@ class Binned(Counted):
         if self.strategy == "mdl" and table.continuous.any():
             found = self._described_edges()
         for column, edges in (self.edges or {}).items():
-            is_target = isinstance(column, str) and column == table.columns.names[-1]
+            targets = table.columns.names[table.n_features :]
             ordered = np.sort(np.asarray(edges, np.float64))
             if np.isnan(ordered).any():
                 raise ValueError(f"edges of column {column!r} hold NaN; pass numbers, or infinity")
-            found |= dict.fromkeys([table.target] if is_target else table.positions(column), ordered)
+            is_target = isinstance(column, str) and column in targets
+            places = [table.n_features + targets.index(column)] if is_target else table.positions(column)
+            found |= dict.fromkeys(places, ordered)
         return found
 
     def _described_edges(self) -> dict[int, Values]:

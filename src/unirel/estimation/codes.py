@@ -6,6 +6,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from unirel.data import IGNORED
 from unirel.data.chunks import Coded, PartedTable
 from unirel.data.sparse import SparseBlock
 from unirel.data.table import Table
@@ -51,7 +52,8 @@ class SparseCodes(CodeMatrix):
     def _entries(self) -> tuple[Entries, Columns]:
         """Entries of all columns, and where each column is among them."""
         table, bins = self._table, self._bins
-        features, others = table.features, np.r_[table.given, table.target]
+        features = table.features
+        others = table.n_features + np.flatnonzero(table.columns.kinds[table.n_features :] != IGNORED)
         groups = [side[mask[side]] for mask in (table.discrete, table.continuous) for side in (features, others)]
         blocks = [table.sparse_block(groups[0]), _entries_of(table.code_block(groups[1])[0])]
         blocks += [self._cut(groups[2]), _entries_of(bins.codes(groups[3], np.dtype(np.int32)))]

@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import xlogy
 
 from unirel._runtime import check_choice, check_whole_number, map_tasks, pieces
-from unirel.data.chunks import PartedTable
 from unirel.data.encoding import empty_matrices, find_places
 from unirel.data.kernels import find_bins, find_edges
 from unirel.data.table import Table
@@ -276,6 +275,14 @@ class Counted(Information):
         self._latest: tuple[tuple[int, ...], int, bool, Columns, Margins] | None = None
         self._lookups: dict[Any, Lookup] = {}
 
+    def toward(self, table: Table) -> Self:
+        of_other_kind = table.discrete[table.target] != self.table.discrete[self.table.target]
+        if self.looks_at_target or (of_other_kind and self.n_bins == "auto"):
+            return super().toward(table)
+        other = copy(self)
+        other.table, other._latest = table, None
+        return other
+
     def pairwise(self, candidates: Block, column: int) -> Values:
         if self._latest is not None:
             fixed, _, about_fixed, columns, margins = self._latest
@@ -300,10 +307,9 @@ class Counted(Information):
     def _find_n_bins(self) -> int:
         # A continuous target has bins of its own, which make tables of 8 x 8 x 8 cells of two features and the target;
         # a few hundred rows leave these nearly empty, so it takes fewer. Measured in docs/which_selector.rst.
-        table = self.table
-        if table.discrete[table.target]:
+        if self.table.discrete[self.table.target]:
             return 8
-        weights = table.weights if isinstance(table, PartedTable) else None
+        weights = self.table.weights
         return few_bins(self._total if weights is None else weights.n_effective)
 
     def _margins(self, candidates: Block, fixed: Block | None, other: int, about_fixed: bool = False) -> Margins:

@@ -110,6 +110,13 @@ class Analysis:
     #: Information of each feature up to the last supported step, or of all if that is not known, given the others.
     given: Given = _NOT_ESTIMATED
 
+    def of_shares(self) -> "Analysis":
+        """What holds for several targets as well: how features relate to each other. Shares have a sum of 1."""
+        groups = tuple(replace(one, together=np.nan, without=np.nan, p_value=np.nan) for one in self.groups)
+        return Analysis(
+            self.names, self.shared, entropy=1.0, groups=groups, partners=self.partners, numbered=self.numbered
+        )
+
     @property
     def curve(self) -> Values:
         """I(first n features; target) as far as all smaller numbers of features are known too."""
@@ -164,6 +171,10 @@ class Explanation:
 
 def analyse(table: Table, selection: Selection, *, curve: bool = True, sample_weight: Any = None) -> Analysis:
     """Compare the selected features of a table, as many of the first as can be done in seconds."""
+    if table.n_targets > 1:
+        one = table.each_target()[0]
+        one.n_targets = 1
+        return analyse(one, selection, curve=False, sample_weight=sample_weight).of_shares()
     # For a `curve` the joint information of the first n is estimated for every n, otherwise for what is spoken of.
     entropy = entropy_of(table.class_sizes) if table.discrete[table.target] else None
     if len(selection) == 0:
@@ -365,9 +376,9 @@ def _numbers_rows(table: Table, feature: int) -> bool:
 
 
 def find_significant(table: Table, sample_weight: Any, n_jobs: int | None, alpha: float) -> RelevanceTest | None:
-    """Test of every feature by itself, by counts, whatever estimator the search has; None for tables in parts."""
+    """Test of every feature by itself, by counts; None for tables in parts, or of several targets."""
     # Counts in bins are quick, and detect weak relations better than a few nearest neighbours do.
-    if table.is_parted or table.n_samples < 2:
+    if table.is_parted or table.n_samples < 2 or table.n_targets > 1:
         return None
     information = Binned(n_bins=few_bins(table.n_samples)).on(table, sample_weight, n_jobs)
 

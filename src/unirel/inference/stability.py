@@ -85,11 +85,12 @@ def selection_stability(
         raise TypeError(f"selector={selector!r} has no get_support; pass a selector of scikit-learn or unirel")
     if isinstance(selector, SearchSettings):  # which decides nothing about the columns anew for every subsample
         asked = selector.settings()
-        table = Table.from_data(X, y, discrete_features=asked.discrete_features, target_type=asked.target_type)
+        types: dict[str, Any] = {"discrete_features": asked.discrete_features, "target_type": asked.target_type}
+        table = Table.from_data(X, y, several=True, **types)
         selector = clone(selector).set_params(**table.decided_types(X))
     else:
-        table = Table.from_data(X, y)
-    labels = None if table.classes is None else table.codes(table.target)
+        table = Table.from_data(X, y, several=True)
+    labels = None if table.classes is None or table.n_targets > 1 else table.codes(table.target)
     drawn = {"sample_fraction": sample_fraction, "random_state": random_state}
     known = {} if journal is None else _resume(Path(journal), drawn | {"identity": _identity(selector, table)})
     missing = [number for number in range(n_subsamples) if number not in known]
@@ -113,7 +114,7 @@ def _identity(selector: Any, table: Table) -> str:
     except Exception as error:  # whatever a parameter makes of being pickled
         about = f"selector={selector!r} has a parameter that cannot be told from others ({error}), as journal= needs"
         raise ValueError(f"{about}; pass a named function instead of a lambda, or no journal") from error
-    content = [_content(table, column) for column in [*table.features.tolist(), table.target]]
+    content = [_content(table, column) for column in [*table.features.tolist(), *table.targets.tolist()]]
     return f"{described}-{joblib.hash(content)}"
 
 

@@ -144,7 +144,7 @@ class Report:
         deadline = Deadline.after(settings.max_seconds)
         types: dict[str, Any] = {"discrete_features": settings.discrete_features, "target_type": settings.target_type}
         with deadline.applied(READING_SECONDS):
-            table = Table.from_data(X, y, feature_names=feature_names, **types)
+            table = Table.from_data(X, y, feature_names=feature_names, several=True, **types)
         asked: dict[str, Any] = {"accuracy": accuracy, "stability": stability, "sample_weight": sample_weight}
         with deadline.applied():
             return cls.from_table(table, settings, origin or Origin(), rows=(X, y), title=title, **asked)
@@ -314,11 +314,8 @@ class Report:
     def _answer(self) -> dict[str, Any]:
         selection, enough = self.selection, text.find_enough(self)
         rows = list(self._rows())
-        certainty = (
-            sure.significance_in_words(self),
-            sure.stability_in_words(self),
-            sure.exchangeable_in_words(self),
-        )
+        how_sure = sure.significance_in_words, sure.stability_in_words, sure.exchangeable_in_words
+        certainty = [words(self) for words in how_sure]
         settings = {name: str(value) for name, value in selection.settings.items() if value not in (None, [], {})}
         return {
             "title": self.title or f"Features for {text.quoted(self.origin.target)}",
@@ -410,14 +407,16 @@ class Report:
         used = [column for column in features if column.kind != "ignored"]
         missing = sorted((column for column in used if column.n_missing), key=lambda column: -column.n_missing)
         ignored = [*origin.ignored, *((column.name, column.reason) for column in features if column.kind == "ignored")]
-        labels = None if table.classes is None else zip(table.classes.tolist(), table.class_sizes.tolist(), strict=True)
+        classes = table.classes if table.n_targets == 1 else None
+        labels = None if classes is None else zip(classes.tolist(), table.class_sizes.tolist(), strict=True)
+        targets = table.columns[-table.n_targets :]
         return {
             "target": origin.target,
             "rows": table.n_samples,
             "rows_without_target": origin.n_without_target,
             "features": len(table.features),
-            "target_kind": table.columns[table.target].kind,
-            "target_reason": table.columns[table.target].reason,
+            "target_kind": ", ".join(column.kind for column in targets),
+            "target_reason": "; ".join(column.reason for column in targets),
             "classes": None if labels is None else [{"label": str(label), "rows": n} for label, n in labels],
             "dropped": list(origin.dropped),
             "ignored": [{"name": name, "reason": reason} for name, reason in ignored],

@@ -168,6 +168,8 @@ def _why_not_anew(table: Table, selector: Any) -> str:
 
 def _why_not_split(table: Table, weights: Values | None, fewest_of_class: int, fewest: int) -> str:
     rows = _counted_rows(table, weights)
+    if table.n_targets > 1:
+        return f"is measured for one target, but y has {table.n_targets}; pass one column of y"
     if table.classes is None:
         return f"needs at least {fewest} rows, but there are {len(rows)}" if len(rows) < fewest else ""
     repeated = int((np.bincount(table.codes(table.target)[rows]) >= fewest_of_class).sum())

@@ -41,6 +41,7 @@ def render(report: Report) -> str:
         ranking=_printable(_ranking(report)),
         n_open=_MOST_OPEN,
         classes=_printable(_class_names(report)),
+        targets=_printable(list(report.selection.targets)),
         pictures=_printable(drawn),
         kinds={picture["kind"] for picture in drawn},
         strips=_printable(pictures.arrange(strips)) if strips else None,
@@ -110,7 +111,7 @@ def _lead(report: Report) -> list[str]:
         said.append(f"{same[0]} are nearly the same (≈){more if len(groups) > 1 else ''}.")
     relevance = [row["relevance"] or 0.0 for row in report.rows()]
     best = relevance.index(max(relevance))
-    amount = text.in_nats(relevance[best], analysis.entropy)
+    amount = text.in_nats(relevance[best], analysis.entropy, of_several=bool(selection.targets))
     said.append(f"{text.quoted(selection.selected_names[best])} is the most relevant by itself: {amount}.")
     return said[:_MOST_SENTENCES]
 
@@ -164,7 +165,8 @@ def _settings_in_words(report: Report) -> str:
 def _command(report: Report) -> list[str]:
     """The words of a command that selects again, to which features are added."""
     source = report.origin.source if report.origin.reading else "data.csv"
-    return ["unirel", "select", source, "--target", report.origin.target]
+    targets = report.selection.targets or [report.origin.target]
+    return ["unirel", "select", source, *(word for name in targets for word in ("--target", name))]
 
 
 def _vega() -> str:

@@ -46,7 +46,7 @@ def find_pairs_quickly(table: Table, sample_weight: ArrayLike | None, n_jobs: in
     n_features = len(table.features)
     n_pairs = n_features * (n_features - 1) // 2
     is_quick = n_pairs <= min(_MOST_PAIRS, _MOST_WORK // table.n_samples) and sample_weight is None
-    if n_pairs == 0 or not is_quick or table.is_sparse or table.is_parted:
+    if n_pairs == 0 or not is_quick or table.is_sparse or table.is_parted or table.n_targets > 1:
         return None
     if n_features * table.n_samples > _MOST_VALUES:
         return None

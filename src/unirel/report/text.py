@@ -55,8 +55,10 @@ def share_of_target(information: float, entropy: float | None) -> float:
     return float(min(1.0, max(0.0, information / entropy if entropy else -np.expm1(-2 * information))))
 
 
-def in_nats(information: float, entropy: float | None) -> str:
-    """Information about the target in percent and in nats."""
+def in_nats(information: float, entropy: float | None, of_several: bool = False) -> str:
+    """Information about the target in percent and in nats; of several a mean in percent."""
+    if of_several:
+        return f"{percent(information)} of the targets' entropies on average"
     share = percent(share_of_target(information, entropy))
     if entropy:
         return f"{share} of the target's entropy ({information:.2f} of {entropy:.2f} nats)"
@@ -190,6 +192,10 @@ def selection_in_words(report: "Report") -> str:
 
 def _target(report: "Report") -> str:
     table, entropy = report.table, report.analysis.entropy
+    if targets := report.selection.targets:
+        each = [f"{quoted(name)} ({nats:.2f} nats)" for name, nats in targets.items()]
+        means = "percentages are means over the targets of shares of their entropies"
+        return f"{len(targets)} targets, {listed(each, most=5)}: {table.n_samples:,} rows; {means}."
     about = f"{quoted(report.origin.target)}: {table.n_samples:,} rows"
     if table.classes is not None:
         bound = "" if entropy is None else f"; percentages are of its entropy, {entropy:.2f} nats"
@@ -200,7 +206,7 @@ def _target(report: "Report") -> str:
 
 def _classes_from_numbers(report: "Report") -> str:
     """That a target of numbers is taken as classes, if nobody said so and there are many of them."""
-    asked = report.selection.settings.get("target_type", "auto")
+    asked = "several" if report.selection.targets else report.selection.settings.get("target_type", "auto")
     return classes_from_numbers(report.table, asked, "Its {} distinct numbers are")
 
 

@@ -14,6 +14,7 @@ from unirel.estimation.base import Changes, Columns, Information, Values, find_e
 from unirel.estimation.gaussian import Gaussian
 from unirel.estimation.intervals import interval_of_halves
 from unirel.estimation.knn import KNN
+from unirel.estimation.several import mean_share
 from unirel.predictors import ClassifierLoss
 
 if TYPE_CHECKING:
@@ -148,16 +149,45 @@ def _credit(table: Table) -> float:
     return float((sizes * np.minimum(1.0, (sizes - 1) / _REFERENCE_NEIGHBORS)).sum() / sizes.sum())
 
 
+class MeanSample:
+    """The samples of several targets, and means over them of what they tell, divided by the entropy of the target."""
+
+    def __init__(self, each: Sequence[Sample], entropies: Values, gaussian: Sequence[float]) -> None:
+        self._each, self._entropies, self._numbers = (
+            each,
+            entropies,
+            [place for place, part in enumerate(gaussian) if part],
+        )
+
+    def added(self, selected: Columns, candidates: Columns) -> Values:
+        return mean_share((one.added(selected, candidates) for one in self._each), self._entropies)
+
+    def conditional(self, block: Columns, candidates: Columns) -> Values:
+        """Of the targets that are numbers, the others have no part in it."""
+        found = (self._each[place].conditional(block, candidates) for place in self._numbers)
+        return mean_share(found, self._entropies[self._numbers])
+
+
 @dataclass(frozen=True)
 class Blend:
     """Unique relevance of every column of a table, ready to be blended with the score of a criterion."""
 
     values: Values  # NaN where a column is no candidate, or where none is known beforehand
     rescale: bool = False  # to the spread of the criterion at every step; the kinds of the paper are used as they are
-    stepwise: Sample | None = None  # what is found anew at every step
+    stepwise: Sample | MeanSample | None = None  # what is found anew at every step
     share: float = 0.0  # of that in the weight of unique relevance; the rest is that of the values
     credit: float = 1.0  # times the weight: below 1 where classes are too small for the neighbours asked for
-    gaussian: bool = False  # whether the Gaussian estimator has a part in that
+    gaussian: float = 0.0  # which part of that the Gaussian estimator has: 1 for a number as target
+
+    @classmethod
+    def mean(cls, blends: Sequence["Blend"], entropies: Values) -> "Blend":
+        """What is boosted for several targets: the mean of what is for each, divided by the entropy of the target."""
+        values = mean_share((one.values for one in blends), entropies)
+        samples, gaussian = [one.stepwise for one in blends], [one.gaussian for one in blends]
+        known = [one for one in samples if isinstance(one, Sample)]
+        stepwise = MeanSample(known, entropies, gaussian) if known else None
+        credit = float(np.mean([one.credit for one in blends]))
+        return cls(values, blends[0].rescale, stepwise, blends[0].share, credit, float(np.mean(gaussian)))
 
     def blend(
         self, scores: Values, candidates: Columns, selected: Columns, beta: float, allowed: Mask | None = None
@@ -168,7 +198,7 @@ class Blend:
             return blended
         later = beta * self.credit * self.share
         if self.gaussian:
-            weight = beta * _GAUSSIAN_SHARE
+            weight = beta * _GAUSSIAN_SHARE * self.gaussian
             added = _to_spread_of(scores, self.stepwise.conditional(selected, candidates))
             blended, later = (1.0 - weight) * blended + weight * added, (1.0 - weight) * later
         order = np.lexsort([-blended] if allowed is None else [-blended, ~allowed])
@@ -235,7 +265,7 @@ def _find_boost(table: Table, kind: Boost, members: Columns, columns: Columns, s
     values[np.concatenate([members, others])] = sample.given_reference(members, others)
     if kind.kind == "reference":
         return Blend(values, True, credit=sample.credit)
-    return Blend(values, True, sample, _STEPWISE_SHARE, sample.credit, gaussian=table.classes is None)
+    return Blend(values, True, sample, _STEPWISE_SHARE, sample.credit, gaussian=float(table.classes is None))
 
 
 def stretch(values: Values) -> Values:

@@ -59,7 +59,8 @@ class Trial:
         include, exclude = self.table.forced(self.settings.include, self.settings.exclude)
         settings = copy(self.settings).set_params(include=include, exclude=exclude)
         with quietly():
-            part = Table.from_data(take_rows(self.X, rows), take_rows(self.y, rows), **self.table.decided_types(self.X))
+            types = self.table.decided_types(self.X)
+            part = Table.from_data(take_rows(self.X, rows), take_rows(self.y, rows), several=True, **types)
             path = select(part, [settings.criterion], self.betas, settings)
         if any(selection.interrupted for selection in path):
             raise KeyboardInterrupt  # which the search has kept to itself: nobody wants the score of half a selection

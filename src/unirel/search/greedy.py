@@ -25,11 +25,12 @@ from unirel._runtime import (
     progress_of,
     warn,
 )
-from unirel.criteria import Criterion, Scores, make_criterion
+from unirel.criteria import Criterion, MeanScores, Scores, make_criterion
 from unirel.data.readers import DiscreteFeatures, TargetType
 from unirel.data.table import Table, open_table
 from unirel.estimation.base import Columns, Information, Memo
 from unirel.estimation.binned import classes_told
+from unirel.estimation.several import Memos, for_each_target
 from unirel.results import Cause, Ending, Selection, SelectionPath, plain
 from unirel.search.boost import REFERENCE_SIZE, Blend, estimator_of, find_blend, find_kind, needs_reference
 from unirel.search.steps import N_LISTED, PLAIN, Blended, Passed, Rule, Step, take_steps
@@ -139,7 +140,9 @@ def selection_path(
     settings = settings_of(selector)
     deadline = Deadline.after(settings.max_seconds)
     with deadline.applied(READING_SECONDS):
-        table, sample_weight = open_table(X, y, settings.discrete_features, settings.target_type, sample_weight)
+        table, sample_weight = open_table(
+            X, y, settings.discrete_features, settings.target_type, sample_weight, several=True
+        )
     named = [criteria] if isinstance(criteria, str | Criterion) else list(criteria)
     weights = [float(betas)] if isinstance(betas, Real) else list(cast(Sequence[float], betas))
     with deadline.applied():
@@ -234,7 +237,8 @@ class Searches:
     def __init__(self, table: Table, settings: SearchSettings, n_runs: int, sample_weight: ArrayLike | None) -> None:
         self._table, self._settings = table, settings
         self._limits = Limits.of(table, settings)
-        self._memo = Memo(estimator_of(settings).on(table, sample_weight, settings.n_jobs))
+        each = for_each_target(estimator_of(settings).on(table, sample_weight, settings.n_jobs))
+        self._memo = Memo(each[0]) if len(each) == 1 else Memos(each)
         columns = np.append(self._limits.free_columns(table), np.array(self._limits.include, np.intp))
         evidence = Evidence(table, columns, settings.alpha, settings.random_state, sample_weight)
         stops = _is_auto(settings.n_features_to_select)
@@ -257,7 +261,8 @@ class Searches:
             selection = self._without_boost(plain, selection.ending)
         self.interrupted |= selection.interrupted
         known = described(self._settings) | {"criterion": criterion.name, "beta": beta}
-        told = classes_told(self._memo.information, selection.order) if selection.complete else ()
+        one = selection.complete and not isinstance(self._memo, Memos)
+        told = classes_told(self._memo.information, selection.order) if one else ()
         return replace(selection, beta=beta, settings=known, sample_weight=self._sample_weight, for_class=told)
 
     def _search(self, criterion: Criterion, beta: float, boost: Blend | None) -> Selection:
@@ -293,13 +298,19 @@ class Searches:
         try:
             members = reference.order.tolist() if needs_run else None
             columns = np.array([*candidates_of(self._memo, self._limits), *self._limits.include], np.intp)
-            boost = find_blend(self._table, self._kind, members, columns, self._settings, self._sample_weight)
+            boost = self._find_blend(members, columns)
         except KeyboardInterrupt:
             return self._without_boost(reference, Ending.INTERRUPTED)
         except OutOfTime:
             return self._without_boost(reference, Ending.OUT_OF_TIME)
         self._boosts[key] = boost
         return boost
+
+    def _find_blend(self, members: Sequence[int] | None, columns: Columns) -> Blend:
+        more = self._kind, members, columns, self._settings, self._sample_weight
+        if isinstance(self._memo, Memos) and isinstance(self._kind, BaseEstimator):  # given values have no target
+            return Blend.mean([find_blend(one, *more) for one in self._table.each_target()], self._memo.entropies)
+        return find_blend(self._table, *more)
 
     def _without_boost(self, selection: Selection, ending: Ending) -> Selection:
         """An unboosted selection in the place of a boosted one, forced features first."""
@@ -311,7 +322,7 @@ class Searches:
 
 
 def search(
-    memo: Memo,
+    memo: Memo | Memos,
     criterion: Criterion,
     limits: Limits,
     *,
@@ -322,11 +333,11 @@ def search(
     """Select features one by one, each time the one with the best score; ties go to the lowest column."""
     # What was selected before Ctrl-C or the end of the time is kept, and the selection is marked incomplete.
     table, steps = memo.information.table, list[Step]()
-    passed = Passed()
+    passed, several = Passed(), memo if isinstance(memo, Memos) else None
     try:
         candidates = candidates_of(memo, limits)
         n_wanted = min(limits.n_features, len(candidates) + len(limits.include))
-        scores = Scores(memo, criterion, table.features)
+        scores = (Scores if several is None else MeanScores)(memo, criterion, table.features)  # type: ignore[arg-type]
         for step in take_steps(scores, candidates, n_wanted, limits.include, Blended(beta, boost), limits.rule, passed):
             steps.append(step)
             progress(len(steps), n_wanted)
@@ -351,6 +362,7 @@ def search(
         n_supported=_n_supported(steps, limits.rule),
         following=np.array(passed.idle[: max(0, N_LISTED - len(steps))], np.intp),
         same_as={copy: feature for copy, feature in passed.copies.items() if copy not in order},
+        **({} if several is None else several.about_targets(table.features)),
     )
 
 
@@ -361,7 +373,7 @@ def _n_supported(steps: Sequence[Step], rule: Rule) -> int | None:
     return max((place for place, step in enumerate(steps, 1) if step.adds), default=0)
 
 
-def candidates_of(memo: Memo, limits: Limits) -> Columns:
+def candidates_of(memo: Memo | Memos, limits: Limits) -> Columns:
     """Columns that a search may choose in ascending order: of too many the most relevant, ties go to the lowest."""
     free, most = limits.free_columns(memo.information.table), limits.max_candidates
     if most is None or len(free) <= most:

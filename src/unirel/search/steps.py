@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from unirel._runtime import check_time
-from unirel.criteria import Scores
+from unirel.criteria import MeanScores, Scores
 from unirel.estimation.base import Columns, Values
 from unirel.results import Cause
 from unirel.search.boost import Blend, Mask
@@ -59,7 +59,7 @@ class Passed:
 
 
 def take_steps(
-    scores: Scores,
+    scores: Scores | MeanScores,
     candidates: Columns,
     n_wanted: int,
     include: Sequence[int],
@@ -98,7 +98,9 @@ def take_steps(
         yield step._replace(cause=Cause.INCLUDED) if forced else step
 
 
-def _best(scores: Scores, pool: Columns, selected: Columns, blended: Blended, allowed: Mask | None) -> Step:
+def _best(
+    scores: Scores | MeanScores, pool: Columns, selected: Columns, blended: Blended, allowed: Mask | None
+) -> Step:
     beta, boost = blended.beta, blended.boost if blended.beta > 0 else None
     # A spread over all candidates takes the scores of all candidates, so nothing can be left out then.
     lazy = scores.can_only_fall and (boost is None or not boost.rescale)

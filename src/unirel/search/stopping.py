@@ -1,6 +1,7 @@
 """Whether features are seen to add something to those selected before them: the test that ends a search by itself.
 
 The target is fitted to smooth functions of what is selected, to products of these, and to smooth functions of that fit.
+Several targets are fitted and tested together: a feature has to add something about any of them.
 If a feature adds nothing, what the fit leaves may be permuted among rows of which about the same target is expected.
 Functions of the feature, less their own fit, then have covariances with it whose mean is 0 and whose spread over all
 permutations is known in closed form, so that none is drawn: their sum of squares is nearly chi-square. With nothing
@@ -29,6 +30,8 @@ _MOST_ROWS, _MOST_VALUES, _FEWEST_ROWS = 5_000, 2**20, 2_000
 _FUNCTIONS, _ROWS_PER_FUNCTION, _TESTED = 8, 24, 4
 # Most terms of a fit, rows for each of them, and most covariances that are tested.
 _MOST_TERMS, _ROWS_PER_TERM, _MOST_COVARIANCES = 400, 4, 128
+# Functions of several targets.
+_MOST_TOGETHER = 32
 # Levels of a feature that have an indicator, and rows that a level needs for that.
 _MOST_LEVELS, _ROWS_PER_LEVEL = 12, 6
 # Rows among which what is left of the target is permuted.
@@ -50,7 +53,7 @@ class Evidence:
         random_state: int | None = 0,
         sample_weight: ArrayLike | None = None,
     ) -> None:
-        self.n_candidates, self.alpha, self.target = len(columns), alpha, table.target
+        self.n_candidates, self.alpha, self.targets = len(columns), alpha, table.targets.tolist()
         self._asked = table, columns, random_state, sample_weight
 
     @cached_property
@@ -91,13 +94,15 @@ class _Fit:
     """What the target is fitted to, and what is left of it."""
 
     def __init__(self, evidence: Evidence) -> None:
-        self._sample, target = evidence.sample, evidence.target
+        self._sample, blocks = evidence.sample, list[Values]()
         self._roots = self._sample.roots[:, None]
         self._basis = self._roots / np.linalg.norm(self._roots)
-        functions = self._sample.functions(target)
-        # Of a number its score: the fit is one of its height.
-        self._target = functions[:, _TESTED:][:, :1] if self._sample.is_number(target) else functions
-        self._target = self._left = _less_fit(self._target * self._roots, self._basis)
+        for target in evidence.targets:
+            functions = self._sample.functions(target)
+            # Of a number its score: the fit is one of its height.
+            own = functions[:, _TESTED:][:, :1] if self._sample.is_number(target) else functions
+            blocks.append(_less_fit(own * self._roots, self._basis))
+        self._target = self._left = blocks[0] if len(blocks) == 1 else _together(blocks)
         self._firsts: list[Values] = []  # the first function of each feature
 
     @property
@@ -156,14 +161,17 @@ class _Sample(NamedTuple):
     @classmethod
     def of(cls, table: Table, columns: Columns, random_state: int | None, sample_weight: ArrayLike | None) -> Self:
         weights = None if sample_weight is None else check_weights(sample_weight, table.n_samples)
+        one = len(table.targets) == 1
         n_classes = 1 if table.classes is None else len(table.classes)
+        n_classes = n_classes if one else _MOST_TOGETHER
         width = max(n_classes**2, len(columns) if table.is_parted else 1)
         if isinstance(table, PartedTable) and (own := table.row_weights()) is not None:
             weights = check_weights(own, table.n_samples)
         rows = np.arange(table.n_samples) if weights is None else np.flatnonzero(weights)
         most = min(_MOST_ROWS, max(_MOST_VALUES // width, _FEWEST_ROWS))
         if len(rows) > most:
-            rows = choose_by_class(table.target_codes(), rows, most, np.random.default_rng(random_state))
+            labels = table.target_codes() if one else None
+            rows = choose_by_class(labels, rows, most, np.random.default_rng(random_state))
         roots = np.ones(len(rows)) if weights is None else np.sqrt(weights[rows])
         positions = np.arange(len(table.columns))
         if isinstance(table, PartedTable):
@@ -177,7 +185,8 @@ class _Sample(NamedTuple):
     def functions(self, column: int) -> Values:
         """Functions of a column, one column each; the first ones of a number are those that are tested."""
         if column not in self.known:
-            place, is_target = int(self.positions[column]), self.table.target == self.positions[column]
+            place = int(self.positions[column])
+            is_target = place in self.table.targets
             if self.is_number(column):
                 self.known[column] = _functions_of(self.table.continuous_block([place])[0][self.rows])
             else:
@@ -241,6 +250,14 @@ def _orthonormal(columns: Values, basis: Values) -> Values:
     squares, directions = np.linalg.eigh(columns.T @ columns)
     kept = squares > _KNOWN
     return np.asarray(columns @ (directions[:, kept] / np.sqrt(squares[kept])))
+
+
+def _together(blocks: list[Values]) -> Values:
+    """Functions of several targets, all of which vary as much; of very many what they share most."""
+    target = np.concatenate([one / max(float(np.linalg.norm(one)), 1e-300) for one in blocks], axis=1)
+    if target.shape[1] <= _MOST_TOGETHER:
+        return target
+    return np.asarray(target @ np.linalg.eigh(target.T @ target)[1][:, -_MOST_TOGETHER:])
 
 
 def _groups_along(along: Values) -> tuple[Columns, Columns]:
