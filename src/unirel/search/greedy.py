@@ -308,7 +308,7 @@ class Searches:
 
     def _find_blend(self, members: Sequence[int] | None, columns: Columns) -> Blend:
         more = self._kind, members, columns, self._settings, self._sample_weight
-        if isinstance(self._memo, Memos) and isinstance(self._kind, BaseEstimator):  # given values have no target
+        if isinstance(self._memo, Memos) and isinstance(self._kind, Parameters):  # given values have no target
             return Blend.mean([find_blend(one, *more) for one in self._table.each_target()], self._memo.entropies)
         return find_blend(self._table, *more)
 
