@@ -6,6 +6,10 @@ Functions of the feature, less their own fit, then have covariances with it whos
 permutations is known in closed form, so that none is drawn: their sum of squares is nearly chi-square. With nothing
 selected all rows are alike. Of a table of very many rows a sample is looked at.
 
+Where rows belong together, a covariance is one between groups, of the sums of a function over each group with the means
+of what is left, which are permuted among groups, and one within them, where rows are permuted within each group. In a
+series of rows permutations do not tell how it varies: sums over lags of products of autocovariances do (Bartlett).
+
 A near copy of a selected feature has nearly the same ranks, or the same levels under other names, and adds nothing.
 """
 
@@ -49,9 +53,10 @@ class Evidence:
         alpha: float,
         random_state: int | None = 0,
         sample_weight: ArrayLike | None = None,
+        groups: RowGroups | None = None,
     ) -> None:
         self.n_candidates, self.alpha, self.target = len(columns), alpha, table.target
-        self._asked = table, columns, random_state, sample_weight
+        self._asked = table, columns, random_state, sample_weight, groups
 
     @cached_property
     def sample(self) -> "_Sample":
@@ -95,6 +100,8 @@ class _Fit:
         self._roots = self._sample.roots[:, None]
         self._basis = self._roots / np.linalg.norm(self._roots)
         functions = self._sample.functions(target)
+        groups = self._sample.groups
+        self._n_units = len(functions) if groups is None else int(groups.max()) + 1  # what is independent
         # Of a number its score: the fit is one of its height.
         self._target = functions[:, _TESTED:][:, :1] if self._sample.is_number(target) else functions
         self._target = self._left = _less_fit(self._target * self._roots, self._basis)
@@ -115,18 +122,24 @@ class _Fit:
         """How often what is left of the target, in other orders, has as much to do with a feature."""
         basis, left = self._basis, self._left
         if self._firsts:  # the fit itself may be bent
-            bent = _orthonormal(_functions_of(self._expected(left))[:, _TESTED:] * self._roots, basis)
+            bent = _functions_of(self._expected(left), self._n_units)[:, _TESTED:]
+            bent = _orthonormal(bent * self._roots, basis)
             basis, left = np.concatenate([basis, bent], axis=1), _less_fit(left, bent)
-        terms, n_free = _orthonormal(self._terms(feature)[0], basis), len(left) - basis.shape[1]
+        terms, n_free = _orthonormal(self._terms(feature)[0], basis), self._n_units - basis.shape[1]
         if terms.shape[1] == 0 or left.shape[1] == 0 or n_free <= terms.shape[1]:
             return 1.0
-        order, starts = _groups_along(self._expected(left))
-        left = left * np.sqrt(len(left) / n_free)  # which is less than what the fit does not explain
-        return _chance_of(np.divide(terms, self._roots)[order], (left * self._roots)[order], starts)
+        expected = self._expected(left)
+        left = left * np.sqrt(self._n_units / n_free)  # which is less than what the fit does not explain
+        terms, left = np.divide(terms, self._roots), left * self._roots
+        if self._sample.groups is None:
+            return _chance_of(_permuted_along(terms, left, expected))
+        if self._sample.block_length is not None:
+            return _chance_of(_lagged(terms, left, self._sample.block_length))
+        return _chance_of(*_grouped(terms, left, expected, self._sample.groups, _GROUP if self._firsts else None))
 
     def _terms(self, feature: int) -> tuple[Values, Values]:
         """Functions of a feature and products with those before it that are tested, and others that are fitted too."""
-        functions, n_rows = self._sample.functions(feature), len(self._target)
+        functions, n_rows = self._sample.functions(feature), self._n_units
         first, products = functions[:, :1], [functions[:, :1] * other for other in self._firsts]
         room = max(0, min(_MOST_TERMS, n_rows // _ROWS_PER_TERM) - self._basis.shape[1])
         if functions.shape[1] + len(products) > room:
@@ -152,9 +165,18 @@ class _Sample(NamedTuple):
     roots: Values  # of the weights of the rows
     known: dict[int, Values]  # functions of columns
     bases: dict[int, Values]  # what tells them from others
+    groups: Columns | None  # the group of every row, if rows belong together
+    block_length: int | None  # of consecutive rows, if these do
 
     @classmethod
-    def of(cls, table: Table, columns: Columns, random_state: int | None, sample_weight: ArrayLike | None) -> Self:
+    def of(
+        cls,
+        table: Table,
+        columns: Columns,
+        random_state: int | None,
+        sample_weight: ArrayLike | None,
+        together: RowGroups | None,
+    ) -> Self:
         weights = None if sample_weight is None else check_weights(sample_weight, table.n_samples)
         n_classes = 1 if table.classes is None else len(table.classes)
         width = max(n_classes**2, len(columns) if table.is_parted else 1)
