@@ -277,7 +277,7 @@ class BURSelector(_Selector, SearchSettings):
         selector._keep_selection(selection)
         return selector
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
         """Select features.
 
         Parameters
@@ -290,6 +290,8 @@ class BURSelector(_Selector, SearchSettings):
             which is no feature then.
         sample_weight : array of shape (n_samples,), optional
             How many rows each row stands for; a row of weight 0 is as good as not there. For estimators that count.
+        groups : array of shape (n_samples,) or RowGroups, optional
+            Whose each row is, if rows belong together: for the test of whether a feature adds something ("auto").
         """
         with self._unchanged_if_it_fails():
             if is_parted(X):
@@ -301,7 +303,7 @@ class BURSelector(_Selector, SearchSettings):
             with deadline.applied(READING_SECONDS):
                 table, weights = self._read(X, y, settings, sample_weight)
             with deadline.applied():
-                (selection,) = select(table, [settings.criterion], [settings.beta], settings, weights)
+                (selection,) = select(table, [settings.criterion], [settings.beta], settings, weights, groups)
             check_selection(selection, self.n_features_to_select)
         self._keep(table, selection)
         return self

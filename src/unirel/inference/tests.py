@@ -171,7 +171,9 @@ def conditional_test(
     table = Table.from_data(X, y, conditional_on=None if named else given, **reading)
     columns = np.array(known_columns(table, given), np.intp) if named else table.given
     information = make_information(table, mi_estimator, n_jobs=n_jobs)
-    return permutation_test(information, columns, n_permutations, max_exceedances, adjust, random_state, verbose, groups)
+    return permutation_test(
+        information, columns, n_permutations, max_exceedances, adjust, random_state, verbose, groups
+    )
 
 
 def permutation_test(

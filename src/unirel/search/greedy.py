@@ -27,6 +27,7 @@ from unirel._runtime import (
 )
 from unirel.criteria import Criterion, Scores, make_criterion
 from unirel.data.readers import DiscreteFeatures, TargetType
+from unirel.data.row_groups import RowGroups, open_groups
 from unirel.data.table import Table, open_table
 from unirel.estimation.base import Columns, Information, Memo
 from unirel.estimation.binned import classes_told
@@ -107,12 +108,13 @@ def selection_path(
     criteria: str | Criterion | Sequence[str | Criterion] = ("mim", "mrmr", "jmi", "jmim", "cmim"),
     betas: float | Sequence[float] = DEFAULT_BETAS,
     sample_weight: ArrayLike | None = None,
+    groups: Any = None,
 ) -> SelectionPath:
     """Select features by several criteria and weights of unique relevance.
 
     Parameters
     ----------
-    X, y, sample_weight
+    X, y, sample_weight, groups
         As in `BURSelector.fit`.
     selector : BURSelector, optional
         How features are selected, but for the criterion and beta; ``BURSelector()`` if it is not given.
@@ -143,7 +145,7 @@ def selection_path(
     named = [criteria] if isinstance(criteria, str | Criterion) else list(criteria)
     weights = [float(betas)] if isinstance(betas, Real) else list(cast(Sequence[float], betas))
     with deadline.applied():
-        return select(table, named, weights, settings, sample_weight)
+        return select(table, named, weights, settings, sample_weight, groups)
 
 
 def select(
@@ -152,6 +154,7 @@ def select(
     betas: Sequence[float],
     settings: SearchSettings,
     sample_weight: ArrayLike | None = None,
+    groups: Any = None,
 ) -> SelectionPath:
     """One selection for each criterion and weight, fewer if interrupted, from one set of estimates."""
     runs = list(product(map(make_criterion, criteria), map(check_beta, betas)))
@@ -159,7 +162,7 @@ def select(
         raise ValueError(f"criteria={list(criteria)!r}, betas={list(betas)!r}: name at least one of each")
     deadline, selections = Deadline.after(settings.max_seconds), list[Selection]()
     try:
-        searches = Searches(table, settings, len(runs), sample_weight)
+        searches = Searches(table, settings, len(runs), sample_weight, open_groups(groups))
         with deadline.applied():
             for criterion, beta in runs:
                 selections.append(searches.run(criterion, beta))
@@ -231,12 +234,23 @@ class Limits:
 class Searches:
     """Runs searches on one table with one set of estimates, one time budget and one progress bar for all of them."""
 
-    def __init__(self, table: Table, settings: SearchSettings, n_runs: int, sample_weight: ArrayLike | None) -> None:
+    def __init__(
+        self,
+        table: Table,
+        settings: SearchSettings,
+        n_runs: int,
+        sample_weight: ArrayLike | None,
+        groups: RowGroups | None = None,
+    ) -> None:
         self._table, self._settings = table, settings
+        if groups is not None:
+            if table.is_parted:
+                raise ValueError("groups need all rows at once, but X is read in parts; pass a table in memory")
+            groups.codes(table.n_samples)  # refused now, not when the first step is tested
         self._limits = Limits.of(table, settings)
         self._memo = Memo(estimator_of(settings).on(table, sample_weight, settings.n_jobs))
         columns = np.append(self._limits.free_columns(table), np.array(self._limits.include, np.intp))
-        evidence = Evidence(table, columns, settings.alpha, settings.random_state, sample_weight)
+        evidence = Evidence(table, columns, settings.alpha, settings.random_state, sample_weight, groups)
         stops = _is_auto(settings.n_features_to_select)
         rule = Rule(evidence, settings.keep_copies, tests=True, stops=stops)
         self._limits = replace(self._limits, rule=rule)
