@@ -192,10 +192,10 @@ def order_of(fitted: Any, n_features: int) -> Rows:
     return np.asarray(order[np.asarray(fitted.get_support(), bool)[order]])
 
 
-def order_by(selector: Any, X: Any, y: Any, n_features: int, n_columns: int) -> Rows:
+def order_by(selector: Any, X: Any, y: Any, n_features: int, n_columns: int, **params: Any) -> Rows:
     """Features in the order in which a selector, or a function, prefers them; at least one, each at most once."""
     is_function = not hasattr(selector, "fit")
-    order = selector(X, y, n_features) if is_function else order_of(clone(selector).fit(X, y), n_columns)
+    order = selector(X, y, n_features) if is_function else order_of(clone(selector).fit(X, y, **params), n_columns)
     found = np.asarray(order)
     if found.ndim != 1 or found.size == 0 or found.dtype.kind not in "iu":
         raise ValueError(f"a selector must name at least one position of a column, but it says {order!r}")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any, Literal, cast
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from unirel.data import Positions
 from unirel.data.readers import as_array
 
 # With fewer groups there are too few orders of them to tell anything from chance.
-_FEWEST = 5
+FEWEST_GROUPS = 5
 _MISSING = ("None", "nan", "NaT", "<NA>")
 
 
@@ -56,8 +56,10 @@ class RowGroups:
         if (self.labels is None) == (self.block_length is None):
             raise ValueError("RowGroups needs either labels or block_length; pass one of them")
 
-    def codes(self, n_samples: int, fewest: int = _FEWEST) -> Positions:
+    def codes(self, n_samples: int, fewest: int | None = None) -> Positions:
         """The number of the group of every row, from 0 on in the order in which they begin."""
+        if fewest is None:
+            fewest = 1 if self.permute == "within" else FEWEST_GROUPS
         if self.block_length is not None:
             length = check_whole_number("block_length", self.block_length, 2, highest=max(2, n_samples // fewest))
             return np.minimum(np.arange(n_samples) // length, n_samples // length - 1)
@@ -71,7 +73,7 @@ class RowGroups:
             n_missing = int(np.isin(codes, missing).sum())
             raise ValueError(f"groups has {n_missing} missing labels; leave out these rows, or name their group")
         if len(known) < fewest:
-            remedy = "; with permute='within' fewer will do" if fewest == _FEWEST else ""
+            remedy = "; with permute='within' fewer will do" if fewest == FEWEST_GROUPS else ""
             raise ValueError(f"groups has {len(known)} different labels, but at least {fewest} are needed{remedy}")
         return codes
 
@@ -85,6 +87,20 @@ def group_numbers(groups: Any, n_samples: int) -> Positions | None:
     """The number of the group of every row, for folds and halves, which need two of them."""
     found = open_groups(groups)
     return None if found is None else found.codes(n_samples, fewest=2)
+
+
+def take_groups(groups: Any, rows: Positions) -> RowGroups:
+    """The same groups of some rows of a table; blocks that follow each other are still blocks."""
+    found = cast(RowGroups, open_groups(groups))
+    return found if found.labels is None else replace(found, labels=as_array(found.labels, "groups")[rows])
+
+
+def check_apart(codes: Any, train: Any, test: Any, parameter: str) -> None:
+    """Refuse a split that has rows of a group on both sides."""
+    split = np.intersect1d(codes[train], codes[test])
+    if len(split):
+        about = f"{parameter} splits {len(split)} groups of rows, so that test rows are known from training"
+        raise ValueError(f"{about}; pass a splitter such as GroupKFold(), or a number of folds")
 
 
 def firsts_of(codes: Positions) -> Positions:

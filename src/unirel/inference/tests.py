@@ -292,7 +292,7 @@ def _permutations(
     if groups is None:
         return Permutations(table.n_samples, _alike_rows(table, given) if len(given) else None), {}
     within = groups.permute == "within"
-    codes = groups.codes(table.n_samples, *([1] if within else []))
+    codes = groups.codes(table.n_samples)
     if not within and not all(is_same_within(_values(table, column), codes) for column in given.tolist()):
         if groups.permute == "groups":
             raise ValueError("permute='groups', but given varies within groups; pass permute='within'")

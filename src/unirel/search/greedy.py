@@ -34,7 +34,7 @@ from unirel.estimation.binned import classes_told
 from unirel.results import Cause, Ending, Selection, SelectionPath, plain
 from unirel.search.boost import REFERENCE_SIZE, Blend, estimator_of, find_blend, find_kind, needs_reference
 from unirel.search.steps import N_LISTED, PLAIN, Blended, Passed, Rule, Step, take_steps
-from unirel.search.stopping import Evidence
+from unirel.search.stopping import Evidence, can_be_tested
 
 DEFAULT_BETAS = tuple(step / 10 for step in range(11))
 _N_FEATURES = N_LISTED  # that many are selected if nobody says how many, and fewer of fewer without a word
@@ -243,16 +243,13 @@ class Searches:
         groups: RowGroups | None = None,
     ) -> None:
         self._table, self._settings = table, settings
-        if groups is not None:
-            if table.is_parted:
-                raise ValueError("groups need all rows at once, but X is read in parts; pass a table in memory")
-            groups.codes(table.n_samples)  # refused now, not when the first step is tested
+        stops = _is_auto(settings.n_features_to_select)
+        tests = groups is None or can_be_tested(groups, table, stops)
         self._limits = Limits.of(table, settings)
         self._memo = Memo(estimator_of(settings).on(table, sample_weight, settings.n_jobs))
         columns = np.append(self._limits.free_columns(table), np.array(self._limits.include, np.intp))
         evidence = Evidence(table, columns, settings.alpha, settings.random_state, sample_weight, groups)
-        stops = _is_auto(settings.n_features_to_select)
-        rule = Rule(evidence, settings.keep_copies, tests=True, stops=stops)
+        rule = Rule(evidence, settings.keep_copies, tests, stops)
         self._limits = replace(self._limits, rule=rule)
         self._sample_weight = None if sample_weight is None else np.asarray(sample_weight, np.float64)
         self._kind = find_kind(settings)
@@ -276,7 +273,8 @@ class Searches:
 
     def _search(self, criterion: Criterion, beta: float, boost: Blend | None) -> Selection:
         # Of many searches at once it would take too long to test all steps: only those of the first are.
-        rule = self._limits.rule._replace(tests=self._limits.rule.stops or self._n_done == 0)
+        rule = self._limits.rule
+        rule = rule._replace(tests=rule.tests and (rule.stops or self._n_done == 0))
         limits = replace(self._limits, rule=rule)
         selection = search(self._memo, criterion, limits, beta=beta, boost=boost, progress=self._report)
         self._n_done += self._limits.n_features  # even if it has ended early

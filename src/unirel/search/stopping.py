@@ -22,7 +22,7 @@ from scipy.special import chdtrc, ndtri
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 from unirel.data.chunks import PartedTable
-from unirel.data.row_groups import RowGroups
+from unirel.data.row_groups import FEWEST_GROUPS, RowGroups
 from unirel.data.table import Table
 from unirel.data.weights import check_weights, choose_by_class
 from unirel.estimation.base import Columns, Values
@@ -66,6 +66,14 @@ class Evidence:
     @cached_property
     def sample(self) -> "_Sample":
         return _Sample.of(*self._asked)
+
+
+def can_be_tested(groups: RowGroups, table: Table, needed: bool) -> bool:
+    """Whether there are groups enough for a test, which are refused otherwise if one is needed."""
+    if table.is_parted:
+        raise ValueError("groups need all rows at once, but X is read in parts; pass a table in memory")
+    n_groups = int(groups.codes(table.n_samples, None if needed else 1).max()) + 1
+    return n_groups >= FEWEST_GROUPS or groups.permute == "within"
 
 
 class Support:
@@ -186,7 +194,7 @@ class _Sample(NamedTuple):
     ) -> Self:
         weights = None if sample_weight is None else check_weights(sample_weight, table.n_samples)
         n_classes = 1 if table.classes is None else len(table.classes)
-        codes = None if together is None else together.codes(table.n_samples)
+        codes = None if together is None else together.codes(table.n_samples, fewest=1)
         width = max(n_classes**2, len(columns) if table.is_parted else 1)
         if isinstance(table, PartedTable) and (own := table.row_weights()) is not None:
             weights = check_weights(own, table.n_samples)
