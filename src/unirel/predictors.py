@@ -13,7 +13,7 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.feature_selection import RFE, SelectFromModel, SelectKBest, mutual_info_classif, mutual_info_regression
 from sklearn.impute import MissingIndicator, SimpleImputer
 from sklearn.linear_model import LassoCV, LogisticRegression, Ridge
-from sklearn.model_selection import KFold, StratifiedKFold, check_cv
+from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold, check_cv
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline, make_union
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -257,8 +257,16 @@ def smallest_class(codes: NDArray[Any]) -> tuple[int, int]:
     return smallest, int(sizes[smallest])
 
 
-def split_rows(target: NDArray[Any], discrete: bool, n_folds: int) -> Iterable[Split]:
-    """Rows to train on and to predict, with equal shares of the classes if there are any, whatever their order."""
+def split_rows(
+    target: NDArray[Any], discrete: bool, n_folds: int, groups: NDArray[np.intp] | None = None
+) -> Iterable[Split]:
+    """Rows to train on and to predict, with equal shares of the classes if there are any, whatever their order.
+
+    Rows of a group are on the same side.
+    """
+    if groups is not None:
+        together = (StratifiedGroupKFold if discrete else GroupKFold)(n_folds, shuffle=True, random_state=0)
+        return together.split(target, target, groups)  # type: ignore[no-any-return]
     splitter = (StratifiedKFold if discrete else KFold)(n_folds, shuffle=True, random_state=0)
     return splitter.split(target, strata_of(target, n_folds) if discrete else None)  # type: ignore[no-any-return]
 
