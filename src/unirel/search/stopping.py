@@ -37,6 +37,8 @@ _FUNCTIONS, _ROWS_PER_FUNCTION, _TESTED = 8, 24, 4
 _MOST_TERMS, _ROWS_PER_TERM, _MOST_COVARIANCES = 400, 4, 128
 # Levels of a feature that have an indicator, and rows that a level needs for that.
 _MOST_LEVELS, _ROWS_PER_LEVEL = 12, 6
+# Rows of a block of a series that count as independent: some of its rows are far enough from each other.
+_PER_BLOCK = 4
 # Rows among which what is left of the target is permuted.
 _GROUP = 4
 # Copies share this part of their variance, and with a chance of at least the second they add nothing.
@@ -219,8 +221,9 @@ class _Sample(NamedTuple):
     def n_units(self) -> int:
         """How many rows there are that do not belong together."""
         n_groups = int(self.groups.max(initial=-1)) + 1
-        is_within = self.together is None or self.together.permute == "within"
-        return len(self.rows) - n_groups if is_within else n_groups
+        if self.together is None or self.together.permute == "within":
+            return len(self.rows) - n_groups
+        return n_groups if self.together.block_length is None else _PER_BLOCK * n_groups
 
     def is_number(self, column: int) -> bool:
         return bool(self.table.continuous[self.positions[column]])
