@@ -1,8 +1,8 @@
 """How often tests err where there is nothing to find, and how often intervals contain the truth.
 
-`python -m benchmarks.levels [--tables 500] [--samples 300] [--output docs/results]` writes `levels.csv` and
-`coverage.csv`, a line for each case as soon as it is measured; lines that are there already are not measured again.
-Tests are at 0.05, intervals at 95 %.
+`python -m benchmarks.levels [--tables 500] [--samples 300] [--output docs/results]` writes `levels.csv`,
+`levels_together.csv` and `coverage.csv`, a line for each case as soon as it is measured; lines that are there already
+are not measured again. Tests are at 0.05, intervals at 95 %.
 """
 
 import argparse
@@ -40,6 +40,7 @@ ESTIMATORS, TARGETS = ("knn", "binned", "gaussian", "partition", "kde"), ("two c
 SLOW = ("partition", "kde")  # asked less: levels given are enough to see that the permutations are theirs too
 GIVEN = ("4 levels", "a number", "three numbers", "three numbers, followed closely", "three numbers, not quadratic")
 LEVELS_HEADER = ("test", "estimator", "target", "given, selected or weights", "tables", "rejected", "effects found")
+TOGETHER_HEADER = (*LEVELS_HEADER[:3], "rows", *LEVELS_HEADER[4:])
 COVERAGE_HEADER = ("interval of", "estimator", "rows", "samples", "refused", "covered", "width", "bias")
 Lines = dict[tuple[str, ...], Callable[[], list[str]]]  # what measures the rest of a line, by its beginning
 Test = Callable[[np.random.Generator, int, bool], bool]  # of a table with or without an effect, by a seed: is it found
@@ -227,7 +228,7 @@ def measure_coverage(name: tuple[str, str], n_rows: int, n_samples: int) -> list
 
 def write(path: Path, header: tuple[str, ...], lines: Lines) -> None:
     """Measure what the file lacks, and write it anew after each line."""
-    n_keys, known = len(next(iter(lines))), {}
+    n_keys, known = len(next(iter(lines), ())), {}
     if path.exists():
         with path.open(encoding="utf-8", newline="") as file:
             known = {tuple(row[:n_keys]): row for row in list(csv.reader(file))[1:]}
@@ -245,12 +246,10 @@ def main() -> None:
     parser.add_argument("--samples", type=int, default=300, help="samples for each interval")
     parser.add_argument("--output", type=Path, default=Path("docs/results"), help="folder of the results")
     given = parser.parse_args()
-    tests: Lines = {
-        (level.test, level.estimator, level.target, level.given, str(given.tables)): partial(
-            measure_level, level, given.tables
-        )
-        for level in levels()
-    }
+    tests, together = dict[tuple[str, ...], Any](), dict[tuple[str, ...], Any]()
+    for level in levels():
+        key = level.test, level.estimator, level.target, level.given, str(given.tables)
+        (together if level.given in TOGETHER else tests)[key] = partial(measure_level, level, given.tables)
     intervals: Lines = {
         (*name, f"{n_rows:,}", str(given.samples)): partial(measure_coverage, name, n_rows, given.samples)
         for name, n_rows in product(CASES, SIZES)
@@ -258,6 +257,7 @@ def main() -> None:
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", unirel.UnirelWarning)  # of few permutations, and of intervals that are refused
         write(given.output / "levels.csv", LEVELS_HEADER, tests)
+        write(given.output / "levels_together.csv", TOGETHER_HEADER, together)
         write(given.output / "coverage.csv", COVERAGE_HEADER, intervals)
 
 
