@@ -1,8 +1,8 @@
 """How often tests err where there is nothing to find, and how often intervals contain the truth.
 
-`python -m benchmarks.levels [--tables 500] [--samples 300] [--output docs/results]` writes `levels.csv` and
-`coverage.csv`, a line for each case as soon as it is measured; lines that are there already are not measured again.
-Tests are at 0.05, intervals at 95 %.
+`python -m benchmarks.levels [--tables 500] [--samples 300] [--output docs/results]` writes `levels.csv`,
+`levels_together.csv` and `coverage.csv`, a line for each case as soon as it is measured; lines that are there already
+are not measured again. Tests are at 0.05, intervals at 95 %.
 """
 
 import argparse
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.signal import lfilter
 from sklearn.utils.class_weight import compute_sample_weight
 from threadpoolctl import threadpool_limits
 
@@ -22,7 +23,15 @@ import unirel
 from benchmarks.intervals import CASES, SIZES, coverage
 
 ROWS, FEATURES, ALPHA = 200, 10, 0.05
-GROUP = 10  # rows that belong together, where any do
+# Rows that belong together: how many groups, of how many rows from and to, and the share of the variance of columns and
+# target that rows of a group have in common. A series has one value of this: how much of a row the next one keeps.
+TOGETHER: dict[str, tuple[float, ...]] = {
+    "20 groups of 10 equal rows": (20, 10, 10, 1.0),
+    "40 groups of 25 equal rows": (40, 25, 25, 1.0),
+    "40 groups of 2 to 18 rows, alike": (40, 2, 18, 0.3),
+    "a series of 500 rows": (0.9,),
+}
+BLOCK = 50  # rows of a block of a series
 # At 0.05 fewer than 2 of 39 permutations may reach the data: a test that ends with the second decides the same.
 QUICK = {"n_permutations": 39, "max_exceedances": 2}
 # Of 10 columns the smallest p-value must be below 0.005.
@@ -31,6 +40,7 @@ ESTIMATORS, TARGETS = ("knn", "binned", "gaussian", "partition", "kde"), ("two c
 SLOW = ("partition", "kde")  # asked less: levels given are enough to see that the permutations are theirs too
 GIVEN = ("4 levels", "a number", "three numbers", "three numbers, followed closely", "three numbers, not quadratic")
 LEVELS_HEADER = ("test", "estimator", "target", "given, selected or weights", "tables", "rejected", "effects found")
+TOGETHER_HEADER = (*LEVELS_HEADER[:3], "rows", *LEVELS_HEADER[4:])
 COVERAGE_HEADER = ("interval of", "estimator", "rows", "samples", "refused", "covered", "width", "bias")
 Lines = dict[tuple[str, ...], Callable[[], list[str]]]  # what measures the rest of a line, by its beginning
 Test = Callable[[np.random.Generator, int, bool], bool]  # of a table with or without an effect, by a seed: is it found
@@ -125,16 +135,47 @@ def auto_after(target: str, given: str) -> Test:
     return rejects
 
 
-def grouped(target: str, by_auto: bool) -> Test:
-    """Of rows that belong together: groups of them share the values and the target, as those of one patient may."""
+def belonging(
+    rng: np.random.Generator, together: str, target: str, adds: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | unirel.RowGroups]:
+    """Columns and a target, which follows the first column if something is added, of rows that belong together."""
+    if together.startswith("a series"):
+        (kept,) = TOGETHER[together]
+        steps = rng.standard_normal((700, FEATURES + 1))
+        series = lfilter([1.0], [1.0, -kept], steps, axis=0)[200:] * (1 - kept**2) ** 0.5
+        X, numbers = series[:, 1:], series[:, 0]
+        groups: Any = unirel.RowGroups(block_length=BLOCK)
+    else:
+        n_groups, fewest, most = map(int, TOGETHER[together][:3])
+        share = TOGETHER[together][3]
+        sizes = np.full(n_groups, most) if fewest == most else rng.integers(fewest, most + 1, n_groups)
+        groups = np.repeat(np.arange(n_groups), sizes)
+
+        def draw(n_columns: int) -> np.ndarray:
+            drawn = share**0.5 * rng.standard_normal((n_groups, n_columns))[groups]
+            if share < 1:
+                drawn += (1 - share) ** 0.5 * rng.standard_normal(drawn.shape)
+            return np.asarray(drawn)
+
+        numbers, X = draw(1)[:, 0], draw(FEATURES)
+    return X, as_target(numbers + X[:, 0] if adds else numbers, target), groups
+
+
+def grouped(together: str, target: str, by_auto: bool, knows: bool) -> Test:
+    """Of rows that belong together, as those of one patient do, by a test that knows it or does not."""
 
     def rejects(rng: np.random.Generator, seed: int, adds: bool) -> bool:
-        groups = np.arange(ROWS) // GROUP
-        y = as_target(rng.standard_normal(ROWS // GROUP), target)[groups]
-        X = rng.standard_normal((ROWS // GROUP, FEATURES))[groups]
+        X, y, groups = belonging(rng, together, target, adds)
+        known: dict[str, Any] = {"groups": groups} if knows else {}
+        # Few groups have few distinct values, which are numbers all the same.
+        options: dict[str, Any] = {
+            "random_state": seed,
+            "target_type": "continuous" if target == "a number" else "discrete",
+        }
         if by_auto:
-            return len(unirel.BURSelector("mim", "auto", beta=0, random_state=seed).fit(X, y).order_) > 0
-        options = {"discrete_features": False, "random_state": seed, **QUICK}
+            selector = unirel.BURSelector("mim", "auto", beta=0, discrete_features=False, **options)
+            return len(selector.fit(X, y, **known).order_) > 0
+        options |= {"discrete_features": False, **QUICK, **known}
         return bool(unirel.relevance_test(X[:, :1], y, mi_estimator="binned", **options).p_value[0] <= ALPHA)
 
     return rejects
@@ -162,10 +203,10 @@ def levels() -> Iterator[Level]:
             yield Level(f'"auto", {FEATURES} columns', "", target, weights, auto(target, weights))
     for given, target in product(GIVEN, TARGETS):
         yield Level('"auto", 5 columns', "", target, given, auto_after(target, given), True)
-    together = f"{ROWS // GROUP} groups of {GROUP} equal rows"
-    for by_auto, target in product((False, True), TARGETS):
+    for together, knows, by_auto, target in product(TOGETHER, (False, True), (False, True), TARGETS):
         test, estimator = (f'"auto", {FEATURES} columns', "") if by_auto else ("relevance_test", "binned")
-        yield Level(test, estimator, target, together, grouped(target, by_auto))
+        rejects = grouped(together, target, by_auto, knows)
+        yield Level(f"{test}, groups=" if knows else test, estimator, target, together, rejects, has_effect=knows)
 
 
 def share_found(level: Level, n_tables: int, adds: bool) -> float:
@@ -187,7 +228,7 @@ def measure_coverage(name: tuple[str, str], n_rows: int, n_samples: int) -> list
 
 def write(path: Path, header: tuple[str, ...], lines: Lines) -> None:
     """Measure what the file lacks, and write it anew after each line."""
-    n_keys, known = len(next(iter(lines))), {}
+    n_keys, known = len(next(iter(lines), ())), {}
     if path.exists():
         with path.open(encoding="utf-8", newline="") as file:
             known = {tuple(row[:n_keys]): row for row in list(csv.reader(file))[1:]}
@@ -205,12 +246,10 @@ def main() -> None:
     parser.add_argument("--samples", type=int, default=300, help="samples for each interval")
     parser.add_argument("--output", type=Path, default=Path("docs/results"), help="folder of the results")
     given = parser.parse_args()
-    tests: Lines = {
-        (level.test, level.estimator, level.target, level.given, str(given.tables)): partial(
-            measure_level, level, given.tables
-        )
-        for level in levels()
-    }
+    tests, together = dict[tuple[str, ...], Any](), dict[tuple[str, ...], Any]()
+    for level in levels():
+        key = level.test, level.estimator, level.target, level.given, str(given.tables)
+        (together if level.given in TOGETHER else tests)[key] = partial(measure_level, level, given.tables)
     intervals: Lines = {
         (*name, f"{n_rows:,}", str(given.samples)): partial(measure_coverage, name, n_rows, given.samples)
         for name, n_rows in product(CASES, SIZES)
@@ -218,6 +257,7 @@ def main() -> None:
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", unirel.UnirelWarning)  # of few permutations, and of intervals that are refused
         write(given.output / "levels.csv", LEVELS_HEADER, tests)
+        write(given.output / "levels_together.csv", TOGETHER_HEADER, together)
         write(given.output / "coverage.csv", COVERAGE_HEADER, intervals)
 
 

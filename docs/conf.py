@@ -106,6 +106,7 @@ GROUPS = {
         "relevance_test": "whether I(X; y) is above 0, for every column",
         "conditional_test": "whether I(X; y | Z) is above 0, for every column",
         "selection_stability": "how often each feature is selected from subsamples of the rows",
+        "RowGroups": "rows that belong together, and whether tests permute whole groups or rows within them",
     },
     "Report and plot": {
         "report.Report": "a selection as one page",

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from unirel import report as report
     from unirel.criteria import Criterion as Criterion
     from unirel.data import datasets as datasets
+    from unirel.data.row_groups import RowGroups as RowGroups
     from unirel.errors import UnirelWarning as UnirelWarning
     from unirel.estimation.binned import Binned as Binned
     from unirel.estimation.gaussian import Gaussian as Gaussian
@@ -58,6 +59,7 @@ _NAMES = {
     "unirel.estimation.partition": "Partition",
     "unirel.estimation.kde": "KDE",
     "unirel.estimation.mine": "MINE",
+    "unirel.data.row_groups": "RowGroups",
     "unirel.search.boost": "Boost",
     "unirel.predictors": "ClassifierLoss",
     "unirel.criteria": "Criterion",

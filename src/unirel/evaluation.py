@@ -22,6 +22,7 @@ from unirel import _runtime, predictors
 from unirel.criteria import CRITERIA, Criterion
 from unirel.data.datasets import load
 from unirel.data.readers import DiscreteFeatures, TargetType, take_rows
+from unirel.data.row_groups import firsts_of, group_numbers, is_same_within, take_groups
 from unirel.data.table import Table
 from unirel.documents import make_frame
 from unirel.estimation.base import Columns, Values
@@ -55,9 +56,10 @@ def compare(
 
     Parameters
     ----------
-    datasets : name, (name, X, y), or list of them
+    datasets : name, (name, X, y), (name, X, y, groups), or list of them
         Names that `unirel.datasets.load` knows, or tables of your own: arrays or frames with numbers, categories and
-        missing values; the target may be class labels or numbers.
+        missing values; the target may be class labels or numbers. With `groups`, labels of rows that belong together or
+        a `RowGroups`, whole groups are held out.
     selectors : list, or mapping from label to selector
         A `BURSelector` or `BURSelectorCV`; the name of a criterion, which means that criterion without a boost; the
         name of a peer: "kbest" (mutual information of each feature), "lasso" (weights of an L1 model), "forest"
@@ -109,8 +111,8 @@ def compare(
     if not 0 < test_size < 0.5:
         raise ValueError(f"test_size={test_size!r} must be above 0 and below 0.5: two such parts are held out")
     chosen, trained = _labelled("selectors", selectors), _labelled("models", models)
-    # A tuple of three may be a table with its name, or three names.
-    is_table = isinstance(datasets, tuple) and len(datasets) == 3 and not isinstance(datasets[1], str | tuple)
+    # A tuple of three or four may be a table with its name, or as many names.
+    is_table = isinstance(datasets, tuple) and len(datasets) in (3, 4) and not isinstance(datasets[1], str | tuple)
     listed = [datasets] if is_table or isinstance(datasets, str) else datasets
     types = {"discrete_features": discrete_features, "target_type": target_type}
     tables = [_read(dataset, n_features, types) for dataset in listed]
@@ -278,6 +280,7 @@ class _Dataset:
     codes: Values  # one column for each feature, NaN where a value is missing
     is_category: NDArray[np.bool_]
     sizes: list[int]  # numbers of features to try
+    groups: Any = None  # labels of rows that belong together
 
 
 def _read(dataset: Any, n_features: int | Sequence[int], types: Mapping[str, Any]) -> _Dataset:
@@ -285,9 +288,10 @@ def _read(dataset: Any, n_features: int | Sequence[int], types: Mapping[str, Any
         bunch = load(dataset)
         dataset = (dataset, bunch.data, bunch.target)
     try:
-        name, X, y = dataset
+        name, X, y, *groups = dataset
     except (TypeError, ValueError):
-        raise TypeError(f"a dataset must be a name or (name, X, y), but one is {type(dataset).__name__}") from None
+        about = "a dataset must be a name, (name, X, y) or (name, X, y, groups)"
+        raise TypeError(f"{about}, but one is {type(dataset).__name__}") from None
     table = Table.from_data(X, y, **types)
     target, discrete = table.target, table.classes is not None
     values = table.codes(target).astype(np.int64) if discrete else table.continuous_block([target])[0]
@@ -299,7 +303,7 @@ def _read(dataset: Any, n_features: int | Sequence[int], types: Mapping[str, Any
         raise ValueError("n_features names no number of features to try")
     codes, is_category = predictors.code_matrix(table), table.discrete[: table.n_features]
     decided = table.decided_types(X)
-    return _Dataset(str(name), X, values, discrete, decided, codes, is_category, sizes)
+    return _Dataset(str(name), X, values, discrete, decided, codes, is_category, sizes, *groups)
 
 
 def _labelled(parameter: str, given: Any) -> dict[str, Any]:
@@ -365,18 +369,25 @@ def _score_name(scoring: Any, discrete: bool) -> str:
 
 
 def _split(data: _Dataset, test_size: float, seed: int) -> tuple[Columns, Columns, Columns]:
-    rows = np.arange(len(data.y))
-    strata = predictors.strata_of(data.y, _FEWEST) if data.discrete else np.zeros(len(rows), np.int64)
-    train, rest = train_test_split(rows, test_size=2 * test_size, stratify=strata, random_state=seed)
+    # What is divided are rows, or groups of them, by class if each has one.
+    groups = group_numbers(data.groups, len(data.y))
+    firsts = np.arange(len(data.y)) if groups is None else firsts_of(groups)
+    strata = np.zeros(len(firsts), np.int64)
+    if data.discrete and (groups is None or is_same_within(data.y, groups)):
+        strata = predictors.strata_of(data.y[firsts], _FEWEST)
+    train, rest = train_test_split(np.arange(len(firsts)), test_size=2 * test_size, stratify=strata, random_state=seed)
     validation, test = train_test_split(rest, test_size=0.5, stratify=strata[rest], random_state=seed)
-    return train, validation, test
+    if groups is None:
+        return train, validation, test
+    parts = [np.flatnonzero(np.isin(groups, part)) for part in (train, validation, test)]
+    return parts[0], parts[1], parts[2]
 
 
 def _order(selector: Any, data: _Dataset, train: Columns) -> Columns:
     """Features in the order in which the selector prefers them, found on the training rows."""
     if isinstance(selector, Criterion) or (isinstance(selector, str) and selector in CRITERIA):
         selector = BURSelector(selector, beta=0.0)
-    n_features = data.sizes[-1]
+    n_features, own = data.sizes[-1], dict[str, Any]()
     if isinstance(selector, str) and selector in predictors.LINEAR:
         blocks = [_prepared(data, feature, train)[train] for feature in range(len(data.is_category))]
         return predictors.order_by_columns(selector, blocks, data.y[train], data.discrete, n_features)
@@ -385,6 +396,7 @@ def _order(selector: Any, data: _Dataset, train: Columns) -> Columns:
     if isinstance(selector, BURSelector | BURSelectorCV):
         # It knows the types of the columns, and selects as many features as are compared.
         selector, X = clone(selector), take_rows(data.X, train)
+        own = {} if data.groups is None else {"groups": take_groups(data.groups, train)}
         searcher = selector
         if isinstance(selector, BURSelectorCV):
             searcher = selector.selector = selector.selector or BURSelector()
@@ -394,7 +406,7 @@ def _order(selector: Any, data: _Dataset, train: Columns) -> Columns:
         searcher.set_params(**{name: data.types[name] for name in undecided})
     else:
         X = SimpleImputer(strategy="median", keep_empty_features=True).fit_transform(data.codes[train])
-    return predictors.order_by(selector, X, data.y[train], n_features, len(data.is_category))[:n_features]
+    return predictors.order_by(selector, X, data.y[train], n_features, len(data.is_category), **own)[:n_features]
 
 
 @contextmanager

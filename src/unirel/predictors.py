@@ -209,12 +209,12 @@ def order_of(fitted: Any, n_features: int) -> Rows:
     return np.asarray(order[np.asarray(fitted.get_support(), bool)[order]])
 
 
-def order_by(selector: Any, X: Any, y: Any, n_features: int, n_columns: int) -> Rows:
+def order_by(selector: Any, X: Any, y: Any, n_features: int, n_columns: int, **params: Any) -> Rows:
     """Features in the order in which a selector, or a function, prefers them; at least one, each at most once."""
     from sklearn.base import clone
 
     is_function = not hasattr(selector, "fit")
-    order = selector(X, y, n_features) if is_function else order_of(clone(selector).fit(X, y), n_columns)
+    order = selector(X, y, n_features) if is_function else order_of(clone(selector).fit(X, y, **params), n_columns)
     found = np.asarray(order)
     if found.ndim != 1 or found.size == 0 or found.dtype.kind not in "iu":
         raise ValueError(f"a selector must name at least one position of a column, but it says {order!r}")
@@ -278,10 +278,18 @@ def smallest_class(codes: NDArray[Any]) -> tuple[int, int]:
     return smallest, int(sizes[smallest])
 
 
-def split_rows(target: NDArray[Any], discrete: bool, n_folds: int) -> Iterable[Split]:
-    """Rows to train on and to predict, with equal shares of the classes if there are any, whatever their order."""
-    from sklearn.model_selection import KFold, StratifiedKFold
+def split_rows(
+    target: NDArray[Any], discrete: bool, n_folds: int, groups: NDArray[np.intp] | None = None
+) -> Iterable[Split]:
+    """Rows to train on and to predict, with equal shares of the classes if there are any, whatever their order.
 
+    Rows of a group are on the same side.
+    """
+    from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
+
+    if groups is not None:
+        together = (StratifiedGroupKFold if discrete else GroupKFold)(n_folds, shuffle=True, random_state=0)
+        return together.split(target, target, groups)  # type: ignore[no-any-return]
     splitter = (StratifiedKFold if discrete else KFold)(n_folds, shuffle=True, random_state=0)
     return splitter.split(target, strata_of(target, n_folds) if discrete else None)  # type: ignore[no-any-return]
 

@@ -13,7 +13,6 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.feature_selection import SelectorMixin
 from sklearn.metrics import check_scoring
-from sklearn.model_selection import check_cv
 from sklearn.utils import Bunch, check_array, column_or_1d, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -25,7 +24,7 @@ from unirel.data.table import Table, open_table
 from unirel.estimation.knn import KNN
 from unirel.predictors import ClassifierLoss, passing_on
 from unirel.results import Selection
-from unirel.search.folds import Trial, check_betas, choose, results_of, sizes_to_try
+from unirel.search.folds import Trial, check_betas, choose, results_of, sizes_to_try, split_rows, splitter_of
 from unirel.search.greedy import SearchSettings, check_selection, select
 
 
@@ -276,7 +275,7 @@ class BURSelector(_Selector, SearchSettings):
         selector._keep_selection(selection)
         return selector
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
         """Select features.
 
         Parameters
@@ -289,6 +288,8 @@ class BURSelector(_Selector, SearchSettings):
             dataset or a Dask frame also the name of a column, which is no feature then.
         sample_weight : array of shape (n_samples,), optional
             How many rows each row stands for; a row of weight 0 is as good as not there. For estimators that count.
+        groups : array of shape (n_samples,) or RowGroups, optional
+            Whose each row is, if rows belong together: for the test of whether a feature adds something ("auto").
         """
         with self._unchanged_if_it_fails():
             if is_parted(X):
@@ -300,7 +301,7 @@ class BURSelector(_Selector, SearchSettings):
             with deadline.applied(READING_SECONDS):
                 table, weights = self._read(X, y, settings, sample_weight)
             with deadline.applied():
-                (selection,) = select(table, [settings.criterion], [settings.beta], settings, weights)
+                (selection,) = select(table, [settings.criterion], [settings.beta], settings, weights, groups)
             check_selection(selection, self.n_features_to_select)
         self._keep(table, selection)
         return self
@@ -393,8 +394,8 @@ class BURSelectorCV(_Selector):
         X, y : array or frame, array or series
             The features and the target, as in `BURSelector.fit`.
         **params
-            `groups` for the splitter and, if metadata routing is enabled in scikit-learn, what the estimator, the
-            scorer and the splitter have requested.
+            `groups`, labels of rows that belong together, for the splitter, a `GroupKFold` where `cv` is a number. If
+            metadata routing is enabled in scikit-learn, also what estimator, scorer and splitter have requested.
         """
         if is_parted(X):
             raise TypeError("X is read in parts, whose rows cannot be split into folds; pass a table in memory")
@@ -409,15 +410,14 @@ class BURSelectorCV(_Selector):
             labels = column_or_1d(y) if len(table.targets) == 1 else np.asarray(y)
             more = table, betas, sizes, tried, routed.estimator.fit, routed.scorer.score
             trial = Trial(X, y, labels, self.estimator, scorer, *more)
-            splitter = check_cv(self.cv, labels, classifier=is_classifier(self.estimator))
-            splits = list(splitter.split(X, labels, **routed.splitter.split))
-            scores = trial.cross_validate(splits, self.n_jobs, self.verbose)
+            asked = self.cv, X, labels, is_classifier(self.estimator), params.get("groups")
+            scores = trial.cross_validate(split_rows(*asked, routed.splitter.split), self.n_jobs, self.verbose)
             results = results_of(betas, sizes, scores)
             best = choose(results, scores, self.one_standard_error)
             beta, n_features = float(results["beta"][best]), int(results["n_features"][best])
             verbose = settings.verbose or self.verbose
             settings = copy(settings).set_params(n_features_to_select=n_features, verbose=verbose)
-            (selection,) = select(table, [settings.criterion], [beta], settings)
+            (selection,) = select(table, [settings.criterion], [beta], settings, groups=params.get("groups"))
             check_selection(selection, n_features)
         self.cv_results_, self.best_beta_, self.n_features_ = results, beta, n_features
         self._keep(table, selection)
@@ -427,7 +427,7 @@ class BURSelectorCV(_Selector):
         """Say which metadata the estimator, the splitter and the scorer get."""
         router = MetadataRouter(owner=type(self).__name__)
         router.add(estimator=self.estimator, method_mapping=MethodMapping().add(caller="fit", callee="fit"))
-        router.add(splitter=check_cv(self.cv), method_mapping=MethodMapping().add(caller="fit", callee="split"))
+        router.add(splitter=splitter_of(self.cv), method_mapping=MethodMapping().add(caller="fit", callee="split"))
         scorer = check_scoring(self.estimator, scoring=self.scoring)
         return router.add(scorer=scorer, method_mapping=MethodMapping().add(caller="fit", callee="score"))
 

@@ -177,6 +177,42 @@ def test_numbers_written_as_texts(unirel, tmp_path):
     assert {row["name"]: row["missing"] for row in json.loads(done.out)["features"]}["Rang"] == 1
 
 
+def test_rows_of_a_group_belong_together(unirel, tmp_path):
+    """A column of patients is no feature, and what only tells patients apart is not selected."""
+    rng, patients = np.random.default_rng(0), np.repeat(np.arange(40), 10)
+    table = pd.DataFrame(rng.normal(size=(40, 3))[patients], columns=list("abc"))
+    table["patient"], table["ill"] = [f"p{one}" for one in patients], patients % 2
+    table["few"], table["gaps"] = table.index % 3, table["patient"].where(table.index > 4)
+    table["a"] += 4 * table["ill"]
+    table.to_csv(path := tmp_path / "visits.csv", index=False)
+    command = [path, "-t", "ill", "--drop", "few,gaps", "--json"]
+    plain, known = (
+        json.loads(unirel("select", *command, *more).out)
+        for more in (["--drop", "patient"], ["--row-groups", "patient"])
+    )
+    assert len(plain["features"]) > 1
+    assert [row["name"] for row in known["features"]] == ["a"]
+    tested = json.loads(unirel("relevance", *command, "--row-groups", "patient", "--test", "--estimator", "binned").out)
+    assert {row["name"]: row["significant"] for row in tested["features"]} == {"a": "yes", "b": "no", "c": "no"}
+    assert tested["test"]["settings"]["permuted"] == "40 whole groups"
+    compared = ["--with", "kbest", "--models", "knn", "--splits", "2", "--max-features", "2"]
+    assert unirel("compare", *command, "--row-groups", "patient", *compared).code == 0
+    for more, message in (
+        (["patint"], "did you mean 'patient'"),
+        (["ill"], "must be one column beside the target"),
+        (["patient,a"], "must be one column beside the target"),
+    ):
+        assert message in unirel("select", *command, "--row-groups", *more).error
+    for column, message in {
+        "few": "has 3 different labels, but at least 5 are needed",
+        "gaps": "has 5 missing",
+    }.items():
+        error = unirel("select", path, "-t", "ill", "--row-groups", column).error
+        assert f"--row-groups {message}" in error
+        assert "permute" not in error
+    assert "--row-groups names a column of one file" in unirel("select", "iris", "--row-groups", "x").error
+
+
 def test_rows_are_numbered_in_any_type(unirel, tmp_path):
     """What is added to a number of one byte must not be of one byte."""
     frame = pd.DataFrame({"x": np.arange(200) % 5, "y": np.arange(200) % 2, "row": np.arange(200)})

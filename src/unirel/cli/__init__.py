@@ -224,6 +224,7 @@ _PHRASES: tuple[tuple[str, Any], ...] = (
     (r"^only X1 has", "only the first file has"),
     (r"^only X2 has", "only the second file has"),
     (r"^X1 and X2 share", "the two files share"),
+    (r"^groups has (.*?)(; with permute='within' fewer will do)?$", r"--row-groups has \1"),
     (r"; drop those rows from X and y", "; --drop-missing-target drops those rows"),
     (
         rf"\b({'|'.join(_FLAGS)}|{_SAME})=(?:['\"](\w+)['\"])?",

@@ -55,6 +55,7 @@ class Input:
     origin: "Origin"
     names: Sequence[str]
     kinds: dict[str, Any]  # the parameters `discrete_features` and `target_type` of the library
+    groups: Any = None  # labels of rows that belong together
 
     @property
     def about(self) -> dict[str, str]:
@@ -90,9 +91,12 @@ def open_data(data: Data, output: Output, in_parts: bool, several: bool) -> Inpu
 
     if (n_targets := len(getattr(y, "column_names", [0]))) > 1 and not several:
         raise BadInput(f"--target names {n_targets} columns, but this explains one; name one of them")
+    groups = origin.pop("groups", None)
+    if data.row_groups is not None and groups is None:
+        raise BadInput("--row-groups names a column of one file; pass a file")
     names = X.names[:-1] if isinstance(y, str) else X.column_names  # parts have the target as their last column
     kinds = {"discrete_features": data.discrete_features(names), "target_type": data.target_type}
-    return Input(X, y, Origin(**origin), names, kinds)
+    return Input(X, y, Origin(**origin), names, kinds, groups)
 
 
 def _open_dataset(data: Data) -> tuple[Any, Any, dict[str, Any]]:
@@ -170,6 +174,9 @@ def _open_file(data: Data, output: Output) -> tuple[Any, Any, dict[str, Any]]:
     file = read_table(data)
     table, source = file.table, "standard input" if data.data == "-" else _as_text(Path(data.data).name)
     targets, drop = _check_columns(data, table.column_names)
+    together = find_names(data.row_groups and [data.row_groups], table.column_names, "--row-groups")
+    if len(together) > 1 or {*targets, *drop} & {*together}:
+        raise BadInput(f"--row-groups {data.row_groups!r} must be one column beside the target that is not dropped")
     table, n_rows = with_numbers(table.drop_columns(drop), targets, output), table.num_rows
     if n_rows == 0:
         raise BadInput(f"'{source}' has names of columns but no rows")
@@ -180,15 +187,19 @@ def _open_file(data: Data, output: Output) -> tuple[Any, Any, dict[str, Any]]:
                 raise BadInput(f"the target {target!r} has no value at all")
         if table.num_rows < n_rows:
             output.note(f"left out {n_rows - table.num_rows} rows without a target")
-    features = table.drop_columns(targets)
+    features = table.drop_columns([*targets, *together])
     ignored = leave_out_row_numbers(features, data.discrete_features(features.column_names), output)
     features = features.drop_columns(list(ignored))
     if features.num_columns == 0:
         raise BadInput(f"there is no column beside the target {listed(targets)} left")
     origin = {
         **{"source": source, "target": ", ".join(targets), "dropped": tuple(drop), "ignored": tuple(ignored.items())},
-        **{"n_without_target": n_rows - table.num_rows, "reading": _snippet(data, file, targets, [*drop, *ignored])},
+        "n_without_target": n_rows - table.num_rows,
+        "reading": _snippet(data, file, targets, [*drop, *ignored, *together]),
     }
+    if together:
+        origin |= {"groups": table.column(together[0]).to_numpy()}
+        origin["reading"] += (f"groups = data[{together[0]!r}]",)
     return features, table.select(targets) if len(targets) > 1 else table.column(targets[0]), origin
 
 

@@ -37,7 +37,7 @@ def explain(*, data: flags.Data, feature: flags.Feature, options: flags.Selectin
             reason = table.columns[position].reason
             raise BadInput(f"{feature!r} is ignored: {reason}; use it all the same with --discrete or --continuous")
         selector = flags.make_settings(options, given.names, verbose=output.verbose, **given.kinds)
-        report = Report.from_table(table, selector, given.origin, page=False)
+        report = Report.from_table(table, selector, given.origin, page=False, groups=given.groups)
         found = relations.explain(table, report.selection, position)
     words = explanation_in_words(found, report)
     content = {"data": given.about, **found.to_dict(), "words": words}
@@ -65,7 +65,12 @@ def relevance(data: flags.Data, options: flags.Estimation, ranking: flags.Rankin
         rows, entropy = _measure(given, estimator, options.jobs)
         if ranking.test:
             asked: Any = {"n_permutations": ranking.permutations, "random_state": ranking.seed, **given.kinds}
-            asked |= {"mi_estimator": estimator, "n_jobs": options.jobs, "verbose": output.verbose}
+            asked |= {
+                "mi_estimator": estimator,
+                "n_jobs": options.jobs,
+                "verbose": output.verbose,
+                "groups": given.groups,
+            }
             tested = relevance_test(given.X, given.y, **asked)
     target = given.origin.target
     most = f" The entropy of '{target}' is {entropy:.4f} nats." if entropy is not None else ""
@@ -144,7 +149,8 @@ def _sample(given: "Input", max_rows: int, seed: int, output: Output) -> "Input"
         rows = choose_by_class(given.read().target_codes(), np.arange(n_rows), max_rows, np.random.default_rng(seed))
     taken = f"took a sample of {len(rows):,} of the {n_rows:,} rows"
     output.note(f"{taken}, to be done soon; --max-rows {n_rows} takes all")
-    return replace(given, X=given.X.take(rows), y=given.y.take(rows))
+    groups = None if given.groups is None else given.groups[rows]
+    return replace(given, X=given.X.take(rows), y=given.y.take(rows), groups=groups)
 
 
 @flags.with_flags(
@@ -166,7 +172,7 @@ def compare(data: flags.Data, options: flags.Comparing, printing: flags.Printing
     asked: Any = {"n_features": sizes, "n_splits": options.splits, "random_state": options.seed}
     asked |= {"n_jobs": options.jobs, "verbose": output.verbose, **given.kinds}
     with output.catching_warnings():
-        found = evaluation.compare([(given.origin.source, given.X, given.y)], selectors, models, **asked)
+        found = evaluation.compare([(given.origin.source, given.X, given.y, given.groups)], selectors, models, **asked)
     if not found.rows:
         raise KeyboardInterrupt  # before the first split was finished
     content = found.to_dict(baselines or None)

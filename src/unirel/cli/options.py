@@ -112,6 +112,9 @@ class Data(File):
     drop: list[str] | None = _data(None, "Columns to leave out altogether.", metavar="COL,...")
     discrete: list[str] | None = _data(None, "Columns whose values are categories.", metavar="COL,...")
     continuous: list[str] | None = _data(None, "Columns whose values are numbers.", metavar="COL,...")
+    row_groups: str | None = _data(
+        None, "Column that says which rows belong together, such as a patient; it is no feature.", metavar="COL"
+    )
     drop_missing_target: bool = _data(False, "Leave out rows without a target.")
     scheduler: str | None = _data(
         None, "A running Dask cluster that reads the files of a pattern.", metavar="tcp://HOST:PORT"

@@ -62,7 +62,9 @@ def _select(
     with output.catching_warnings():
         table = given.read()
         with deadline.applied():
-            found = Report.from_table(table, selector, given.origin, rows=(given.X, given.y), **asked)
+            found = Report.from_table(
+                table, selector, given.origin, rows=(given.X, given.y), groups=given.groups, **asked
+            )
     found = replace(found, origin=replace(found.origin, notes=tuple(output.notes)))
     columns = [*COLUMNS, *(["significant"] if found.test else []), *(["frequency"] if found.stability else [])]
     rows, words, document = found.rows(), found.paragraphs(), found.document()

@@ -273,8 +273,9 @@ class Table:
         return result
 
     def moved(self, order: Positions) -> Table:
-        """The table with the rows of its target in another order, a permutation."""
+        """The table with the rows of its target in another order; some may be repeated in place of others."""
         table = copy(self)
+        table.__dict__.pop("class_sizes", None)
         table._order = order if self._order is None else self._order[order]
         if "_matrix" in self.__dict__:  # scaled once for all orders
             values = self.values.copy()
@@ -301,7 +302,7 @@ class Table:
         return Table._read(sources, [kinds[columns], kinds[[self.target]]]).scaled(self._scale)
 
     def level_sizes(self, column: int) -> NDArray[np.int64]:
-        return np.bincount(self.codes(column))
+        return np.bincount(self.codes(column), minlength=self.n_levels[column])
 
     @cached_property
     def class_sizes(self) -> NDArray[np.int64]:

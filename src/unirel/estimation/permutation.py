@@ -31,6 +31,8 @@ _WIDE = 2
 class Permutations:
     """Random orders of rows that keep each in its group; only `rows` move, whose groups are `groups`, or all rows."""
 
+    keeps_rows = True  # each row is in each order once
+
     def __init__(self, n_samples: int, groups: Groups | None = None, rows: Columns | None = None) -> None:
         self._n_samples, self._groups = n_samples, groups
         self._rows = np.arange(n_samples) if rows is None else rows
@@ -43,6 +45,42 @@ class Permutations:
         order = np.arange(self._n_samples)
         order[self._places] = self._rows[np.lexsort([rng.random(len(self._rows)), self._groups])]
         return order
+
+
+class GroupPermutations:
+    """Random orders in which the rows of a whole group take the places of those of another one.
+
+    They keep their order, from a random one of them on. A smaller group begins again at its end, a larger one is cut.
+    """
+
+    def __init__(self, codes: Columns, alike: Groups | None = None) -> None:
+        self._codes, self._sizes, self._members = codes, np.bincount(codes), np.argsort(codes, kind="stable")
+        self._starts = np.cumsum(self._sizes) - self._sizes
+        self._places = np.empty_like(codes)
+        self._places[self._members] = np.arange(len(codes)) - self._starts[codes[self._members]]
+        self._groups = Permutations(len(self._sizes), alike)
+        self.keeps_rows = bool((self._sizes == self._sizes[0]).all())
+
+    def draw(self, rng: np.random.Generator) -> Columns:
+        """An order of all rows: which row comes to each place."""
+        group = self._groups.draw(rng)[self._codes]
+        firsts = np.floor(rng.random(len(self._sizes)) * self._sizes).astype(np.intp)
+        return self._members[self._starts[group] + (self._places + firsts[group]) % self._sizes[group]]
+
+
+class BlockPermutations:
+    """Random orders of blocks of consecutive rows, into which a circle of all rows is cut at random."""
+
+    keeps_rows = True
+
+    def __init__(self, n_samples: int, block_length: int) -> None:
+        self._n_samples, self._block_length = n_samples, block_length
+
+    def draw(self, rng: np.random.Generator) -> Columns:
+        """An order of all rows: which row comes to each place."""
+        circle = np.roll(np.arange(self._n_samples), rng.integers(self._n_samples))
+        blocks = np.split(circle, np.arange(self._block_length, self._n_samples, self._block_length))
+        return np.concatenate([blocks[number] for number in rng.permutation(len(blocks))])
 
 
 @dataclass

@@ -375,7 +375,9 @@ def _numbers_rows(table: Table, feature: int) -> bool:
     return bool((values == np.round(values)).all()) and len(np.unique(values)) == table.n_samples
 
 
-def find_significant(table: Table, sample_weight: Any, n_jobs: int | None, alpha: float) -> RelevanceTest | None:
+def find_significant(
+    table: Table, sample_weight: Any, n_jobs: int | None, alpha: float, groups: Any = None
+) -> RelevanceTest | None:
     """Test of every feature by itself, by counts; None for tables in parts, or of several targets."""
     # Counts in bins are quick, and detect weak relations better than a few nearest neighbours do.
     if table.is_parted or table.n_samples < 2 or table.n_targets > 1:
@@ -384,7 +386,7 @@ def find_significant(table: Table, sample_weight: Any, n_jobs: int | None, alpha
 
     def test(n_permutations: int) -> RelevanceTest:
         with quietly():  # few permutations are seen below
-            return permutation_test(information, n_permutations=n_permutations)
+            return permutation_test(information, n_permutations=n_permutations, groups=groups)
 
     found = test(_PERMUTATIONS)
     # Features that no permutation has reached go on until they can be significant among all that are tested.

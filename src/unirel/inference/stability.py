@@ -16,6 +16,7 @@ from sklearn.base import clone
 
 from unirel._runtime import check_fraction, check_time, check_whole_number, map_tasks, progress_of
 from unirel.data.readers import take_rows
+from unirel.data.row_groups import firsts_of, group_numbers, is_same_within, take_groups
 from unirel.data.table import Table
 from unirel.results import ExchangeablePair, Stability
 from unirel.search.greedy import SearchSettings
@@ -35,6 +36,7 @@ def selection_stability(
     sample_fraction: float = 0.5,
     confidence_level: float = 0.95,
     random_state: int = 0,
+    groups: Any = None,
     journal: str | os.PathLike[str] | None = None,
     n_jobs: int | None = None,
     verbose: bool = False,
@@ -53,6 +55,9 @@ def selection_stability(
         of each class; and their seed.
     confidence_level : float
         Of the interval of the index.
+    groups : array of shape (n_samples,) or RowGroups, optional
+        Whose each row is, if rows belong together: whole groups are drawn, of class labels that share of the groups of
+        each class if no group has two. A `BURSelector` is given them too.
     journal : path, optional
         A file that keeps what is done, so that a run that was stopped is resumed, and more subsamples can be added.
     n_jobs, verbose : int, optional, and bool
@@ -91,13 +96,17 @@ def selection_stability(
     else:
         table = Table.from_data(X, y, several=True)
     labels = None if table.classes is None or table.n_targets > 1 else table.codes(table.target)
-    drawn = {"sample_fraction": sample_fraction, "random_state": random_state}
+    drawn: dict[str, Any] = {"sample_fraction": sample_fraction, "random_state": random_state}
+    codes = group_numbers(groups, table.n_samples)
+    if codes is not None:
+        drawn["groups"] = str(joblib.hash(codes))
     known = {} if journal is None else _resume(Path(journal), drawn | {"identity": _identity(selector, table)})
     missing = [number for number in range(n_subsamples) if number not in known]
 
     def fit(number: int) -> None:
-        rows = draw_rows(table.n_samples, labels, sample_fraction, (random_state, number))
-        known[number] = _found(clone(selector).fit(take_rows(X, rows), take_rows(y, rows)))
+        rows = draw_rows(table.n_samples, labels, sample_fraction, (random_state, number), codes)
+        own = {} if codes is None or not isinstance(selector, SearchSettings) else {"groups": take_groups(groups, rows)}
+        known[number] = _found(clone(selector).fit(take_rows(X, rows), take_rows(y, rows), **own))
         check_time()  # which would have cut the selection short
         if journal is not None:
             _append(Path(journal), {"subsample": number, **known[number]})
@@ -141,8 +150,21 @@ def _append(journal: Path, line: dict[str, Any]) -> None:
         file.write(json.dumps(line) + "\n")
 
 
-def draw_rows(n_samples: int, labels: NDArray[Any] | None, share: float, seed: Sequence[int]) -> NDArray[np.intp]:
-    """A share of the rows in ascending order, of class labels a share of each class, at least one row."""
+def draw_rows(
+    n_samples: int,
+    labels: NDArray[Any] | None,
+    share: float,
+    seed: Sequence[int],
+    codes: NDArray[np.intp] | None = None,
+) -> NDArray[np.intp]:
+    """A share of the rows in ascending order, of class labels a share of each class, at least one row.
+
+    Of rows that belong together by the codes of their groups it is a share of the groups.
+    """
+    if codes is not None:
+        firsts = firsts_of(codes)
+        of_groups = labels[firsts] if labels is not None and is_same_within(labels, codes) else None
+        return np.flatnonzero(np.isin(codes, draw_rows(len(firsts), of_groups, share, seed)))
     rng = np.random.default_rng(seed)
     groups = [np.arange(n_samples)] if labels is None else [np.flatnonzero(labels == label) for label in set(labels)]
     chosen = [rng.choice(rows, max(1, round(share * len(rows))), replace=False) for rows in groups]

@@ -1,5 +1,6 @@
 """Whether columns tell anything about a target at all, and whether they add anything to others: permutation tests."""
 
+from functools import partial
 from itertools import count
 from typing import Any, Literal
 
@@ -8,10 +9,21 @@ from scipy.special import chdtrc, xlogy
 
 from unirel._runtime import check_choice, check_whole_number, progress_of, warn
 from unirel.data.readers import DiscreteFeatures, TargetType
+from unirel.data.row_groups import RowGroups, firsts_of, is_same_within, open_groups
 from unirel.data.table import Table
 from unirel.estimation.base import Columns, Information, Values, make_information
+from unirel.estimation.binned import Binned
 from unirel.estimation.blocks import joint_codes, normal_scores
-from unirel.estimation.permutation import Exceedances, Groups, Permutations, expected_target, group_along, without_wide
+from unirel.estimation.permutation import (
+    BlockPermutations,
+    Exceedances,
+    GroupPermutations,
+    Groups,
+    Permutations,
+    expected_target,
+    group_along,
+    without_wide,
+)
 from unirel.measures import known_columns, names_columns
 from unirel.results import RelevanceTest
 
@@ -37,6 +49,7 @@ def relevance_test(
     n_permutations: int = 1000,
     max_exceedances: int | None = 20,
     adjust: Adjust = "fdr",
+    groups: Any = None,
     random_state: int | None = 0,
     n_jobs: int | None = None,
     verbose: bool = False,
@@ -54,6 +67,9 @@ def relevance_test(
     adjust : {"fdr", "fwer"}
         What adjusted values bound: the expected share of false discoveries among all that are called significant, or
         the chance of any false discovery, from the maximum over all columns, for which no column can stop early.
+    groups : array of shape (n_samples,) or RowGroups, optional
+        Whose each row is, if rows belong together, such as those of a patient: whole groups are permuted. A `RowGroups`
+        permutes within groups instead, or blocks of a time series; see :doc:`/rows_together`.
     random_state : int, optional
         Seed of the permutations.
     verbose : bool
@@ -89,7 +105,7 @@ def relevance_test(
     """
     table = Table.from_data(X, y, discrete_features=discrete_features, target_type=target_type)
     information = make_information(table, mi_estimator, n_jobs=n_jobs)
-    return permutation_test(information, None, n_permutations, max_exceedances, adjust, random_state, verbose)
+    return permutation_test(information, None, n_permutations, max_exceedances, adjust, random_state, verbose, groups)
 
 
 def conditional_test(
@@ -103,6 +119,7 @@ def conditional_test(
     n_permutations: int = 1000,
     max_exceedances: int | None = 20,
     adjust: Adjust = "fdr",
+    groups: Any = None,
     random_state: int | None = 0,
     n_jobs: int | None = None,
     verbose: bool = False,
@@ -115,8 +132,8 @@ def conditional_test(
         Columns of X that are known, or other columns.
     X, y, mi_estimator, discrete_features, target_type, n_jobs
         As in `relevance`.
-    n_permutations, max_exceedances, adjust, random_state, verbose
-        As in `relevance_test`.
+    n_permutations, max_exceedances, adjust, groups, random_state, verbose
+        As in `relevance_test`. Where something is given that varies within groups, rows are permuted within them.
 
     Returns
     -------
@@ -154,7 +171,9 @@ def conditional_test(
     table = Table.from_data(X, y, conditional_on=None if named else given, **reading)
     columns = np.array(known_columns(table, given), np.intp) if named else table.given
     information = make_information(table, mi_estimator, n_jobs=n_jobs)
-    return permutation_test(information, columns, n_permutations, max_exceedances, adjust, random_state, verbose)
+    return permutation_test(
+        information, columns, n_permutations, max_exceedances, adjust, random_state, verbose, groups
+    )
 
 
 def false_discovery_rates(p_values: Values) -> Values:
@@ -175,6 +194,7 @@ def permutation_test(
     adjust: Adjust = "fdr",
     random_state: int | None = 0,
     verbose: bool = False,
+    groups: Any = None,
 ) -> RelevanceTest:
     """`relevance_test` with an estimator that is there already, or `conditional_test` if columns are given."""
     asked = {"n_permutations": n_permutations, "max_exceedances": max_exceedances, "random_state": random_state}
@@ -185,20 +205,22 @@ def permutation_test(
         check_whole_number("random_state", random_state, 0)
     check_choice("adjust", adjust, ("fdr", "fwer"))
     table = information.table
-    groups = None if given is None else _alike_rows(table, given)
-    given = np.empty(0, np.intp) if given is None else given
+    together, given = open_groups(groups), np.empty(0, np.intp) if given is None else given
+    permutations, permuted_as = _permutations(table, given, together)
     columns = np.setdiff1d(table.features, given)
     _warn_of_close(information, given)
     observed = information.estimate(columns, given)
     p_values = np.full(len(columns), np.nan)
-    if not (adjust == "fwer" or len(given) or information.looks_at_target):
+    if not (adjust == "fwer" or len(given) or information.looks_at_target or together):
         p_values[:] = [_g_test(information, int(column)) for column in columns]
     permuted = np.flatnonzero(np.isnan(p_values))
     most = None if adjust == "fwer" else max_exceedances
     tested = Exceedances(observed[permuted], n_permutations, most, keep=adjust == "fwer")
-    permutations, rng = Permutations(table.n_samples, groups), np.random.default_rng(random_state)
+    rng, estimate = np.random.default_rng(random_state), information.permuted
+    if not (permutations.keeps_rows or isinstance(information, Binned)):  # what orders share changes as well
+        estimate = partial(Information.permuted, information)
     finished = tested.fill(
-        lambda active, orders: information.permuted(columns[permuted[active]], given, orders),
+        lambda active, orders: estimate(columns[permuted[active]], given, orders),
         (permutations.draw(rng) for _ in count()),
         progress_of(verbose, "permutations"),
     )
@@ -221,7 +243,7 @@ def permutation_test(
         given=tuple(table.columns[int(column)].name for column in given),
         adjust=adjust,
         complete=finished,
-        settings={"mi_estimator": repr(information), **asked},
+        settings={"mi_estimator": repr(information), **asked, **permuted_as},
     )
 
 
@@ -271,13 +293,44 @@ def _warn_of_few(tested: Exceedances, adjusted: Values, n_columns: int) -> None:
     )
 
 
-def _alike_rows(table: Table, given: Columns) -> Groups:
+def _permutations(
+    table: Table, given: Columns, groups: RowGroups | None
+) -> tuple[Permutations | GroupPermutations | BlockPermutations, dict[str, str]]:
+    """What may be permuted, and what it is called where rows belong together."""
+    if groups is None:
+        return Permutations(table.n_samples, _alike_rows(table, given) if len(given) else None), {}
+    within = groups.permute == "within"
+    codes = groups.codes(table.n_samples)
+    if not within and not all(is_same_within(_values(table, column), codes) for column in given.tolist()):
+        if groups.permute == "groups":
+            raise ValueError("permute='groups', but given varies within groups; pass permute='within'")
+        within = True
+    n_groups = int(codes.max()) + 1
+    if within:
+        alike = _alike_rows(table, given, codes)
+        if is_same_within(_values(table, table.target), alike):
+            remedy = "permute whole groups, and give only columns that do not vary within groups"
+            raise ValueError(f"y does not vary among rows of a group, so nothing can be permuted within; {remedy}")
+        return Permutations(table.n_samples, alike), {"permuted": f"rows within {n_groups:,} groups"}
+    if groups.block_length is not None and len(given) == 0:
+        blocks = BlockPermutations(table.n_samples, groups.block_length)
+        return blocks, {"permuted": f"blocks of {groups.block_length:,} rows"}
+    of_groups = _alike_rows(table.take(given, firsts_of(codes)), np.arange(len(given))) if len(given) else None
+    return GroupPermutations(codes, of_groups), {"permuted": f"{n_groups:,} whole groups"}
+
+
+def _values(table: Table, column: int) -> Any:
+    return table.codes(column) if table.discrete[column] else table.continuous_block([column])[0]
+
+
+def _alike_rows(table: Table, given: Columns, within: Groups | None = None) -> Groups:
     """Group of every row: the same given levels, missing numbers among them, and about the same expectation of y."""
     continuous, rows = given[table.continuous[given]], np.arange(table.n_samples)
     numbers = table.continuous_block(continuous) if len(continuous) else np.empty((0, table.n_samples))
     missing = np.isnan(numbers)
     levels = [table.codes(int(column)) for column in given[table.discrete[given]]]
-    strata = joint_codes([*levels, *missing.astype(np.intp)], table.n_samples)
+    together = [] if within is None else [within]
+    strata = joint_codes([*together, *levels, *missing.astype(np.intp)], table.n_samples)
     if len(continuous) == 0:
         groups = strata
     else:

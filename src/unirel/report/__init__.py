@@ -108,6 +108,7 @@ class Report:
         origin: Origin | None = None,
         accuracy: str | None = AUTO,
         stability: int | None = None,
+        groups: Any = None,
     ) -> Self:
         """Select features of a table and report on it.
 
@@ -132,6 +133,8 @@ class Report:
             rows. For a continuous target it is the regressor of that kind, and R2 is shown. None measures nothing.
         stability : int, optional
             Select again from this many random halves of the rows, and show how often each feature is selected.
+        groups : array of shape (n_samples,) or RowGroups, optional
+            Whose each row is, if rows belong together: tests, folds and halves respect it.
 
         Returns
         -------
@@ -147,7 +150,7 @@ class Report:
             table = Table.from_data(X, y, feature_names=feature_names, several=True, **types)
         asked: dict[str, Any] = {"accuracy": accuracy, "stability": stability, "sample_weight": sample_weight}
         with deadline.applied():
-            return cls.from_table(table, settings, origin or Origin(), rows=(X, y), title=title, **asked)
+            return cls.from_table(table, settings, origin or Origin(), rows=(X, y), title=title, groups=groups, **asked)
 
     @classmethod
     def from_selection(cls, selection: Selection, X: Any, y: Any, **more: Any) -> Self:
@@ -174,6 +177,7 @@ class Report:
         page: bool = True,
         accuracy: str | None = None,
         stability: int | None = None,
+        groups: Any = None,
     ) -> Self:
         """Select features of a table that has been read, and compare those that are selected.
 
@@ -188,22 +192,24 @@ class Report:
         # The weight that was asked for comes first, so it gets the time.
         betas = [selector.beta, *(beta for beta in others if beta != selector.beta)]
         deadline, settings = Deadline.after(selector.max_seconds), selector.settings()
-        path = select(table, [settings.criterion], betas, settings, sample_weight)
+        path = select(table, [settings.criterion], betas, settings, sample_weight, groups)
         interrupted = len(path) < len(betas) or path.selections[-1].interrupted
         analysis, tested, pairs = Analysis(), None, None
         if not interrupted:
             with suppress(TimeoutError), deadline.at_least(READING_SECONDS).applied():
                 analysis = analyse(table, path.selections[0], curve=page, sample_weight=sample_weight)
                 if page or stability or table.n_samples * len(table.features) <= _QUICKLY_TESTED:
-                    tested = find_significant(table, sample_weight, selector.n_jobs, text.ALPHA)
+                    tested = find_significant(table, sample_weight, selector.n_jobs, text.ALPHA, groups)
                 if page:
                     pairs = find_pairs_quickly(table, sample_weight, selector.n_jobs)
         levels = read_levels(table, rows[0], path.selections[0].order[:MOST_DRAWN].tolist()) if page else {}
         found: dict[str, Any] = {"test": tested, "levels": levels, "interrupted": interrupted, "pairs": pairs}
         report = cls(table, path, analysis, origin, title, **found)
-        return report._measured(*rows, selector, stability, accuracy)
+        return report._measured(rows, groups, selector, stability, accuracy)
 
-    def _measured(self, X: Any, y: Any, selector: SearchSettings, stability: int | None, accuracy: str | None) -> Self:
+    def _measured(
+        self, rows: Any, groups: Any, selector: SearchSettings, stability: int | None, accuracy: str | None
+    ) -> Self:
         """The same report with its stability and accuracy, as far as there is time; a warning says what is missing."""
         report = self
         for name, value in {"stability": stability, "accuracy": accuracy}.items():
@@ -215,7 +221,7 @@ class Report:
             try:
                 if not why:
                     with quietly():  # about what has been said of all rows
-                        report = replace(report, **{name: self._measure(name, value, X, y, selector)})
+                        report = replace(report, **{name: self._measure(name, value, rows, groups, selector)})
             except TimeoutError:
                 why = f"the time budget was used up; give more than max_seconds={selector.max_seconds:g}"
             except KeyboardInterrupt:
@@ -226,16 +232,16 @@ class Report:
                 warn(f"the {name} was not measured, because {why}")
         return report
 
-    def _measure(self, name: str, value: Any, X: Any, y: Any, selector: SearchSettings) -> Any:
-        pinned = pin_types(selector, self.table, X)
+    def _measure(self, name: str, value: Any, rows: tuple[Any, Any], groups: Any, selector: SearchSettings) -> Any:
+        pinned = pin_types(selector, self.table, rows[0])
         if name == "accuracy":
             progress = progress_of(selector.verbose, "measuring accuracy")
-            return measure_accuracy(value, X, y, self.table, self.selection, pinned, progress)
+            return measure_accuracy(value, *rows, self.table, self.selection, pinned, progress, groups)
         from unirel.inference.stability import selection_stability  # slow to import
 
         pinned.set_params(verbose=False, max_seconds=None)
-        how: Any = {"n_subsamples": value, "n_jobs": selector.n_jobs, "verbose": selector.verbose}
-        return selection_stability(X, y, selector=pinned, **how)
+        how: Any = {"n_subsamples": value, "n_jobs": selector.n_jobs, "verbose": selector.verbose, "groups": groups}
+        return selection_stability(*rows, selector=pinned, **how)
 
     @property
     def selection(self) -> Selection:
@@ -266,9 +272,9 @@ class Report:
         careful = f"Careful: {' '.join(answer['warnings'])}" if answer["warnings"] and self.selection.complete else ""
         first = f"{answer['headline']} {text.copies_in_words(self)}".strip()
         significance = sure.significance_in_words(self)
-        second = f"{answer['words']} {significance}".strip()
         others = [one for one in answer["certainty"] if one != significance]
-        return [one for one in (first, second, careful, *others, self.no_accuracy) if one]
+        said = (first, f"{answer['words']} {significance}".strip(), careful, *others, self.no_accuracy)
+        return list(filter(None, said))
 
     def document(self) -> dict[str, Any]:
         """The selection with what was found about it, as it is written to a file."""
@@ -284,9 +290,9 @@ class Report:
             feature.update({name: row[name] for name in more})
         together = plain(known[-1]) if len(known) and len(known) == len(self.selection) else None
         words = " ".join(filter(None, (answer["headline"], text.copies_in_words(self), answer["words"])))
-        found = {"joint_information": together, "words": words, "notes": list(self.origin.notes)}
-        stability = {} if self.stability is None else {"stability": self.stability.to_dict()}
-        return {"data": {"source": self.origin.source, **about}, **selection, **found, **stability}
+        found: dict[str, Any] = {"joint_information": together, "words": words, "notes": list(self.origin.notes)}
+        found |= {} if self.stability is None else {"stability": self.stability.to_dict()}
+        return {"data": {"source": self.origin.source, **about}, **selection, **found}
 
     def to_html(self) -> str:
         """The page."""
@@ -314,8 +320,6 @@ class Report:
     def _answer(self) -> dict[str, Any]:
         selection, enough = self.selection, text.find_enough(self)
         rows = list(self._rows())
-        how_sure = sure.significance_in_words, sure.stability_in_words, sure.exchangeable_in_words
-        certainty = [words(self) for words in how_sure]
         settings = {name: str(value) for name, value in selection.settings.items() if value not in (None, [], {})}
         return {
             "title": self.title or f"Features for {text.quoted(self.origin.target)}",
@@ -326,7 +330,7 @@ class Report:
             "groups": self._groups(),
             "pairs": pairs_for_page(self.pairs, text.ALPHA),
             "left_out": _left_out(rows),
-            "certainty": [said for said in certainty if said],
+            "certainty": sure.certainty_in_words(self),
             "source": self.origin.source,
             "target": self.origin.target,
             "complete": selection.complete,
@@ -442,8 +446,8 @@ def _snippet(selection: Selection, origin: Origin) -> str:
             continue
         is_object = isinstance(value, str) and value.endswith(")")
         imported += re.findall(r"^\w+", value) if is_object else []
-        missing = value == "given values"
-        arguments.append(f"    {name}={'...' if missing else value if is_object else repr(value)},")
-    weighted = ", sample_weight" if selection.sample_weight is not None else ""
+        arguments.append(f"    {name}={'...' if value == 'given values' else value if is_object else repr(value)},")
+    weighted = ", sample_weight" * (selection.sample_weight is not None)
+    weighted += ", groups=groups" * ("groups = " in str(origin.reading))
     lines = [f"from unirel import {', '.join(imported)}", *origin.reading, "", "selector = BURSelector("]
     return "\n".join([*lines, *arguments, f").fit(X, y{weighted})", "print(selector.selection_.selected_names)"]) + "\n"

@@ -10,8 +10,10 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from unirel._runtime import Progress, call_apart, check_choice, check_time, check_whole_number, no_progress
 from unirel.data.readers import take_rows
+from unirel.data.row_groups import group_numbers, open_groups, take_groups
 from unirel.data.table import Table
 from unirel.data.weights import choose_by_class
+from unirel.estimation.blocks import joint_codes
 from unirel.predictors import MODELS, design_matrix, fit_model, quick_models, split_rows, standardise
 from unirel.report.text import plural
 from unirel.results import Selection, plain
@@ -46,6 +48,7 @@ class Accuracy:
     n_features: int  #: How many these are.
     chance: float  #: Score of always predicting the most frequent class or the mean.
     fewer_folds: str = ""  #: Why there are fewer folds than usual; empty if there are not.
+    grouped: bool = False  #: Whether rows of a group are in the same fold.
     n_rows: int | None = None  #: How many rows were drawn of a larger table; None if all were used.
     others: "tuple[Accuracy, ...]" = ()  #: Other models on the same folds and sizes.
 
@@ -198,7 +201,12 @@ def pin_types(selector: Any, table: Table, X: Any) -> Any:
 class _Rows:
     """The rows that accuracy is measured on, with their target and weights."""
 
-    def __init__(self, X: Any, y: Any, table: Table, rows: Rows, sample_weight: Values | None) -> None:
+    def __init__(
+        self, X: Any, y: Any, table: Table, rows: Rows, sample_weight: Values | None, groups: Any = None
+    ) -> None:
+        self.together = open_groups(groups)
+        codes = group_numbers(groups, table.n_samples)
+        self.groups = None if codes is None else np.unique(codes[rows], return_inverse=True)[1]
         self.X, self.y, self.table, self.rows = X, y, table, rows
         self.weights = None if sample_weight is None else sample_weight[rows]
         self.discrete = table.classes is not None
@@ -211,18 +219,35 @@ class _Rows:
         sizes = np.bincount(self.target, self.weights)
         return float(sizes.max() / sizes.sum())
 
+    @property
+    def units(self) -> NDArray[Any]:
+        """The target of what can be in different folds: of every row, or once of every group that has a class."""
+        if self.groups is None:
+            return self.target
+        pairs = [self.groups, self.target] if self.discrete else [self.groups]
+        return np.asarray(self.target[np.unique(joint_codes(pairs, len(self.rows)), return_index=True)[1]])
+
     def select(self, selector: Any, train: Rows) -> Rows:
         """Features in the order of their selection from the training rows."""
         from sklearn.base import clone
 
         rows, weights = self.rows[train], None if self.weights is None else self.weights[train]
-        order: Rows = clone(selector).fit(take_rows(self.X, rows), take_rows(self.y, rows), weights).order_
+        groups = None if self.together is None else take_groups(self.together, rows)
+        chosen = clone(selector).fit(take_rows(self.X, rows), take_rows(self.y, rows), weights, groups=groups)
+        order: Rows = chosen.order_
         check_time()  # which would have cut the selection short
         return order
 
 
 def measure_accuracy(
-    accuracy: str, X: Any, y: Any, table: Table, selection: Selection, selector: Any, progress: Progress = no_progress
+    accuracy: str,
+    X: Any,
+    y: Any,
+    table: Table,
+    selection: Selection,
+    selector: Any,
+    progress: Progress = no_progress,
+    groups: Any = None,
 ) -> Accuracy | None:
     """Cross-validate selecting features and predicting the target from the first n of them; None if there are none.
 
@@ -238,15 +263,18 @@ def measure_accuracy(
     if auto := accuracy == AUTO:
         rows = choose_by_class(table.target_codes(), counted, _MOST_ROWS, np.random.default_rng(0))
         selector = _with_quick_boost(selector)
-    data = _Rows(X, y, table, rows, selection.sample_weight)
+    data = _Rows(X, y, table, rows, selection.sample_weight, groups)
     models = quick_models(data.discrete) if auto else {MODELS[accuracy][0 if data.discrete else 1]: accuracy}
     sizes = [*(n for n in _SIZES if n < len(selection)), len(selection)]
-    n_folds, fewer_folds = _count_folds(table, data.target)
+    n_folds, fewer_folds = _count_folds(table, data.units, "rows" if groups is None else "groups of rows")
+    if n_folds < 2:  # a single group has all rows of a class
+        return None
     chosen = clone(selector).set_params(n_features_to_select=len(selection), max_seconds=None, verbose=False)
     n_features = len(table.features)
     with_all = not auto or (n_features <= _MOST_FEATURES and len(rows) * n_features <= _MOST_VALUES)
     scores = _cross_validate(data, chosen, list(models.values()), sizes, with_all, n_folds, progress)
-    about = n_features, data.chance, fewer_folds, len(rows) if len(rows) < len(counted) else None
+    grouped = data.groups is not None
+    about = n_features, data.chance, fewer_folds, grouped, len(rows) if len(rows) < len(counted) else None
     found = [
         Accuracy(method, "accuracy" if data.discrete else "R2", tuple(sizes), own[:, :-1], own[:, -1], *about)
         for method, own in zip(models, scores, strict=True)
@@ -263,15 +291,15 @@ def _with_quick_boost(selector: Any) -> Any:
     return copy(selector).set_params(unique_relevance=Boost(kind.kind, _BOOST_ROWS))
 
 
-def _count_folds(table: Table, target: NDArray[Any]) -> tuple[int, str]:
+def _count_folds(table: Table, target: NDArray[Any], rows: str) -> tuple[int, str]:
     """How many folds there can be, and why if they are fewer than usual: each shall have rows of two classes."""
     if table.classes is None:
         n_folds = min(_FOLDS, len(target) // 2)
-        return n_folds, f"there are only {len(target)} rows" if n_folds < _FOLDS else ""
+        return n_folds, f"there are only {len(target)} {rows}" if n_folds < _FOLDS else ""
     sizes = np.bincount(target, minlength=len(table.classes))
     second = int(np.argsort(-sizes, kind="stable")[1])
     label, size = table.classes.tolist()[second], int(sizes[second])
-    return min(_FOLDS, size), f"class '{label}' has only {size} rows" if size < _FOLDS else ""
+    return min(_FOLDS, size), f"class '{label}' has only {size} {rows}" if size < _FOLDS else ""
 
 
 def _cross_validate(
@@ -279,7 +307,11 @@ def _cross_validate(
 ) -> Values:
     """Score of each model in each fold with each number of features and, last, with all of them."""
     scores = np.full((len(models), n_folds, len(sizes) + 1), np.nan)
-    total, splits, orders = n_folds + scores.size, list(split_rows(data.target, data.discrete, n_folds)), []
+    total, splits, orders = (
+        n_folds + scores.size,
+        list(split_rows(data.target, data.discrete, n_folds, data.groups)),
+        [],
+    )
     for done, (train, _) in enumerate(splits, start=1):
         orders.append(data.select(selector, train))
         progress(done, total)
@@ -332,13 +364,14 @@ def accuracy_in_words(accuracy: Accuracy) -> list[str]:
 
 def _how(accuracy: Accuracy) -> str:
     methods = " and ".join(one.method for one in (accuracy, *accuracy.others))
+    together = " Rows of a group are in the same fold." if accuracy.grouped else ""
     stratified = "stratified " if accuracy.measure == "accuracy" else ""
     fewer = f" (no more, because {accuracy.fewer_folds})" if accuracy.fewer_folds else ""
     sample = "" if accuracy.n_rows is None else f" of a sample of {accuracy.n_rows:,} rows"
     return (
-        f"Measured with {methods} by {stratified}cross-validation in {accuracy.n_folds} folds{fewer}{sample}. In every "
-        "fold features are selected anew from the training rows, so they may differ from those listed. "
-        "Recommended is the fewest features within one standard error of the best mean score."
+        f"Measured with {methods} by {stratified}cross-validation in {accuracy.n_folds} folds{fewer}{sample}."
+        f"{together} In every fold features are selected anew from the training rows, so they may differ from those "
+        "listed. Recommended is the fewest features within one standard error of the best mean score."
     )
 
 

@@ -10,6 +10,12 @@ if TYPE_CHECKING:
     from unirel.report import Report
 
 
+def certainty_in_words(report: "Report") -> list[str]:
+    """All that is said of it."""
+    said = (significance_in_words(report), stability_in_words(report), exchangeable_in_words(report))
+    return [one for one in said if one]
+
+
 def stability_in_words(report: "Report") -> str:
     """How much the selections from parts of the rows agree."""
     found = report.stability
@@ -21,8 +27,9 @@ def stability_in_words(report: "Report") -> str:
     )
     if np.isnan(found.index):
         agreement = "They all select the same."
+    rows = "groups of rows" if "groups" in found.settings else "rows"
     return (
-        f"The selection was repeated on {len(found.selected)} random halves of the rows (subsamples). {agreement} "
+        f"The selection was repeated on {len(found.selected)} random halves of the {rows} (subsamples). {agreement} "
         "A half has fewer rows, so shares are rather too low. A stable feature need not be a good one."
     )
 
@@ -48,9 +55,11 @@ def significance_in_words(report: "Report") -> str:
     if nothing_found(report):
         return ""
     unsure = [quoted(names[feature]) for feature in tested[~report.test.significant(ALPHA)[tested]]]
+    permuted = report.test.settings.get("permuted")
+    how = f"; permuted are {permuted}" if permuted else ""
     found = (
         f"Significant by themselves: {len(tested) - len(unsure):,} of the {len(tested):,} selected "
-        f"({_n_tested(report):,} tested, false discovery rate {percent(ALPHA)})."
+        f"({_n_tested(report):,} tested, false discovery rate {percent(ALPHA)}{how})."
     )
     if not unsure:
         return found

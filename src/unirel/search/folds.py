@@ -3,16 +3,18 @@
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, StratifiedKFold, check_cv
 from sklearn.utils.parallel import Parallel, delayed
 
 from unirel._runtime import check_beta, check_whole_number, progress_of, quietly, reported
 from unirel.data.readers import take_columns, take_rows
+from unirel.data.row_groups import check_apart, group_numbers
 from unirel.data.table import Table
 from unirel.estimation.base import Columns, Values
 from unirel.search.greedy import SearchSettings, select
@@ -79,6 +81,28 @@ class Trial:
             return hasattr(value, "__len__") and not isinstance(value, str) and len(value) == len(self.labels)
 
         return {name: take_rows(value, rows) if is_by_row(value) else value for name, value in params.items()}
+
+
+def splitter_of(cv: Any, labels: Any = None, classifier: bool = False, grouped: bool = True) -> Any:
+    """The splitter that is meant; a number of folds means one that keeps groups of rows together, if there are some."""
+    splitter = check_cv(cv, labels, classifier=classifier)
+    if not grouped or not (cv is None or isinstance(cv, Integral)):
+        return splitter
+    stratified = isinstance(splitter, StratifiedKFold)
+    return (StratifiedGroupKFold if stratified else GroupKFold)(splitter.get_n_splits())
+
+
+def split_rows(
+    cv: Any, X: Any, labels: NDArray[Any], classifier: bool, groups: Any, params: Mapping[str, Any]
+) -> list[Any]:
+    """Rows of every fold, none of which may have rows of a group on both sides; `params` go to the splitter."""
+    codes = group_numbers(groups, len(labels))
+    splitter = splitter_of(cv, labels, classifier, codes is not None)
+    own = {"groups": codes} if codes is not None and "groups" in params else {}
+    splits = list(splitter.split(X, labels, **{**params, **own}))
+    for train, test in splits if codes is not None else ():
+        check_apart(codes, train, test, f"cv={cv!r}")
+    return splits
 
 
 def check_betas(betas: Any) -> list[float]:

@@ -27,6 +27,7 @@ from unirel._runtime import (
 )
 from unirel.criteria import Criterion, MeanScores, Scores, make_criterion
 from unirel.data.readers import DiscreteFeatures, TargetType
+from unirel.data.row_groups import RowGroups, open_groups
 from unirel.data.table import Table, open_table
 from unirel.estimation.base import Columns, Information, Memo
 from unirel.estimation.binned import classes_told
@@ -34,7 +35,7 @@ from unirel.estimation.several import Memos, for_each_target
 from unirel.results import Cause, Ending, Selection, SelectionPath, plain
 from unirel.search.boost import REFERENCE_SIZE, Blend, estimator_of, find_blend, find_kind, needs_reference
 from unirel.search.steps import N_LISTED, PLAIN, Blended, Passed, Rule, Step, take_steps
-from unirel.search.stopping import Evidence
+from unirel.search.stopping import Evidence, can_be_tested
 
 DEFAULT_BETAS = tuple(step / 10 for step in range(11))
 _N_FEATURES = N_LISTED  # that many are selected if nobody says how many, and fewer of fewer without a word
@@ -108,12 +109,13 @@ def selection_path(
     criteria: str | Criterion | Sequence[str | Criterion] = ("mim", "mrmr", "jmi", "jmim", "cmim"),
     betas: float | Sequence[float] = DEFAULT_BETAS,
     sample_weight: ArrayLike | None = None,
+    groups: Any = None,
 ) -> SelectionPath:
     """Select features by several criteria and weights of unique relevance.
 
     Parameters
     ----------
-    X, y, sample_weight
+    X, y, sample_weight, groups
         As in `BURSelector.fit`.
     selector : BURSelector, optional
         How features are selected, but for the criterion and beta; ``BURSelector()`` if it is not given.
@@ -146,7 +148,7 @@ def selection_path(
     named = [criteria] if isinstance(criteria, str | Criterion) else list(criteria)
     weights = [float(betas)] if isinstance(betas, Real) else list(cast(Sequence[float], betas))
     with deadline.applied():
-        return select(table, named, weights, settings, sample_weight)
+        return select(table, named, weights, settings, sample_weight, groups)
 
 
 def select(
@@ -155,6 +157,7 @@ def select(
     betas: Sequence[float],
     settings: SearchSettings,
     sample_weight: ArrayLike | None = None,
+    groups: Any = None,
 ) -> SelectionPath:
     """One selection for each criterion and weight, fewer if interrupted, from one set of estimates."""
     runs = list(product(map(make_criterion, criteria), map(check_beta, betas)))
@@ -162,7 +165,7 @@ def select(
         raise ValueError(f"criteria={list(criteria)!r}, betas={list(betas)!r}: name at least one of each")
     deadline, selections = Deadline.after(settings.max_seconds), list[Selection]()
     try:
-        searches = Searches(table, settings, len(runs), sample_weight)
+        searches = Searches(table, settings, len(runs), sample_weight, open_groups(groups))
         with deadline.applied():
             for criterion, beta in runs:
                 selections.append(searches.run(criterion, beta))
@@ -234,15 +237,23 @@ class Limits:
 class Searches:
     """Runs searches on one table with one set of estimates, one time budget and one progress bar for all of them."""
 
-    def __init__(self, table: Table, settings: SearchSettings, n_runs: int, sample_weight: ArrayLike | None) -> None:
+    def __init__(
+        self,
+        table: Table,
+        settings: SearchSettings,
+        n_runs: int,
+        sample_weight: ArrayLike | None,
+        groups: RowGroups | None = None,
+    ) -> None:
         self._table, self._settings = table, settings
+        stops = _is_auto(settings.n_features_to_select)
+        tests = groups is None or can_be_tested(groups, table, stops)
         self._limits = Limits.of(table, settings)
         each = for_each_target(estimator_of(settings).on(table, sample_weight, settings.n_jobs))
         self._memo = Memo(each[0]) if len(each) == 1 else Memos(each)
         columns = np.append(self._limits.free_columns(table), np.array(self._limits.include, np.intp))
-        evidence = Evidence(table, columns, settings.alpha, settings.random_state, sample_weight)
-        stops = _is_auto(settings.n_features_to_select)
-        rule = Rule(evidence, settings.keep_copies, tests=True, stops=stops)
+        evidence = Evidence(table, columns, settings.alpha, settings.random_state, sample_weight, groups)
+        rule = Rule(evidence, settings.keep_copies, tests, stops)
         self._limits = replace(self._limits, rule=rule)
         self._sample_weight = None if sample_weight is None else np.asarray(sample_weight, np.float64)
         self._kind = find_kind(settings)
@@ -267,7 +278,8 @@ class Searches:
 
     def _search(self, criterion: Criterion, beta: float, boost: Blend | None) -> Selection:
         # Of many searches at once it would take too long to test all steps: only those of the first are.
-        rule = self._limits.rule._replace(tests=self._limits.rule.stops or self._n_done == 0)
+        rule = self._limits.rule
+        rule = rule._replace(tests=rule.tests and (rule.stops or self._n_done == 0))
         limits = replace(self._limits, rule=rule)
         selection = search(self._memo, criterion, limits, beta=beta, boost=boost, progress=self._report)
         self._n_done += self._limits.n_features  # even if it has ended early

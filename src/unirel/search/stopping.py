@@ -7,6 +7,10 @@ Functions of the feature, less their own fit, then have covariances with it whos
 permutations is known in closed form, so that none is drawn: their sum of squares is nearly chi-square. With nothing
 selected all rows are alike. Of a table of very many rows a sample is looked at.
 
+Where rows belong together, a covariance is one between groups, of the sums of a function over each group with the means
+of what is left, which are permuted among groups, and one within them, where rows are permuted within each group. In a
+series of rows permutations do not tell how it varies: sums over lags of products of autocovariances do (Bartlett).
+
 A near copy of a selected feature has nearly the same ranks, or the same levels under other names, and adds nothing.
 """
 
@@ -19,9 +23,11 @@ from scipy.special import chdtrc, ndtri
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 from unirel.data.chunks import PartedTable
+from unirel.data.row_groups import FEWEST_GROUPS, RowGroups
 from unirel.data.table import Table
 from unirel.data.weights import check_weights, choose_by_class
 from unirel.estimation.base import Columns, Values
+from unirel.estimation.permutation import group_along
 
 # Rows that are looked at: at most the first, fewer if there are many classes or columns of parts, but never below the
 # third.
@@ -34,12 +40,17 @@ _MOST_TERMS, _ROWS_PER_TERM, _MOST_COVARIANCES = 400, 4, 128
 _MOST_TOGETHER = 32
 # Levels of a feature that have an indicator, and rows that a level needs for that.
 _MOST_LEVELS, _ROWS_PER_LEVEL = 12, 6
+# Rows of a block of a series that count as independent: some of its rows are far enough from each other.
+_PER_BLOCK = 4
 # Rows among which what is left of the target is permuted.
 _GROUP = 4
 # Copies share this part of their variance, and with a chance of at least the second they add nothing.
 _ALIKE, _NOTHING = 0.95, 0.01
 # Squares of columns that have no more than this share left are known already; digits by which expected targets differ.
 _KNOWN, _DIGITS = 1e-6, 9
+
+
+Covariances = tuple[Values, Values]  # of columns of two blocks, and their spread
 
 
 class Evidence:
@@ -52,13 +63,22 @@ class Evidence:
         alpha: float,
         random_state: int | None = 0,
         sample_weight: ArrayLike | None = None,
+        groups: RowGroups | None = None,
     ) -> None:
         self.n_candidates, self.alpha, self.targets = len(columns), alpha, table.targets.tolist()
-        self._asked = table, columns, random_state, sample_weight
+        self._asked = table, columns, random_state, sample_weight, groups
 
     @cached_property
     def sample(self) -> "_Sample":
         return _Sample.of(*self._asked)
+
+
+def can_be_tested(groups: RowGroups, table: Table, needed: bool) -> bool:
+    """Whether there are groups enough for a test, which are refused otherwise if one is needed."""
+    if table.is_parted:
+        raise ValueError("groups need all rows at once, but X is read in parts; pass a table in memory")
+    n_groups = int(groups.codes(table.n_samples, None if needed else 1).max()) + 1
+    return n_groups >= FEWEST_GROUPS or groups.permute == "within"
 
 
 class Support:
@@ -97,6 +117,7 @@ class _Fit:
         self._sample, blocks = evidence.sample, list[Values]()
         self._roots = self._sample.roots[:, None]
         self._basis = self._roots / np.linalg.norm(self._roots)
+        self._n_units = self._sample.n_units
         for target in evidence.targets:
             functions = self._sample.functions(target)
             # Of a number its score: the fit is one of its height.
@@ -120,18 +141,28 @@ class _Fit:
         """How often what is left of the target, in other orders, has as much to do with a feature."""
         basis, left = self._basis, self._left
         if self._firsts:  # the fit itself may be bent
-            bent = _orthonormal(_functions_of(self._expected(left))[:, _TESTED:] * self._roots, basis)
+            bent = _functions_of(self._expected(left), self._n_units)[:, _TESTED:]
+            bent = _orthonormal(bent * self._roots, basis)
             basis, left = np.concatenate([basis, bent], axis=1), _less_fit(left, bent)
-        terms, n_free = _orthonormal(self._terms(feature)[0], basis), len(left) - basis.shape[1]
+        terms, n_free = _orthonormal(self._terms(feature)[0], basis), self._n_units - basis.shape[1]
         if terms.shape[1] == 0 or left.shape[1] == 0 or n_free <= terms.shape[1]:
             return 1.0
-        order, starts = _groups_along(self._expected(left))
-        left = left * np.sqrt(len(left) / n_free)  # which is less than what the fit does not explain
-        return _chance_of(np.divide(terms, self._roots)[order], (left * self._roots)[order], starts)
+        expected = self._expected(left)
+        left = left * np.sqrt(self._n_units / n_free)  # which is less than what the fit does not explain
+        terms, left = np.divide(terms, self._roots), left * self._roots
+        together, groups = self._sample.together, self._sample.groups
+        if together is None:
+            return _chance_of(_permuted_along(terms, left, expected))
+        if together.permute == "within":
+            return _chance_of(_permuted_within(terms, left, expected, groups))
+        if together.block_length is not None:
+            return _chance_of(_over_lags(terms, left, together.block_length))
+        between = _permuted_groups(terms, left, expected, groups)
+        return _chance_of(between, _permuted_within(terms, left, expected, groups))
 
     def _terms(self, feature: int) -> tuple[Values, Values]:
         """Functions of a feature and products with those before it that are tested, and others that are fitted too."""
-        functions, n_rows = self._sample.functions(feature), len(self._target)
+        functions, n_rows = self._sample.functions(feature), self._n_units
         first, products = functions[:, :1], [functions[:, :1] * other for other in self._firsts]
         room = max(0, min(_MOST_TERMS, n_rows // _ROWS_PER_TERM) - self._basis.shape[1])
         if functions.shape[1] + len(products) > room:
@@ -157,27 +188,50 @@ class _Sample(NamedTuple):
     roots: Values  # of the weights of the rows
     known: dict[int, Values]  # functions of columns
     bases: dict[int, Values]  # what tells them from others
+    together: RowGroups | None = None  # whether rows belong together
+    groups: Columns = np.empty(0, np.intp)  # and which
 
     @classmethod
-    def of(cls, table: Table, columns: Columns, random_state: int | None, sample_weight: ArrayLike | None) -> Self:
+    def of(
+        cls,
+        table: Table,
+        columns: Columns,
+        random_state: int | None,
+        sample_weight: ArrayLike | None,
+        together: RowGroups | None,
+    ) -> Self:
         weights = None if sample_weight is None else check_weights(sample_weight, table.n_samples)
         one = len(table.targets) == 1
         n_classes = 1 if table.classes is None else len(table.classes)
         n_classes = n_classes if one else _MOST_TOGETHER
+        codes = None if together is None else together.codes(table.n_samples, fewest=1)
         width = max(n_classes**2, len(columns) if table.is_parted else 1)
         if isinstance(table, PartedTable) and (own := table.row_weights()) is not None:
             weights = check_weights(own, table.n_samples)
         rows = np.arange(table.n_samples) if weights is None else np.flatnonzero(weights)
         most = min(_MOST_ROWS, max(_MOST_VALUES // width, _FEWEST_ROWS))
         if len(rows) > most:
-            labels = table.target_codes() if one else None
-            rows = choose_by_class(labels, rows, most, np.random.default_rng(random_state))
+            rng = np.random.default_rng(random_state)
+            if together is not None and codes is not None and together.block_length is not None:
+                rows = rows[codes[rows] % -(-len(rows) // most) == 0]  # blocks stay whole
+            else:
+                rows = choose_by_class(table.target_codes() if one else None, rows, most, rng)
         roots = np.ones(len(rows)) if weights is None else np.sqrt(weights[rows])
         positions = np.arange(len(table.columns))
         if isinstance(table, PartedTable):
             positions[[*columns, table.target]] = np.arange(len(columns) + 1)
             table, rows = table.take_few(columns, rows), np.arange(len(rows))
+        if codes is not None:
+            return cls(table, positions, rows, roots, {}, {}, together, np.unique(codes[rows], return_inverse=True)[1])
         return cls(table, positions, rows, roots, {}, {})
+
+    @property
+    def n_units(self) -> int:
+        """How many rows there are that do not belong together."""
+        n_groups = int(self.groups.max(initial=-1)) + 1
+        if self.together is None or self.together.permute == "within":
+            return len(self.rows) - n_groups
+        return n_groups if self.together.block_length is None else _PER_BLOCK * n_groups
 
     def is_number(self, column: int) -> bool:
         return bool(self.table.continuous[self.positions[column]])
@@ -188,7 +242,7 @@ class _Sample(NamedTuple):
             place = int(self.positions[column])
             is_target = place in self.table.targets
             if self.is_number(column):
-                self.known[column] = _functions_of(self.table.continuous_block([place])[0][self.rows])
+                self.known[column] = _functions_of(self.table.continuous_block([place])[0][self.rows], self.n_units)
             else:
                 most = _MOST_COVARIANCES if is_target else _MOST_LEVELS
                 self.known[column] = _indicators_of(self.table.codes(place)[self.rows], most)
@@ -221,11 +275,12 @@ def _indicators_of(codes: NDArray[np.integer], most: int) -> Values:
     return np.asarray(codes[:, None] == np.argsort(-sizes, kind="stable")[1 : max(2, n_common)], np.float64)
 
 
-def _functions_of(numbers: Values) -> Values:
+def _functions_of(numbers: Values, n_units: int | None = None) -> Values:
     """Cosines of ranks, which are tested, polynomials of normal scores and, if there are any, which are missing."""
     # No row has much weight among the cosines, so that a few rows of a class do not make them large by chance. The
     # polynomials of Chebyshev fit what is smooth far more closely.
-    missing, n_fitted = np.isnan(numbers), min(_FUNCTIONS, max(1, len(numbers) // _ROWS_PER_FUNCTION))
+    n_units = len(numbers) if n_units is None else n_units
+    missing, n_fitted = np.isnan(numbers), min(_FUNCTIONS, max(1, n_units // _ROWS_PER_FUNCTION))
     functions = np.zeros((len(numbers), _TESTED + n_fitted + bool(missing.any())))
     functions[:, _TESTED + n_fitted :] = missing[:, None]
     _, places, sizes = np.unique(numbers[~missing], return_inverse=True, return_counts=True)
@@ -269,8 +324,28 @@ def _groups_along(along: Values) -> tuple[Columns, Columns]:
     return order, np.flatnonzero(np.append(True, np.diff(groups) > 0))
 
 
-def _chance_of(terms: Values, left: Values, starts: Columns) -> float:
-    """The chance of such covariances of two blocks, of which the rows of one are permuted within groups."""
+def _permuted_along(terms: Values, left: Values, along: Values) -> Covariances:
+    """Covariances of two blocks, of which the rows of one are permuted where some values are about equal."""
+    order, starts = _groups_along(along)
+    return _permuted(terms[order], left[order], starts)
+
+
+def _permuted_groups(terms: Values, left: Values, along: Values, groups: Columns) -> Covariances:
+    """The same of whole groups: sums of one block over each group, means of the other one, which are permuted."""
+    order, sizes = np.argsort(groups, kind="stable"), np.bincount(groups)
+    sums = [np.add.reduceat(block[order], np.cumsum(sizes) - sizes) for block in (terms, left, along)]
+    return _permuted_along(sums[0], sums[1] / sizes[:, None], np.round(sums[2] / sizes, _DIGITS))
+
+
+def _permuted_within(terms: Values, left: Values, along: Values, groups: Columns) -> Covariances:
+    """The same of rows that are permuted within groups, among those of about equal values if these differ."""
+    strata = groups if np.ptp(along) == 0 else group_along(groups, along, _GROUP)
+    order = np.argsort(strata, kind="stable")
+    return _permuted(terms[order], left[order], np.flatnonzero(np.diff(strata[order], prepend=-1)))
+
+
+def _permuted(terms: Values, left: Values, starts: Columns) -> Covariances:
+    """Covariances of two blocks, less their mean, and their spread where the rows of one are permuted within groups."""
     # Their covariances over all permutations are sums over the groups of products of those within each block.
     sizes = np.diff(np.append(starts, len(terms)))
     products = []
@@ -279,11 +354,34 @@ def _chance_of(terms: Values, left: Values, starts: Columns) -> float:
         squares = (block[:, :, None] * block[:, None, :]).reshape(len(block), -1)
         products.append(np.add.reduceat(squares, starts))
     spread = products[0].T @ (products[1] / np.maximum(sizes - 1, 1)[:, None])
+    return _as_matrix(terms, left, spread)
+
+
+def _over_lags(terms: Values, left: Values, block_length: int) -> Covariances:
+    """The same of two independent series, in each of which rows that are a block apart are independent."""
+    # Lags up to a block count in full, those up to two blocks less and less.
+    spread = np.zeros((terms.shape[1] ** 2, left.shape[1] ** 2))
+    for lag in range(min(2 * block_length, len(terms))):
+        share = min(1.0, 2 - lag / block_length) / len(terms)
+        products = [block[: len(block) - lag].T @ block[lag:] for block in (terms, left)]
+        spread += share * np.outer(products[0], products[1])
+        if lag > 0:
+            spread += share * np.outer(products[0].T, products[1].T)
+    return _as_matrix(terms, left, spread)
+
+
+def _as_matrix(terms: Values, left: Values, spread: Values) -> Covariances:
     n_terms, n_left = terms.shape[1], left.shape[1]
     spread = spread.reshape(n_terms, n_terms, n_left, n_left).swapaxes(1, 2).reshape(n_terms * n_left, -1)
+    return (terms.T @ left).ravel(), spread
+
+
+def _chance_of(*parts: Covariances) -> float:
+    """The chance of sums of independent covariances, by their spread."""
+    covariances, spread = (sum(both) for both in zip(*parts, strict=True))
     variances, directions = np.linalg.eigh(spread)
     kept = variances > _KNOWN * variances[-1]
     if not kept.any():
         return 1.0
-    statistic = ((directions[:, kept].T @ (terms.T @ left).ravel()) ** 2 / variances[kept]).sum()
+    statistic = ((directions[:, kept].T @ covariances) ** 2 / variances[kept]).sum()
     return float(chdtrc(np.count_nonzero(kept), statistic))
