@@ -125,7 +125,7 @@ def run_on_cluster(folder: Path, n_wanted: int, n_workers: int, n_threads: int) 
     import pyarrow.dataset as ds
     from distributed import Client, LocalCluster
 
-    from unirel.data.parts import DaskRows
+    from unirel.data.dask import DaskRows
 
     settings = {"threads_per_worker": n_threads, "host": "127.0.0.1", "dashboard_address": "127.0.0.1:0"}
     with LocalCluster(n_workers=n_workers, memory_limit="2GiB", **settings) as cluster, Client(cluster) as client:

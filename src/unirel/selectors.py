@@ -104,15 +104,15 @@ class _Selector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         # numpy turns a list that mixes numbers and texts into texts.
         return np.array(X, dtype=object) if array.dtype.kind == "U" else array
 
-    def _note_columns(self, X: Any, y: Any, sample_weight: Any) -> None:
+    def _open_parts(self, X: Any, y: Any, sample_weight: Any) -> Any:
         """Set what scikit-learn sets, for a table in parts; the target and the weights may be columns of it."""
         from unirel.data.chunks import open_rows
 
-        names = open_rows(X, y, sample_weight).names[:-1]
-        self.n_features_in_ = len(names)
+        rows = open_rows(X, y, sample_weight)
+        self.n_features_in_ = len(rows.names) - 1
         self.__dict__.pop("feature_names_in_", None)
-        if hasattr(X, "columns") or hasattr(X, "schema"):
-            self.feature_names_in_ = np.array(names, object)
+        self.__dict__.update(rows.feature_names)
+        return rows
 
     @contextmanager
     def _unchanged_if_it_fails(self) -> Iterator[None]:
@@ -293,7 +293,7 @@ class BURSelector(_Selector, SearchSettings):
         """
         with self._unchanged_if_it_fails():
             if is_parted(X):
-                self._note_columns(X, y, sample_weight)
+                X = self._open_parts(X, y, sample_weight)
             else:
                 X = self._check_table(collected(X), reset=True)
             settings = self.settings()

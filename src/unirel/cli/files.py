@@ -115,7 +115,8 @@ def _open_pattern(data: Data) -> tuple[Any, str, dict[str, Any]]:
     """Files that are read in parts, here or on a cluster."""
     import pyarrow.dataset as ds
 
-    from unirel.data.parts import ArrowRows, DaskRows, connect
+    from unirel.data.arrow import ArrowRows
+    from unirel.data.dask import DaskRows, connect
 
     files = sorted(glob(data.data, recursive=True))
     if not files:

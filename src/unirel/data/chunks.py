@@ -8,7 +8,8 @@ import os
 import tempfile
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NoReturn
+from importlib import import_module
+from typing import Any, NoReturn, cast
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -16,8 +17,8 @@ from numpy.typing import DTypeLike, NDArray
 from unirel._runtime import pieces, warn
 from unirel.data import DISCRETE, Positions, Values
 from unirel.data.encoding import check_target, empty_matrices, find_places
-from unirel.data.parts import ArrowRows, DaskRows, Part, Rows
-from unirel.data.readers import DiscreteFeatures, Source, TargetType, is_dataset, kinds_asked, take_rows
+from unirel.data.parts import Part, Rows
+from unirel.data.readers import DiscreteFeatures, Source, TargetType, engine_of, kinds_asked, take_rows
 from unirel.data.scan import CodingPlan, Scan, Wanted, describe_columns, merge, scan_part, sketched_edges
 from unirel.data.table import OTHER_INDEXES, Table, check_inputs
 from unirel.data.weights import Sums, add_sums, sum_weights
@@ -29,28 +30,34 @@ _VALUES = 2**24
 
 
 def open_rows(X: Any, y: Any, sample_weight: Any) -> Rows:
-    """The parts of a dataset or a collection; the target and the weights may be columns of it."""
+    """The parts of what an engine has; the target and the weights may be columns of it."""
     if isinstance(X, Rows):
         return X
     if y is None:
         raise ValueError("unirel requires y to be passed, but the target y is None")
-    return (ArrowRows if is_dataset(X) else DaskRows.of_collection)(X, y, sample_weight)
+    return cast(Rows, _engine(X).open_rows(X, y, sample_weight))
 
 
 def take_parted(X: Any, selector: Any) -> Any:
-    """The selected columns of what is read in parts, not computed yet: of a dataset a scanner."""
+    """The selected columns of what is read in parts, not computed yet."""
     chosen = selector.get_support(indices=True)
-    if not (is_dataset(X) or hasattr(X, "columns")):
+    known = getattr(X, "columns", None)
+    known = getattr(getattr(X, "schema", None), "names", None) if known is None else known
+    if known is None:
         if X.shape[1] != selector.n_features_in_:
             raise ValueError(f"X has {X.shape[1]} features, but {selector.n_features_in_} were seen in fit")
         return X[:, chosen]
-    native = {str(name): name for name in (X.schema.names if is_dataset(X) else X.columns)}
-    fitted = getattr(selector, "feature_names_in_", list(native))
+    known = list(map(str, known))
+    fitted = getattr(selector, "feature_names_in_", known)
     selected = [str(fitted[place]) for place in chosen.tolist()]
     for name in selected:
-        if name not in native:
+        if name not in known:
             raise ValueError(f"X has no column {name!r}, which was selected in fit")
-    return X.scanner(columns=selected) if is_dataset(X) else X[[native[name] for name in selected]]
+    return _engine(X).take_columns(X, selected)
+
+
+def _engine(X: Any) -> Any:
+    return import_module(f"unirel.data.{engine_of(X)}")
 
 
 class PartedTable(Table):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numbers
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, get_args
@@ -167,14 +167,26 @@ def as_slice(positions: Positions) -> slice | Positions:
     return positions
 
 
+def engine_of(data: Any) -> str | None:
+    """The engine that reads some data in parts, a module of this folder, None if they are rows in memory."""
+    return next((engine for engine, test in ENGINES.items() if test(data)), None)
+
+
 def is_parted(data: Any) -> bool:
-    """Whether the rows are read in parts: a Dask collection or a dataset of Arrow; neither library is imported."""
-    is_dask = callable(getattr(data, "__dask_graph__", None)) and hasattr(data, "to_delayed")
-    return is_dask or getattr(data, "is_parted", False) is True or is_dataset(data)
+    """Whether the rows are read in parts; no library is imported to find out."""
+    return getattr(data, "is_parted", False) is True or engine_of(data) is not None
 
 
-def is_dataset(data: Any) -> bool:  # of Arrow
+def _is_collection(data: Any) -> bool:  # of Dask
+    return callable(getattr(data, "__dask_graph__", None)) and hasattr(data, "to_delayed")
+
+
+def _is_dataset(data: Any) -> bool:  # of Arrow
     return any(one.__module__.startswith("pyarrow") and one.__name__ == "Dataset" for one in type(data).__mro__)
+
+
+# Modules that read what is not in memory, and whether some data is theirs; the first that says so reads it.
+ENGINES: dict[str, Callable[[Any], bool]] = {"dask": _is_collection, "arrow": _is_dataset}
 
 
 def is_lazy(data: Any) -> bool:  # a frame of polars whose columns are still to be found
