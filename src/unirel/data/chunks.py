@@ -127,6 +127,7 @@ class PartedTable(Table):
         for _, kept in self._kept.values():
             kept.close()
         self._kept = {}
+        self._rows.rest()
 
     def target_codes(self) -> NDArray[np.int32] | None:
         """From the codes that are kept, if there are any; otherwise the rows are read once more."""

@@ -106,6 +106,9 @@ class Rows:
         """Parts that something can be put into."""
         return list(self)
 
+    def rest(self) -> None:
+        """Give up what is kept for reading again, which is made again then."""
+
     def close(self) -> None:
         """Give everything up: files are deleted with the last array, and workers forget what they keep."""
         self._parts = []

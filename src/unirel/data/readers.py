@@ -185,8 +185,12 @@ def _is_dataset(data: Any) -> bool:  # of Arrow
     return any(one.__module__.startswith("pyarrow") and one.__name__ == "Dataset" for one in type(data).__mro__)
 
 
+def _is_spark(data: Any) -> bool:
+    return callable(getattr(type(data), "mapInArrow", None))
+
+
 # Modules that read what is not in memory, and whether some data is theirs; the first that says so reads it.
-ENGINES: dict[str, Callable[[Any], bool]] = {"dask": _is_collection, "arrow": _is_dataset}
+ENGINES: dict[str, Callable[[Any], bool]] = {"dask": _is_collection, "arrow": _is_dataset, "spark": _is_spark}
 
 
 def is_lazy(data: Any) -> bool:  # a frame of polars whose columns are still to be found
