@@ -53,7 +53,7 @@ class _Selector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         library = str(asked.get("transform", get_config()["transform_output"]))
         if not by_name and not is_lazy(X):
             return take_columns(self._check_table(X, reset=False), chosen, library)
-        if not by_name:
+        if not by_name and not hasattr(self, "edges_"):  # or it was fitted in parts, whose target is a column too
             self._check_table(collected(X.head(0)), reset=False)  # the names are checked before anything is read
         return take_named(X, [self.selection_.names[position] for position in chosen.tolist()], library)
 
@@ -292,7 +292,7 @@ class BURSelector(_Selector, SearchSettings):
             How many rows each row stands for; a row of weight 0 is as good as not there. For estimators that count.
         """
         with self._unchanged_if_it_fails():
-            if is_parted(X):
+            if is_parted(X, y):
                 X = self._open_parts(X, y, sample_weight)
             else:
                 X = self._check_table(collected(X), reset=True)
@@ -397,7 +397,7 @@ class BURSelectorCV(_Selector):
             `groups` for the splitter and, if metadata routing is enabled in scikit-learn, what the estimator, the
             scorer and the splitter have requested.
         """
-        if is_parted(X):
+        if is_parted(X, y):
             raise TypeError("X is read in parts, whose rows cannot be split into folds; pass a table in memory")
         with self._unchanged_if_it_fails():
             routed = self._route(params)

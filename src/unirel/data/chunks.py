@@ -17,7 +17,7 @@ from numpy.typing import DTypeLike, NDArray
 from unirel._runtime import pieces, warn
 from unirel.data import DISCRETE, Positions, Values
 from unirel.data.encoding import check_target, empty_matrices, find_places
-from unirel.data.parts import Part, Rows
+from unirel.data.parts import Part, Rows, no_room
 from unirel.data.readers import DiscreteFeatures, Source, TargetType, engine_of, kinds_asked, take_rows
 from unirel.data.scan import CodingPlan, Scan, Wanted, describe_columns, merge, scan_part, sketched_edges
 from unirel.data.table import OTHER_INDEXES, Table, check_inputs
@@ -40,24 +40,11 @@ def open_rows(X: Any, y: Any, sample_weight: Any) -> Rows:
 
 def take_parted(X: Any, selector: Any) -> Any:
     """The selected columns of what is read in parts, not computed yet."""
-    chosen = selector.get_support(indices=True)
-    known = getattr(X, "columns", None)
-    known = getattr(getattr(X, "schema", None), "names", None) if known is None else known
-    if known is None:
-        if X.shape[1] != selector.n_features_in_:
-            raise ValueError(f"X has {X.shape[1]} features, but {selector.n_features_in_} were seen in fit")
-        return X[:, chosen]
-    known = list(map(str, known))
-    fitted = getattr(selector, "feature_names_in_", known)
-    selected = [str(fitted[place]) for place in chosen.tolist()]
-    for name in selected:
-        if name not in known:
-            raise ValueError(f"X has no column {name!r}, which was selected in fit")
-    return _engine(X).take_columns(X, selected)
+    return _engine(X).take_columns(X, selector)
 
 
 def _engine(X: Any) -> Any:
-    return import_module(f"unirel.data.{engine_of(X)}")
+    return import_module(f"unirel.data.{engine_of(X) or 'arrow'}")  # which lazy frames are collected by, batch by batch
 
 
 class PartedTable(Table):
@@ -189,8 +176,7 @@ def scratch(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
             _take_room(file.fileno(), size)
             return np.ndarray(shape, dtype, mmap.mmap(file.fileno(), size))
     except OSError as error:
-        about = f"the folder of temporary files, {tempfile.gettempdir()!r}, cannot hold {size / 1e6:,.1f} MB"
-        raise OSError(f"{about}: {error.strerror or error}; name another one in TMPDIR") from None
+        raise no_room(size, error) from None
 
 
 def _take_room(file: int, size: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from contextlib import AbstractContextManager, nullcontext
 from copy import deepcopy
 from functools import partial
@@ -12,7 +12,7 @@ import numpy as np
 
 from unirel._runtime import pieces
 from unirel.data.arrow import ArrowRows
-from unirel.data.parts import Add, Function, Part, Rows, ask
+from unirel.data.parts import Add, Function, Part, Rows, ask, selected_names
 
 # Results that are added up by one task.
 _WIDTH = 8
@@ -22,10 +22,14 @@ def open_rows(X: Any, y: Any, sample_weight: Any) -> Rows:
     return DaskRows.of_collection(X, y, sample_weight)
 
 
-def take_columns(X: Any, names: Sequence[str]) -> Any:
-    """Some columns, not computed yet."""
+def take_columns(X: Any, selector: Any) -> Any:
+    """The selected columns, not computed yet."""
+    if not hasattr(X, "columns"):
+        if X.shape[1] != selector.n_features_in_:
+            raise ValueError(f"X has {X.shape[1]} features, but {selector.n_features_in_} were seen in fit")
+        return X[:, selector.get_support(indices=True)]
     native = {str(name): name for name in X.columns}
-    return X[[native[name] for name in names]]
+    return X[[native[name] for name in selected_names(selector, list(native))]]
 
 
 def connect(address: str) -> Any:

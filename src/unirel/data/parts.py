@@ -1,11 +1,12 @@
 """Rows in several places: what maps a function over the parts and adds up what it finds, whichever engine has them.
 
 A table in parts knows no more of an engine than `Rows`, which each has in a file of its own. Beside its class that has
-``open_rows(X, y, sample_weight)`` and ``take_columns(X, names)``, for `ENGINES` in `readers`.
+``open_rows(X, y, sample_weight)`` and ``take_columns(X, selector)``, for `ENGINES` in `readers`.
 """
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial, reduce
 from typing import Any, NamedTuple
@@ -120,3 +121,18 @@ def ask(part: Any, *each: Any, function: Function) -> Any:
     if not isinstance(part, Part):
         part.release()
     return found
+
+
+def selected_names(selector: Any, names: Sequence[str]) -> list[str]:
+    """Names of the selected columns, which must all be there."""
+    fitted = getattr(selector, "feature_names_in_", names)
+    selected = [str(fitted[place]) for place in selector.get_support(indices=True).tolist()]
+    for name in selected:
+        if name not in names:
+            raise ValueError(f"X has no column {name!r}, which was selected in fit")
+    return selected
+
+
+def no_room(size: int, error: OSError) -> OSError:
+    about = f"the folder of temporary files, {tempfile.gettempdir()!r}, cannot hold {size / 1e6:,.1f} MB"
+    return OSError(f"{about}: {error.strerror or error}; name another one in TMPDIR")

@@ -28,7 +28,7 @@ from unirel._runtime import call_apart
 from unirel.data import Positions
 from unirel.data.chunks import Coded, RowsOfPart, Stored
 from unirel.data.encoding import empty_matrices
-from unirel.data.parts import Add, Function, Part, Rows, ask
+from unirel.data.parts import Add, Function, Part, Rows, ask, selected_names
 
 Batches = Iterator[Any]
 Parts = Callable[[Batches], Iterator[tuple[int, Any]]]
@@ -49,11 +49,16 @@ def open_rows(X: Any, y: Any, sample_weight: Any) -> Rows:
         raise ValueError("X has 0 feature(s) beside the target while a minimum of 1 is required.")
     level = X.storageLevel
     names, is_cached = (*features, taken[0]), level.useMemory or level.useDisk
-    return SparkRows(take_columns(X, [*features, *taken]), names, len(taken) > 1, is_cached)
+    return SparkRows(_columns(X, [*features, *taken]), names, len(taken) > 1, is_cached)
 
 
-def take_columns(X: Any, names: Sequence[str]) -> Any:
-    """Some columns, not computed yet."""
+def take_columns(X: Any, selector: Any) -> Any:
+    """The selected columns, not computed yet."""
+    return _columns(X, selected_names(selector, X.columns))
+
+
+def _columns(X: Any, names: Sequence[str]) -> Any:
+    """Columns by their names, which may have dots."""
     quoted = [name.replace("`", "``") for name in names]
     return X.select(*(f"`{name}`" for name in quoted))
 

@@ -36,7 +36,7 @@ def open_table(
     conditional_on: Any = None,
 ) -> tuple[Table, Any]:
     """A table of anything that holds columns, and the weights; those of a table in parts stay with the parts."""
-    if not is_parted(X) or conditional_on is not None:
+    if not is_parted(X, y) or conditional_on is not None:
         types: dict[str, Any] = {"discrete_features": discrete_features, "target_type": target_type}
         return Table.from_data(X, y, conditional_on=conditional_on, **types), sample_weight
     from unirel.data.chunks import PartedTable, open_rows
