@@ -28,6 +28,7 @@ LAYERS = {
         "dask",
         "distributed",
         "datasketches",
+        "pyspark",
     ],
     "estimation": ["numpy", "scipy", "numba", "sklearn"],
     "criteria": ["numpy"],

@@ -49,18 +49,19 @@ def open_rows(X: Any, y: Any, sample_weight: Any) -> Rows:
         raise ValueError("X has 0 feature(s) beside the target while a minimum of 1 is required.")
     level = X.storageLevel
     names, is_cached = (*features, taken[0]), level.useMemory or level.useDisk
-    return SparkRows(_columns(X, [*features, *taken]), names, len(taken) > 1, is_cached)
+    # Under plain names: Spark asks for columns by name when it hands them out, and takes a dot for a field.
+    columns = (f"{_quoted(name)} AS c{place}" for place, name in enumerate([*features, *taken]))
+    return SparkRows(X.selectExpr(*columns), names, len(taken) > 1, is_cached)
 
 
 def take_columns(X: Any, selector: Any) -> Any:
     """The selected columns, not computed yet."""
-    return _columns(X, selected_names(selector, X.columns))
+    return X.select(*map(_quoted, selected_names(selector, X.columns)))
 
 
-def _columns(X: Any, names: Sequence[str]) -> Any:
-    """Columns by their names, which may have dots."""
-    quoted = [name.replace("`", "``") for name in names]
-    return X.select(*(f"`{name}`" for name in quoted))
+def _quoted(name: str) -> str:
+    """A name as Spark takes it if it has dots."""
+    return f"`{name.replace('`', '``')}`"
 
 
 def _name_of(X: Any, given: Any, parameter: str) -> str:
@@ -108,7 +109,7 @@ class SparkRows(Rows):
         own = None if each is None else dict(zip(sorted(self._sizes), each, strict=True))
         look = partial(_look, function=function, each=own)
         if not self._key:
-            read = partial(_read, n_features=len(self.names) - 1)
+            read = partial(_read, names=self.names)
             return self._results(_collect(self._persisted, partial(look, parts=read)), each is None)
         # Only the numbers of the partitions are sent where their files are, and the bytes where they are not.
         held, sent = partial(_held, key=self._key), partial(_sent, key=self._key)
@@ -137,7 +138,7 @@ class SparkRows(Rows):
         return add(self.map(function))
 
     def keep(self, function: Function) -> Rows:
-        key, read = uuid4().hex, partial(_read, n_features=len(self.names) - 1)
+        key, read = uuid4().hex, partial(_read, names=self.names)
         return self._made(
             self._persisted.mapInArrow(partial(_make, parts=read, function=function, key=key), _CELLS), key
         )
@@ -232,7 +233,7 @@ def _cell(part: int, place: int, data: bytes) -> Any:
     return pa.RecordBatch.from_arrays(columns, ["part", "place", "data"])
 
 
-def _read(batches: Batches, *, n_features: int) -> Iterator[tuple[int, Part]]:
+def _read(batches: Batches, *, names: tuple[str, ...]) -> Iterator[tuple[int, Part]]:
     """All rows of a partition as one part."""
     import pyarrow as pa
     from pyspark import TaskContext
@@ -240,9 +241,10 @@ def _read(batches: Batches, *, n_features: int) -> Iterator[tuple[int, Part]]:
     some = [batch for batch in batches if batch.num_rows]
     if some:
         table, number = pa.Table.from_batches(some), TaskContext.get().partitionId()  # type: ignore[union-attr]
-        y, *weights = (table.column(place) for place in range(n_features, table.num_columns))
+        y, *weights = table.columns[len(names) - 1 :]
         own = np.asarray(weights[0], np.float64) if weights else None
-        yield number, Part(table.select(range(n_features)), y, own, f"partition {number}")
+        X = pa.Table.from_arrays(table.columns[: len(names) - 1], names[:-1])
+        yield number, Part(X, y, own, f"partition {number}")
 
 
 def _held(batches: Batches, *, key: str) -> Iterator[tuple[int, Stored | None]]:

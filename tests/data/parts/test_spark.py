@@ -15,7 +15,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from unirel import BURSelector, relevance, selection_path
-from unirel.criteria import CRITERIA
+from unirel.criteria import CRITERIA, JMI
 from unirel.data.readers import is_parted
 from unirel.estimation.binned import Binned
 from unirel.search.boost import Boost
@@ -173,7 +173,7 @@ def test_normal_scores_of_all_partitions(spark, folder, tmp_path):
     assert what_is_left(spark, folder) == (0, [])
 
 
-class Losing(CRITERIA["jmi"], name="losing"):
+class Losing(JMI, name="losing"):
     """JMI that loses what Spark keeps in memory, or the files of the parts, when a feature is selected."""
 
     def __init__(self, lose):
@@ -225,7 +225,7 @@ def test_rows_that_change_are_refused(spark, folder, tmp_path):
     from unirel.data.spark import SparkRows
 
     table = spark_of(spark, make_frame(), tmp_path)
-    rows = SparkRows(table, tuple(table.columns), sizes={0: 150, 2: 249})
+    rows = SparkRows(table.select("c", "y"), ("c", "y"), sizes={0: 150, 2: 249})
     with pytest.raises(ValueError, match="other rows than before"):
         rows.map(lambda part: len(part.y))
     rows.close()
