@@ -14,7 +14,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from functools import partial
+from functools import cached_property, partial
 from itertools import groupby
 from operator import itemgetter
 from threading import Thread
@@ -65,16 +65,13 @@ def _quoted(name: str) -> str:
 
 
 def _name_of(X: Any, given: Any, parameter: str) -> str:
-    """The name of a column that was given by it or as ``X["name"]``."""
-    name = given if isinstance(given, str) else None
-    if type(given).__module__.startswith("pyspark.") and type(given).__name__ == "Column":
-        name = X.select(given).columns[0]
-    if name is None:
+    """The name of a column that was given by it."""
+    if not isinstance(given, str):
         raise TypeError(f"X is a Spark frame, but {parameter} is a {type(given).__name__}; name a column of X")
-    if name not in X.columns:
+    if given not in X.columns:
         listed = ", ".join(map(repr, X.columns[:10]))
-        raise ValueError(f"{parameter}={name!r} is no column of X; the columns are {listed}")
-    return name
+        raise ValueError(f"{parameter}={given!r} is no column of X; the columns are {listed}")
+    return given
 
 
 class SparkRows(Rows):
@@ -107,18 +104,22 @@ class SparkRows(Rows):
 
     def map(self, function: Function, each: Sequence[Any] | None = None) -> list[Any]:
         own = None if each is None else dict(zip(sorted(self._sizes), each, strict=True))
-        look = partial(_look, function=function, each=own)
+        look, frame = partial(_look, function=function, each=own), self._persisted
         if not self._key:
             read = partial(_read, names=self.names)
-            return self._results(_collect(self._persisted, partial(look, parts=read)), each is None)
+            return self._results(_collect(frame, partial(_ask, frame, partial(look, parts=read))), each is None)
         # Only the numbers of the partitions are sent where their files are, and the bytes where they are not.
         held, sent = partial(_held, key=self._key), partial(_sent, key=self._key)
-        found = _collect(self._persisted.select("part"), partial(look, parts=held))
-        missing = [part for part, data in found.items() if data is None]
-        if missing:
-            wanted = self._frame.filter(self._frame["part"].isin(missing))
-            found |= _collect(wanted, partial(look, parts=sent))
+        found = _collect(frame, lambda: self._numbers.mapPartitions(partial(look, parts=held)).collect())
+        if missing := [part for part, data in found.items() if data is None]:
+            wanted = frame.filter(frame["part"].isin(missing))
+            found |= _collect(frame, partial(_ask, wanted, partial(look, parts=sent)))
         return self._results(found, each is None)
+
+    @cached_property
+    def _numbers(self) -> Any:
+        """The numbers of the partitions as rows: less work for Spark than batches where there are so few."""
+        return self._persisted.select("part").rdd
 
     def _results(self, found: dict[int, Any], is_all: bool) -> list[Any]:
         """What was found, by the number of the part; refuse parts that have changed."""
@@ -168,26 +169,31 @@ class SparkRows(Rows):
     def close(self) -> None:
         """Let Spark forget what it keeps, and delete files; a frame is persisted again if it is read again."""
         ended = self._end.detach() if self._end is not None else None
+        self.__dict__.pop("_numbers", None)
         if ended is not None:
             _forget(*ended[2])
 
 
-def _collect(frame: Any, look: Callable[[Batches], Iterator[Any]]) -> dict[int, Any]:
-    """What tasks find in parts; a job that nobody waits for any more is cancelled."""
+def _ask(frame: Any, look: Function) -> Any:
+    return frame.mapInArrow(partial(_as_cells, look=look), _CELLS).select("part", "data").collect()
+
+
+def _collect(frame: Any, job: Callable[[], Any]) -> dict[int, Any]:
+    """What the tasks of a job find in parts; one that nobody waits for any more is cancelled."""
     from pyspark import inheritable_thread_target
 
     context, tag = frame.sparkSession.sparkContext, f"unirel-{uuid4().hex}"
 
-    def run() -> list[Any]:
+    def run() -> Any:
         context.addJobTag(tag)
-        return list(frame.mapInArrow(look, _CELLS).collect())
+        return job()
 
     try:
-        rows = call_apart(inheritable_thread_target(run))
+        found = call_apart(inheritable_thread_target(run))
     except BaseException:
         context.cancelJobsWithTag(tag)
         raise
-    return {row.part: pickle.loads(row.data) for row in rows}
+    return {part: pickle.loads(data) for part, data in found}
 
 
 def _forget_apart(*arguments: Any) -> None:
@@ -207,9 +213,11 @@ def _forget(frame: Any, key: str) -> None:
 # What follows runs on executors.
 
 
-def _look(batches: Batches, *, parts: Parts, function: Function, each: dict[int, Any] | None = None) -> Iterator[Any]:
+def _look(
+    rows: Iterator[Any], *, parts: Parts, function: Function, each: dict[int, Any] | None = None
+) -> Iterator[tuple[int, bytes]]:
     """What a function finds in parts, and their rows; None for a part that is not here."""
-    for number, part in parts(batches):
+    for number, part in parts(rows):
         if each is not None and each.get(number) is None:
             continue
         found: Any = None
@@ -219,7 +227,11 @@ def _look(batches: Batches, *, parts: Parts, function: Function, each: dict[int,
                 found = ask(part, *([] if each is None else [each[number]]), function=function), n_rows
             except (ValueError, TypeError) as error:
                 found = error, n_rows
-        yield _cell(number, 0, pickle.dumps(found))
+        yield number, pickle.dumps(found)
+
+
+def _as_cells(batches: Batches, *, look: Function) -> Iterator[Any]:
+    yield from (_cell(number, 0, data) for number, data in look(batches))
 
 
 def _nothing(part: Stored) -> None:
@@ -247,10 +259,9 @@ def _read(batches: Batches, *, names: tuple[str, ...]) -> Iterator[tuple[int, Pa
         yield number, Part(X, y, own, f"partition {number}")
 
 
-def _held(batches: Batches, *, key: str) -> Iterator[tuple[int, Stored | None]]:
+def _held(rows: Iterator[Any], *, key: str) -> Iterator[tuple[int, Stored | None]]:
     """Parts whose files are here; None where there is no file."""
-    numbers = [number for batch in batches for number in batch.column("part").to_pylist()]
-    for number in dict.fromkeys(numbers):
+    for number in dict.fromkeys(row.part for row in rows):
         yield number, _load(key, number) if os.path.exists(_path(key, number)) else None
 
 
@@ -338,9 +349,9 @@ def _save(part: Any, key: str, number: int) -> Iterator[Any]:
 
 
 def _load(key: str, number: int) -> Stored:
-    """A part in its file; what is written to it stays in this process."""
-    with open(_path(key, number), "rb") as file:
-        memory = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+    """A part in its file."""
+    with open(_path(key, number), "r+b") as file:  # Kernels are compiled for arrays that can be written to.
+        memory = mmap.mmap(file.fileno(), 0)
     kind: int
     kind, n_rows, is_weighted, n_columns = np.frombuffer(memory, np.int64, 4).tolist()
     layout, start = np.frombuffer(memory, np.int64, n_columns, 32).copy(), 32 + 8 * n_columns

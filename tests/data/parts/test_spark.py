@@ -147,7 +147,7 @@ def test_all_criteria_plain_and_boosted_with_weights(spark, folder, tmp_path):
 def test_small_tables_have_the_edges_of_memory_and_a_callers_cache_stays(spark, folder, tmp_path):
     frame = make_frame().drop(columns="weight")
     table = spark_of(spark, frame, tmp_path).persist()
-    found = BURSelector("jmi", 3).fit(table, table["y"])
+    found = BURSelector("jmi", 3).fit(table, "y")
     expected = BURSelector("jmi", 3).fit(frame.drop(columns="y"), frame["y"])
     assert_same(found.selection_, expected.selection_)
     assert found.feature_names_in_.tolist() == ["a.b", "c", "text", "flag"]
@@ -210,8 +210,8 @@ def test_errors_say_what_to_do(spark, folder, tmp_path):
     table = spark_of(spark, frame, tmp_path)
     with pytest.raises(ValueError, match=r"y='z' is no column of X; the columns are 'a\.b', 'c'"):
         BURSelector().fit(table, "z")
-    with pytest.raises(TypeError, match="y is a Series; name a column of X"):
-        BURSelector().fit(table, frame["y"])
+    with pytest.raises(TypeError, match="y is a Column; name a column of X"):
+        BURSelector().fit(table, table["y"])
     with pytest.raises(ValueError, match=r"the frame has no rows"):
         BURSelector().fit(table.filter("c > 100"), "y")
     frame.loc[200, "c"] = np.inf
