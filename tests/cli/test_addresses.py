@@ -10,7 +10,7 @@ import pytest
 
 from tests.data.parts.test_files import write
 from unirel.cli import main
-from unirel.cli.addresses import _expression, _store_of, without_secrets
+from unirel.data.addresses import _expression, _store_of, without_secrets
 
 pytest.importorskip("datasketches")
 pa = pytest.importorskip("pyarrow")
@@ -79,7 +79,7 @@ def stores(data, monkeypatch):
         scheme, _, path = address.partition("://")
         return (store, path) if scheme in ("s3", "gs") else _store_of(address)
 
-    monkeypatch.setattr("unirel.cli.addresses._store_of", store_of)
+    monkeypatch.setattr("unirel.data.addresses._store_of", store_of)
 
 
 @pytest.mark.parametrize("scheme", ["s3", "gs", "file"])

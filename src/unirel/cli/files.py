@@ -115,7 +115,7 @@ def _open_dataset(data: Data) -> tuple[Any, Any, dict[str, Any]]:
 
 
 def _open_address(data: Data, output: Output, in_parts: bool) -> tuple[Any, Any, dict[str, Any]]:
-    from unirel.cli.addresses import is_in_parts, open_parts
+    from unirel.data.addresses import is_in_parts, open_parts
 
     if not is_in_parts(data.data):
         return _open_file(data, output)
@@ -212,7 +212,7 @@ def _open_file(data: Data, output: Output) -> tuple[Any, Any, dict[str, Any]]:
 def _as_text(name: str, folder: bool = True) -> str:
     """A name as text, also if it is not UTF-8, without its folder if asked; an address without its secrets."""
     if _ADDRESS.match(name):
-        from unirel.cli.addresses import without_secrets
+        from unirel.data.addresses import without_secrets
 
         return without_secrets(name)
     return os.fsencode(name if folder else Path(name).name).decode("utf-8", "replace")
@@ -259,7 +259,7 @@ def _open(name: str, label: str) -> Any:
             raise BadInput("standard input is closed, so there is nothing to read")
         return io.BytesIO(sys.stdin.buffer.read())
     if not os.path.exists(name) and _ADDRESS.match(name):
-        from unirel.cli.addresses import fetch
+        from unirel.data.addresses import fetch
 
         return fetch(name)
     if not os.path.isfile(name):

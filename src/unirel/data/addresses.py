@@ -7,14 +7,10 @@ import io
 import os
 import re
 from base64 import b64encode
-from importlib import import_module
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import unquote_to_bytes, urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
-
-import pyarrow as pa
-
-from unirel.cli import BadInput, one_line
 
 _WILD = re.compile(r"[*?\[]")
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -64,60 +60,71 @@ def _check_server(address: str, asked: str) -> None:
     """Refuse what anybody on the way could read or change, but for servers on this machine."""
     url, asked_for = urlsplit(address), urlsplit(asked)
     if url.scheme != "https" and not (asked_for.scheme == url.scheme == "http" and url.hostname in _LOOPBACK):
-        raise BadInput(f"'{without_secrets(address)}' is not encrypted; give an address that begins with https://")
+        raise ValueError(f"'{without_secrets(address)}' is not encrypted; give an address that begins with https://")
 
 
 def open_parts(address: str) -> tuple[Any, tuple[str, ...]]:
     """What is read in parts, and lines of Python that open the same, the last an expression."""
-    kind, _, rest = address.partition(":")
     if "://" in address:
         return _open_pattern(address)
-    library, open_it = {
-        "delta": ("deltalake", _open_delta),
-        "iceberg": ("pyiceberg.catalog", _open_iceberg),
-        "duckdb": ("duckdb", _open_duckdb),
-    }[kind.lower()]
+    kind, _, rest = address.partition(":")
+    library, open_it = _KINDS[kind.lower()]
     try:
-        return open_it(import_module(library), rest)
+        return open_it(rest)
     except ImportError:
-        package = library.partition(".")[0]
-        raise BadInput(f"{kind}: needs the library {package}, which is not installed: pip install {package}") from None
-    except BadInput:
-        raise
+        raise ValueError(f"{kind}: {_needs(library)}") from None
     except Exception as error:  # Each library has its own.
-        raise BadInput(f"'{address}' cannot be opened: {one_line(str(error))[:200]}") from None
+        raise ValueError(f"'{address}' cannot be opened: {' '.join(str(error).split())[:200]}") from None
 
 
-def _open_delta(library: Any, path: str) -> tuple[Any, tuple[str, ...]]:
-    return library.DeltaTable(path), ("from deltalake import DeltaTable", f"DeltaTable({path!r})")
+def _needs(library: str) -> str:
+    return f"needs the library {library}, which is not installed: pip install {library}"
 
 
-def _open_iceberg(library: Any, name: str) -> tuple[Any, tuple[str, ...]]:
+def _open_delta(path: str) -> tuple[Any, tuple[str, ...]]:
+    from deltalake import DeltaTable
+
+    return DeltaTable(path), ("from deltalake import DeltaTable", f"DeltaTable({path!r})")
+
+
+def _open_iceberg(name: str) -> tuple[Any, tuple[str, ...]]:
+    from pyiceberg.catalog import load_catalog
+
     catalog, _, table = name.partition(".")
     lines = ("from pyiceberg.catalog import load_catalog", f"load_catalog({catalog!r}).load_table({table!r})")
-    return library.load_catalog(catalog).load_table(table), lines
+    return load_catalog(catalog).load_table(table), lines
 
 
-def _open_duckdb(library: Any, rest: str) -> tuple[Any, tuple[str, ...]]:
+def _open_duckdb(rest: str) -> tuple[Any, tuple[str, ...]]:
     """A table or a query, which can change nothing: the file is opened for reading, and only SELECT is run."""
+    import duckdb
+
     file, _, asked = rest.partition("::")
     if not os.path.isfile(file):
-        raise BadInput(f"there is no file '{file}'")
-    connection = library.connect(file, read_only=True)
+        raise ValueError(f"there is no file '{file}'")
+    connection = duckdb.connect(file, read_only=True)
     if not asked.strip():
         tables = ", ".join(repr(row[0]) for row in connection.sql("show tables").fetchall()[:10])
-        raise BadInput(f"name a table of '{file}' or a query, 'duckdb:{file}::TABLE'; there are {tables or 'none'}")
+        raise ValueError(f"name a table of '{file}' or a query, 'duckdb:{file}::TABLE'; there are {tables or 'none'}")
     lines = ("import duckdb", f"file = duckdb.connect({file!r}, read_only=True)")
     if re.fullmatch(r"[\w.]+", asked):
         return connection.table(asked), (*lines, f"file.table({asked!r})")
     statements = connection.extract_statements(asked)
     if len(statements) != 1 or not str(statements[0].type).endswith("SELECT"):
-        raise BadInput("give one query that only reads, such as 'duckdb:file.db::select * from t'")
+        raise ValueError("give one query that only reads, such as 'duckdb:file.db::select * from t'")
     return connection.sql(asked), (*lines, f"file.sql({asked!r})")
+
+
+_KINDS: dict[str, tuple[str, Callable[[str], tuple[Any, tuple[str, ...]]]]] = {
+    "delta": ("deltalake", _open_delta),
+    "iceberg": ("pyiceberg", _open_iceberg),
+    "duckdb": ("duckdb", _open_duckdb),
+}
 
 
 def _open_pattern(address: str) -> tuple[Any, tuple[str, ...]]:
     """Parquet or Arrow files of a store, as a dataset."""
+    import pyarrow as pa
     import pyarrow.dataset as ds
     from pyarrow import fs
 
@@ -133,12 +140,12 @@ def _open_pattern(address: str) -> tuple[Any, tuple[str, ...]]:
             one.path for one in found if one.type == fs.FileType.File and wanted.fullmatch(one.path[len(root) + 1 :])
         )
         if not files:
-            raise BadInput(f"there is no file '{without_secrets(address)}'")
+            raise ValueError(f"there is no file '{without_secrets(address)}'")
         with store.open_input_file(files[0]) as file:
             kind = "parquet" if file.read(4) == b"PAR1" else "ipc"
         dataset = ds.dataset(files, filesystem=store, format=kind)
     except (pa.ArrowException, OSError) as error:
-        raise BadInput(f"'{without_secrets(address)}' cannot be read: {one_line(str(error))[:200]}") from None
+        raise OSError(f"'{without_secrets(address)}' cannot be read: {' '.join(str(error).split())[:200]}") from None
     return dataset, ("import pyarrow.dataset as ds", f"ds.dataset({without_secrets(base)!r}, format={kind!r})")
 
 
@@ -151,6 +158,7 @@ def _expression(pattern: str) -> re.Pattern[str]:
 
 def _store_of(address: str) -> tuple[Any, str]:
     """The file system of an address, of pyarrow or else of fsspec, and the path in it."""
+    import pyarrow as pa
     from pyarrow import fs
 
     scheme = address.partition(":")[0].lower()
@@ -161,12 +169,14 @@ def _store_of(address: str) -> tuple[Any, str]:
         pass
     needed = _STORES.get(scheme, "fsspec")
     try:
-        store, path = import_module("fsspec.core").url_to_fs(address)
+        from fsspec.core import url_to_fs
+
+        store, path = url_to_fs(address)
     except ImportError:
-        raise BadInput(
+        raise ValueError(
             f"{scheme}:// needs the library {needed}, which is not installed: pip install {needed}"
         ) from None
     except ValueError:
         known = ", ".join(f"{one}://" for one in ("s3", "gs", "az", "https"))
-        raise BadInput(f"{scheme}:// is not known; known are {known}, delta:, iceberg: and duckdb:") from None
+        raise ValueError(f"{scheme}:// is not known; known are {known}, delta:, iceberg: and duckdb:") from None
     return fs.PyFileSystem(fs.FSSpecHandler(store)), path
