@@ -23,17 +23,17 @@ _BATCH = 2**23
 
 
 def open_rows(X: Any, y: Any, sample_weight: Any) -> Rows:
-    return ArrowRows(_dataset_of(X), y, sample_weight)
+    return ArrowRows(dataset_of(X), y, sample_weight)
 
 
 def take_columns(X: Any, selector: Any) -> Any:
     """The selected columns, not read yet: a scanner of a dataset, a reader of a stream."""
-    dataset = _dataset_of(X)
+    dataset = dataset_of(X)
     names = selected_names(selector, dataset.schema.names)
     return dataset.reader(names) if isinstance(dataset, Stream) else dataset.scanner(columns=names)
 
 
-def _dataset_of(X: Any) -> Any:
+def dataset_of(X: Any) -> Any:
     """A dataset, or a stream that is asked like one."""
     X = nw.to_native(X, pass_through=True)
     if hasattr(type(X), "to_pyarrow_dataset"):  # a Delta table, whose files need not have all columns

@@ -252,7 +252,7 @@ def _read(batches: Batches, *, names: tuple[str, ...]) -> Iterator[tuple[int, Pa
 
     some = [batch for batch in batches if batch.num_rows]
     if some:
-        table, number = pa.Table.from_batches(some), TaskContext.get().partitionId()  # type: ignore[union-attr]
+        table, number = pa.Table.from_batches(some), TaskContext.get().partitionId()
         y, *weights = table.columns[len(names) - 1 :]
         own = np.asarray(weights[0], np.float64) if weights else None
         X = pa.Table.from_arrays(table.columns[: len(names) - 1], names[:-1])
