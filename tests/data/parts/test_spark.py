@@ -1,5 +1,6 @@
 """Spark in this machine: the same answer as in memory, bit for bit, for the same edges; nothing is left behind."""
 
+import doctest
 import glob
 import os
 import shutil
@@ -7,6 +8,7 @@ import signal
 import sys
 import time
 from contextlib import suppress
+from pathlib import Path
 from threading import Timer
 
 import numpy as np
@@ -247,4 +249,11 @@ def test_ctrl_c_cancels_what_runs(spark, folder, tmp_path):
     while spark.sparkContext.statusTracker().getActiveJobsIds() and time.monotonic() < deadline:
         time.sleep(0.1)
     assert list(spark.sparkContext.statusTracker().getActiveJobsIds()) == []
+    assert what_is_left(spark, folder) == (0, [])
+
+
+def test_the_page_prints_what_it_says(spark, folder):
+    page = Path(__file__).parents[3] / "docs" / "spark.rst"
+    failed, tried = doctest.testfile(str(page), module_relative=False, globs={"spark": spark})
+    assert (failed, tried) == (0, 6)
     assert what_is_left(spark, folder) == (0, [])
