@@ -10,6 +10,7 @@ from __future__ import annotations
 import mmap
 import os
 import pickle
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -190,8 +191,11 @@ def _collect(frame: Any, job: Callable[[], Any]) -> dict[int, Any]:
 
     try:
         found = call_apart(inheritable_thread_target(run))
-    except BaseException:
+    except BaseException as error:
         context.cancelJobsWithTag(tag)
+        if missing := re.search("No module named '[^']+'", str(error)):
+            remedy = "let PYSPARK_PYTHON name one that has what unirel needs before the session starts"
+            raise ImportError(f"the Python of Spark's workers says: {missing[0]}; {remedy}") from None
         raise
     return {part: pickle.loads(data) for part, data in found}
 

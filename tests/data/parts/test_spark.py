@@ -8,6 +8,7 @@ import signal
 import sys
 import time
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from threading import Timer
 
@@ -223,13 +224,15 @@ def test_errors_say_what_to_do(spark, folder, tmp_path):
     assert what_is_left(spark, folder) == (0, [])
 
 
-def test_rows_that_change_are_refused(spark, folder, tmp_path):
+def test_rows_that_change_and_workers_that_lack_a_library_are_refused(spark, folder, tmp_path):
     from unirel.data.spark import SparkRows
 
     table = spark_of(spark, make_frame(), tmp_path)
     rows = SparkRows(table.select("c", "y"), ("c", "y"), sizes={0: 150, 2: 249})
     with pytest.raises(ValueError, match="other rows than before"):
         rows.map(lambda part: len(part.y))
+    with pytest.raises(ImportError, match="No module named 'nowhere'; let PYSPARK_PYTHON name one"):
+        rows.map(lambda part: import_module("nowhere"))
     rows.close()
     assert what_is_left(spark, folder) == (0, [])
 
