@@ -11,7 +11,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 SOURCES := src paper tests benchmarks examples docs
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow check faults planted fuzz oldest versions one-version bench quality paper newcomer docs format clean distclean
+.PHONY: help demo test test-slow test-engines check faults planted fuzz oldest versions one-version bench quality paper newcomer docs format clean distclean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -24,6 +24,9 @@ test: $(STAMPS)/test $(STAMPS)/browser  ## install what the tests need, then run
 
 test-slow: $(STAMPS)/test $(STAMPS)/browser  ## the tests that take long
 	@$(BIN)/python -m pytest $(PYTEST_ARGS) -m slow
+
+test-engines: $(STAMPS)/test $(STAMPS)/engines  ## tests of DuckDB, Delta, Iceberg and Spark, which are installed for it
+	@$(BIN)/python -m pytest $(PYTEST_ARGS) -m engines
 
 check: $(STAMPS)/lint $(STAMPS)/test $(STAMPS)/browser  ## format, lint, types, tests: what must pass before a change lands
 	$(BIN)/ruff format --check $(wildcard $(SOURCES))
@@ -134,7 +137,7 @@ $(STAMPS)/browser: | $(STAMPS)/venv
 		|| echo "There is no Chromium: tests that need a browser will be skipped."
 	@touch $@
 
-$(STAMPS)/test $(STAMPS)/lint $(STAMPS)/docs $(STAMPS)/quality: $(STAMPS)/%: $(STAMPS)/package
+$(STAMPS)/test $(STAMPS)/engines $(STAMPS)/lint $(STAMPS)/docs $(STAMPS)/quality: $(STAMPS)/%: $(STAMPS)/package
 	@echo "Installing what '$*' needs into .venv"
 	@$(PIP) install --group $*
 	@touch $@

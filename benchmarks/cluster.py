@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -125,7 +126,7 @@ def run_on_cluster(folder: Path, n_wanted: int, n_workers: int, n_threads: int) 
     import pyarrow.dataset as ds
     from distributed import Client, LocalCluster
 
-    from unirel.data.parts import DaskRows
+    from unirel.data.dask import DaskRows
 
     settings = {"threads_per_worker": n_threads, "host": "127.0.0.1", "dashboard_address": "127.0.0.1:0"}
     with LocalCluster(n_workers=n_workers, memory_limit="2GiB", **settings) as cluster, Client(cluster) as client:
@@ -135,6 +136,36 @@ def run_on_cluster(folder: Path, n_wanted: int, n_workers: int, n_threads: int) 
         found = timed_search(parts, "y", n_wanted, 1, processor=processor)
         peaks = [peak_mebibytes(), *client.run(peak_mebibytes).values()]
     return {**found, "peak": peaks, "n_parts": len(parts._parts)}
+
+
+def run_on_spark(folder: Path, n_wanted: int, _: int, n_threads: int) -> dict[str, Any]:
+    from pyspark.sql import SparkSession
+
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    settings = {"spark.driver.memory": "1g", "spark.ui.enabled": "false", "spark.local.dir": str(folder.parent)}
+    settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+    session = SparkSession.builder.master(f"local[{n_threads}]").config(map=settings).getOrCreate()
+    java = session.sparkContext._gateway.proc.pid
+    small = session.range(0, 4000, 1, 2 * n_threads).selectExpr("id % 8 a", "id % 3 b", "id % 2 y")
+    for _ in range(3):  # Java compiles what it has done some times.
+        timed_search(small, "y", 2, 1)
+    found = timed_search(session.read.parquet(str(folder)), "y", n_wanted, 1, lambda: seconds_of_children(java))
+    session.stop()
+    return {**found, "peak": [peak_mebibytes()]}
+
+
+def seconds_of_children(process: int) -> float:
+    """Processor seconds of a process and of all that it has started."""
+    seconds, parents = {}, {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            fields = path.read_text().rpartition(")")[2].split()
+            parents[int(path.parent.name)] = int(fields[1])
+            seconds[int(path.parent.name)] = sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+    family = {process}
+    while found := {child for child, parent in parents.items() if parent in family} - family:
+        family |= found
+    return sum(seconds.get(member, 0.0) for member in family)
 
 
 def _warm_up() -> None:
@@ -147,7 +178,7 @@ def _warm_up() -> None:
 
 Runs = dict[str, tuple[list[float], float]]
 MEMORY = [("memory", 1, 1), ("memory", 1, 2)]
-RUNS = {"memory": run_in_memory, "streamed": run_streamed, "dask": run_on_cluster}
+RUNS = {"memory": run_in_memory, "streamed": run_streamed, "dask": run_on_cluster, "spark": run_on_spark}
 
 
 def in_own_process(kind: str, folder: Path, n_wanted: int, *n_workers: int) -> dict[str, Any]:
@@ -242,6 +273,9 @@ def main(quick: bool = False, arguments: list[str] | None = None) -> None:
     parser.add_argument("-k", type=int, default=20, help="features to select")
     parser.add_argument("--part", type=int, help="rows of a file; as many as make 50 million values if not given")
     parser.add_argument("--memory", action="store_true", help="in memory as well, with 1 and 2 threads")
+    parser.add_argument(
+        "--spark", action="store_true", help="on Spark as well, with as many threads as there are cores"
+    )
     parser.add_argument("--only", choices=RUNS, help=argparse.SUPPRESS)
     given = parser.parse_args(arguments if arguments is not None else [])
     if given.only:
@@ -250,7 +284,8 @@ def main(quick: bool = False, arguments: list[str] | None = None) -> None:
     if quick:
         given.sizes, given.workers, given.k, given.part = ["4000x12"], [1], 4, 1000
     processes = [("dask", n, 1) for n in given.workers]
-    ways = [("streamed", 1, 1), *processes, *(MEMORY if given.memory else [])]
+    spark = [("spark", 1, os.cpu_count() or 1)] if given.spark else []
+    ways = [("streamed", 1, 1), *processes, *(MEMORY if given.memory else []), *spark]
     with tempfile.TemporaryDirectory() as temporary:
         folder, runs = given.folder or Path(temporary), {}
         for size in given.sizes:

@@ -24,7 +24,7 @@ def run_benchmarks(*arguments):
 # They start processes of their own and compile, so they are not part of the quick tests.
 pytestmark = pytest.mark.slow
 
-COMPARED = [name for name in NAMES if name not in ("memory", "reading", "cluster", "first_use")]
+COMPARED = [name for name in NAMES if name not in ("memory", "reading", "cluster", "first_use", "large")]
 
 
 def tables(output):

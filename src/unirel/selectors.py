@@ -52,7 +52,7 @@ class _Selector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         library = str(asked.get("transform", get_config()["transform_output"]))
         if not by_name and not is_lazy(X):
             return take_columns(self._check_table(X, reset=False), chosen, library)
-        if not by_name:
+        if not by_name and not hasattr(self, "edges_"):  # or it was fitted in parts, whose target is a column too
             self._check_table(collected(X.head(0)), reset=False)  # the names are checked before anything is read
         return take_named(X, [self.selection_.names[position] for position in chosen.tolist()], library)
 
@@ -102,15 +102,15 @@ class _Selector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         # numpy turns a list that mixes numbers and texts into texts.
         return np.array(X, dtype=object) if array.dtype.kind == "U" else array
 
-    def _note_columns(self, X: Any, y: Any, sample_weight: Any) -> None:
+    def _open_parts(self, X: Any, y: Any, sample_weight: Any) -> Any:
         """Set what scikit-learn sets, for a table in parts; the target and the weights may be columns of it."""
         from unirel.data.chunks import open_rows
 
-        names = open_rows(X, y, sample_weight).names[:-1]
-        self.n_features_in_ = len(names)
+        rows = open_rows(X, y, sample_weight)
+        self.n_features_in_ = len(rows.names) - 1
         self.__dict__.pop("feature_names_in_", None)
-        if hasattr(X, "columns") or hasattr(X, "schema"):
-            self.feature_names_in_ = np.array(names, object)
+        self.__dict__.update(rows.feature_names)
+        return rows
 
     @contextmanager
     def _unchanged_if_it_fails(self) -> Iterator[None]:
@@ -282,18 +282,18 @@ class BURSelector(_Selector, SearchSettings):
         ----------
         X : array or frame of shape (n_samples, n_features)
             numpy array, list of rows, pandas, polars or pyarrow frame; columns of numbers, texts or categories, with
-            or without missing values. A `pyarrow.dataset.Dataset`, a Dask frame or array is read in parts.
+            or without missing values. A `pyarrow.dataset.Dataset`, a frame of Dask or Spark is read in parts.
         y : array or series of shape (n_samples,), or array or frame of shape (n_samples, n_targets)
-            The target: class labels of any type, or numbers; or several, of which scores are means of shares. Of a
-            dataset or a Dask frame also the name of a column, which is no feature then.
+            The target: class labels of any type, or numbers; or several, of which scores are means of shares. Of what
+            is read in parts also the name of a column, which is no feature then.
         sample_weight : array of shape (n_samples,), optional
             How many rows each row stands for; a row of weight 0 is as good as not there. For estimators that count.
         groups : array of shape (n_samples,) or RowGroups, optional
             Whose each row is, if rows belong together: for the test of whether a feature adds something ("auto").
         """
         with self._unchanged_if_it_fails():
-            if is_parted(X):
-                self._note_columns(X, y, sample_weight)
+            if is_parted(X, y):
+                X = self._open_parts(X, y, sample_weight)
             else:
                 X = self._check_table(collected(X), reset=True)
             settings = self.settings()
@@ -397,7 +397,7 @@ class BURSelectorCV(_Selector):
             `groups`, labels of rows that belong together, for the splitter, a `GroupKFold` where `cv` is a number. If
             metadata routing is enabled in scikit-learn, also what estimator, scorer and splitter have requested.
         """
-        if is_parted(X):
+        if is_parted(X, y):
             raise TypeError("X is read in parts, whose rows cannot be split into folds; pass a table in memory")
         with self._unchanged_if_it_fails():
             routed = self._route(params)

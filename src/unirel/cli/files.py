@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from unirel.report import Origin
 
 SUFFIXES = {".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow"}
+_ADDRESS = re.compile(r"(delta|iceberg|duckdb):|[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _FORMATS = {b"PAR1": "parquet", b"ARROW1": "arrow", b"FEA1": "arrow", b"\xff\xff\xff\xff": "arrow stream"}
 _COMPRESSED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bz2", b"\x04\x22\x4d\x18": "lz4"}
 _REFUSED = {b"PK\x03\x04": "zip or workbook", b"\x89HDF": "HDF5", b"\x93NUMPY": "numpy", b"%PDF": "PDF"}
@@ -77,7 +78,9 @@ class FileTable(NamedTuple):
 def open_data(data: Data, output: Output, in_parts: bool, several: bool) -> Input:
     name = data.data
     is_file = name == "-" or os.path.exists(name)
-    if not is_file and any(mark in name for mark in "*?["):
+    if not is_file and _ADDRESS.match(name):
+        X, y, origin = _open_address(data, output, in_parts)
+    elif not is_file and any(mark in name for mark in "*?["):
         if not in_parts:
             raise BadInput(f"'{name}' names files that are read in parts, but this needs all rows; name one file")
         X, y, origin = _open_pattern(data)
@@ -117,11 +120,21 @@ def _open_dataset(data: Data) -> tuple[Any, Any, dict[str, Any]]:
     return table.drop_columns(drop), bunch.target, origin
 
 
+def _open_address(data: Data, output: Output, in_parts: bool) -> tuple[Any, Any, dict[str, Any]]:
+    from unirel.data.addresses import is_in_parts, open_parts
+
+    if not is_in_parts(data.data):
+        return _open_file(data, output)
+    shown = _as_text(data.data)
+    if not in_parts:
+        raise BadInput(f"'{shown}' is read in parts, but this needs all rows; name one file")
+    source, lines = open_parts(data.data)
+    return _open_parts(data, source, lines, shown)
+
+
 def _open_pattern(data: Data) -> tuple[Any, str, dict[str, Any]]:
     """Files that are read in parts, here or on a cluster."""
     import pyarrow.dataset as ds
-
-    from unirel.data.parts import ArrowRows, DaskRows, connect
 
     files = sorted(glob(data.data, recursive=True))
     if not files:
@@ -138,6 +151,15 @@ def _open_pattern(data: Data) -> tuple[Any, str, dict[str, Any]]:
         dataset = ds.dataset(files, format="parquet" if kinds[0] == "parquet" else "ipc")
     except (pa.ArrowException, OSError) as error:
         raise BadInput(f"'{file}' cannot be read: {error}") from None
+    lines = ("import pyarrow.dataset as ds", "from glob import glob", f"ds.dataset(sorted(glob({data.data!r})))")
+    return _open_parts(data, dataset, lines, _as_text(data.data))
+
+
+def _open_parts(data: Data, source: Any, lines: tuple[str, ...], shown: str) -> tuple[Any, str, dict[str, Any]]:
+    from unirel.data.arrow import ArrowRows, dataset_of
+    from unirel.data.dask import DaskRows, connect
+
+    dataset = dataset_of(source)
     (target, *others), drop = _check_columns(data, dataset.schema.names)
     if others:
         raise BadInput(f"--target names {1 + len(others)} columns, but files in parts can have one; name one of them")
@@ -151,9 +173,8 @@ def _open_pattern(data: Data) -> tuple[Any, str, dict[str, Any]]:
         except (OSError, ValueError, ImportError) as error:
             raise OSError(f"--scheduler {data.scheduler} cannot be reached: {error}") from None
         parts = DaskRows.of_files(dataset, target, without=drop)
-    call = f"X, y = ds.dataset(sorted(glob({data.data!r}))), {target!r}"
-    lines = ("import pyarrow.dataset as ds", "from glob import glob", call)
-    origin = {"source": _as_text(data.data), "target": target, "dropped": tuple(drop), "reading": lines}
+    reading = (*lines[:-1], f"X, y = {lines[-1]}, {target!r}")
+    origin = {"source": shown, "target": target, "dropped": tuple(drop), "reading": reading}
     return parts, target, origin
 
 
@@ -172,7 +193,7 @@ def _check_columns(data: Data, names: Sequence[str]) -> tuple[list[str], list[st
 
 def _open_file(data: Data, output: Output) -> tuple[Any, Any, dict[str, Any]]:
     file = read_table(data)
-    table, source = file.table, "standard input" if data.data == "-" else _as_text(Path(data.data).name)
+    table, source = file.table, "standard input" if data.data == "-" else _as_text(data.data, folder=False)
     targets, drop = _check_columns(data, table.column_names)
     together = find_names(data.row_groups and [data.row_groups], table.column_names, "--row-groups")
     if len(together) > 1 or {*targets, *drop} & {*together}:
@@ -203,14 +224,18 @@ def _open_file(data: Data, output: Output) -> tuple[Any, Any, dict[str, Any]]:
     return features, table.select(targets) if len(targets) > 1 else table.column(targets[0]), origin
 
 
-def _as_text(name: str) -> str:
-    """The name of a file as text, also if it is not UTF-8."""
-    return os.fsencode(name).decode("utf-8", "replace")
+def _as_text(name: str, folder: bool = True) -> str:
+    """A name as text, also if it is not UTF-8, without its folder if asked; an address without its secrets."""
+    if _ADDRESS.match(name):
+        from unirel.data.addresses import without_secrets
+
+        return without_secrets(name)
+    return os.fsencode(name if folder else Path(name).name).decode("utf-8", "replace")
 
 
 def _snippet(data: Data, file: FileTable, targets: list[str], left_out: list[str]) -> tuple[str, ...]:
     """Lines of Python that read the same file."""
-    arguments = [repr("data.csv" if data.data == "-" else _as_text(Path(data.data).name))]
+    arguments = [repr("data.csv" if data.data == "-" else _as_text(data.data, folder=False))]
     reader = {"parquet": "read_parquet", "text": "read_csv"}.get(file.format, "read_feather")
     if reader == "read_csv":
         dates = [one.name for one in file.table.schema if pa.types.is_date(one.type) or pa.types.is_timestamp(one.type)]
@@ -227,7 +252,7 @@ def _snippet(data: Data, file: FileTable, targets: list[str], left_out: list[str
 
 def read_table(file: File, columns: list[str] | None = None, as_text: bool = False) -> FileTable:
     """Read a file, or standard input for ``-``; only some columns if they are named, text as it is if wanted."""
-    label = "standard input" if file.data == "-" else f"'{file.data}'"
+    label = "standard input" if file.data == "-" else f"'{_as_text(file.data)}'"
     try:
         with _open(file.data, label) as opened:
             size = opened.seek(0, os.SEEK_END)
@@ -236,7 +261,7 @@ def read_table(file: File, columns: list[str] | None = None, as_text: bool = Fal
             stream = _decompressed(opened, limit, label)
             head = stream.read(_SAMPLE)
             stream.seek(0)
-            kind = _kind(head, file.data, file.encoding, label)
+            kind = _kind(head, _as_text(file.data), file.encoding, label)
             if kind == "text":
                 return _read_text(stream, head, file, label, columns, as_text)
             return FileTable(_read_binary(kind, _without_python(stream), columns, limit, label), kind)
@@ -249,6 +274,10 @@ def _open(name: str, label: str) -> Any:
         if sys.stdin is None:
             raise BadInput("standard input is closed, so there is nothing to read")
         return io.BytesIO(sys.stdin.buffer.read())
+    if not os.path.exists(name) and _ADDRESS.match(name):
+        from unirel.data.addresses import fetch
+
+        return fetch(name)
     if not os.path.isfile(name):
         raise BadInput(f"{label} is a folder; name a file" if os.path.isdir(name) else f"there is no file {label}")
     return open(name, "rb")

@@ -8,7 +8,8 @@ import os
 import tempfile
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NoReturn
+from importlib import import_module
+from typing import Any, NoReturn, cast
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -16,8 +17,8 @@ from numpy.typing import DTypeLike, NDArray
 from unirel._runtime import pieces, warn
 from unirel.data import DISCRETE, Positions, Values
 from unirel.data.encoding import check_inputs, check_target, empty_matrices, find_places
-from unirel.data.parts import ArrowRows, DaskRows, Part, Rows
-from unirel.data.readers import DiscreteFeatures, Source, TargetType, is_dataset, kinds_asked, take_rows
+from unirel.data.parts import Part, Rows, no_room
+from unirel.data.readers import DiscreteFeatures, Source, TargetType, engine_of, kinds_asked, take_rows
 from unirel.data.scan import CodingPlan, Scan, Wanted, describe_columns, merge, scan_part, sketched_edges
 from unirel.data.table import OTHER_INDEXES, Table
 from unirel.data.weights import Sums, add_sums, sum_weights
@@ -29,7 +30,7 @@ _VALUES = 2**24
 
 
 def open_rows(X: Any, y: Any, sample_weight: Any) -> Rows:
-    """The parts of a dataset or a collection; the target and the weights may be columns of it."""
+    """The parts of what an engine has; the target and the weights may be columns of it."""
     if isinstance(X, Rows):
         return X
     if y is None:
@@ -39,23 +40,16 @@ def open_rows(X: Any, y: Any, sample_weight: Any) -> Rows:
         raise ValueError(
             f"y has {shape[1]} columns, but X is read in parts; pass one column of y, or a table in memory"
         )
-    return (ArrowRows if is_dataset(X) else DaskRows.of_collection)(X, y, sample_weight)
+    return cast(Rows, _engine(X).open_rows(X, y, sample_weight))
 
 
 def take_parted(X: Any, selector: Any) -> Any:
-    """The selected columns of what is read in parts, not computed yet: of a dataset a scanner."""
-    chosen = selector.get_support(indices=True)
-    if not (is_dataset(X) or hasattr(X, "columns")):
-        if X.shape[1] != selector.n_features_in_:
-            raise ValueError(f"X has {X.shape[1]} features, but {selector.n_features_in_} were seen in fit")
-        return X[:, chosen]
-    native = {str(name): name for name in (X.schema.names if is_dataset(X) else X.columns)}
-    fitted = getattr(selector, "feature_names_in_", list(native))
-    selected = [str(fitted[place]) for place in chosen.tolist()]
-    for name in selected:
-        if name not in native:
-            raise ValueError(f"X has no column {name!r}, which was selected in fit")
-    return X.scanner(columns=selected) if is_dataset(X) else X[[native[name] for name in selected]]
+    """The selected columns of what is read in parts, not computed yet."""
+    return _engine(X).take_columns(X, selector)
+
+
+def _engine(X: Any) -> Any:
+    return import_module(f"unirel.data.{engine_of(X) or 'arrow'}")  # which lazy frames are collected by, batch by batch
 
 
 class PartedTable(Table):
@@ -125,6 +119,7 @@ class PartedTable(Table):
         for _, kept in self._kept.values():
             kept.close()
         self._kept = {}
+        self._rows.rest()
 
     def target_codes(self) -> NDArray[np.int32] | None:
         """From the codes that are kept, if there are any; otherwise the rows are read once more."""
@@ -186,8 +181,7 @@ def scratch(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
             _take_room(file.fileno(), size)
             return np.ndarray(shape, dtype, mmap.mmap(file.fileno(), size))
     except OSError as error:
-        about = f"the folder of temporary files, {tempfile.gettempdir()!r}, cannot hold {size / 1e6:,.1f} MB"
-        raise OSError(f"{about}: {error.strerror or error}; name another one in TMPDIR") from None
+        raise no_room(size, error) from None
 
 
 def _take_room(file: int, size: int) -> None:

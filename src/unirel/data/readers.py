@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numbers
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, get_args
@@ -180,14 +180,40 @@ def as_slice(positions: Positions) -> slice | Positions:
     return positions
 
 
-def is_parted(data: Any) -> bool:
-    """Whether the rows are read in parts: a Dask collection or a dataset of Arrow; neither library is imported."""
-    is_dask = callable(getattr(data, "__dask_graph__", None)) and hasattr(data, "to_delayed")
-    return is_dask or getattr(data, "is_parted", False) is True or is_dataset(data)
+def engine_of(data: Any) -> str | None:
+    """The engine that reads some data in parts, a module of this folder, None if they are rows in memory."""
+    return next((engine for engine, test in ENGINES.items() if test(data)), None)
 
 
-def is_dataset(data: Any) -> bool:  # of Arrow
-    return any(one.__module__.startswith("pyarrow") and one.__name__ == "Dataset" for one in type(data).__mro__)
+def is_parted(data: Any, y: Any = None) -> bool:
+    """Whether the rows are read in parts, as those of a lazy frame are if a column of it is the target."""
+    parted = getattr(data, "is_parted", False) is True or engine_of(data) is not None
+    return parted or (is_lazy(data) and isinstance(y, str))
+
+
+def _is_collection(data: Any) -> bool:  # of Dask
+    return callable(getattr(data, "__dask_graph__", None)) and hasattr(data, "to_delayed")
+
+
+def _gives_arrow(data: Any) -> bool:
+    """Whether it is a dataset of Arrow, streams it or is a function that makes a stream, but no frame in memory."""
+    kind = type(data)
+    if any(one.__module__.startswith("pyarrow") and one.__name__ == "Dataset" for one in kind.__mro__):
+        return True
+    streams = ("__arrow_c_stream__", "to_arrow_batch_reader", "to_pyarrow_dataset")
+    is_iceberg = kind.__module__.startswith("pyiceberg.table")
+    if not (any(hasattr(kind, name) for name in streams) or is_iceberg or callable(data)):
+        return False
+    return not (nw.dependencies.is_into_dataframe(data) or nw.dependencies.is_into_series(data))
+
+
+def _is_spark(data: Any) -> bool:
+    return callable(getattr(type(data), "mapInArrow", None))
+
+
+# Modules that read what is not in memory, and whether some data is theirs; the first that says so reads it. No library
+# is imported to find out.
+ENGINES: dict[str, Callable[[Any], bool]] = {"dask": _is_collection, "spark": _is_spark, "arrow": _gives_arrow}
 
 
 def is_lazy(data: Any) -> bool:  # a frame of polars whose columns are still to be found

@@ -37,7 +37,7 @@ def open_table(
     several: bool = False,
 ) -> tuple[Table, Any]:
     """A table of anything that holds columns, and the weights; those of a table in parts stay with the parts."""
-    if not is_parted(X) or conditional_on is not None:
+    if not is_parted(X, y) or conditional_on is not None:
         more: dict[str, Any] = {"discrete_features": discrete_features, "target_type": target_type, "several": several}
         return Table.from_data(X, y, conditional_on=conditional_on, **more), sample_weight
     from unirel.data.chunks import PartedTable, open_rows

@@ -13,9 +13,9 @@ import pandas as pd
 import pytest
 
 from unirel import BURSelector, redundancy_analysis, relevance
+from unirel.data.arrow import ArrowRows
 from unirel.data.chunks import Coded, Stored
 from unirel.data.encoding import empty_matrices
-from unirel.data.parts import ArrowRows
 from unirel.estimation.binned import Binned
 
 pytest.importorskip("datasketches")
