@@ -169,14 +169,14 @@ def nothing_found(report: "Report") -> str:
 
 
 def _score_at(accuracy: "Accuracy", n: int) -> str:
-    score = _score_of(accuracy, accuracy.scores[:, accuracy.sizes.index(n)])
+    score = _score_of(accuracy, accuracy.losses[:, accuracy.sizes.index(n)])
     if accuracy.measure == "accuracy":
         return f"{score} of held-out rows are predicted correctly"
     return f"{score} of the variance of held-out rows is explained"
 
 
-def _score_of(accuracy: "Accuracy", folds: NDArray[np.float64]) -> str:
-    mean = float(folds.mean())
+def _score_of(accuracy: "Accuracy", losses: NDArray[np.float64]) -> str:
+    mean, _ = accuracy.score(losses)
     return f"{100 * mean:.1f} %" if accuracy.measure == "accuracy" else percent(mean)
 
 
