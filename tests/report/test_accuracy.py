@@ -338,7 +338,7 @@ def test_enough_is_its_definition(measure):
 def test_the_error_of_a_gain_is_its_scatter():
     """R2 and differences of it in many samples scatter as much as the errors say, also with a long tail."""
     rng, values, errors = np.random.default_rng(0), [], []
-    for _ in range(400):
+    for _ in range(2000):
         chance = rng.exponential(size=400)
         losses = chance[:, np.newaxis] * [0.6, 0.5] * rng.exponential(size=(400, 2))
         accuracy = Accuracy("x", "R2", (1, 2), losses, losses[:, 0], 4, chance)
