@@ -303,7 +303,8 @@ def _given_others(table: Table, selection: Selection, joint: _Joint, sample_weig
     most = np.minimum(found.value, high)
     value = np.where(seen, value, np.where(np.isinf(error), most, (np.maximum(value, 0.0) + most) / 2))
     share = np.divide(value, found.value, out=np.zeros(len(value)), where=found.value > 0)
-    return Given(value, np.fmin(np.fmax(low, share * found.low), value), high, seen | found.detectable)
+    low = np.where(seen, low, np.fmax(low, share * found.low))  # what neighbours see has their interval
+    return Given(value, np.fmin(low, value), high, seen | found.detectable)
 
 
 def _beyond_chance(values: Values, mean: Values, variance: Values, alpha: float) -> Given:

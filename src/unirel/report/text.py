@@ -106,6 +106,8 @@ def headline(report: "Report", enough: Enough | None) -> str:
     selected = f"{len(selection):,} of {n_features:,} feature{plural(n_features)} selected."
     if enough is not None and enough.by == "accuracy" and accuracy is not None:
         found = f"{_score_at(accuracy, enough.n)} by {accuracy.method}"
+        if accuracy.measure == "accuracy":
+            found += f" (most frequent class: {100 * accuracy.chance:.1f} %)"
         if enough.rises:
             return f"{selected} With all of them {found}; the last still improved it, so more may do better."
         if accuracy.all_are_better and enough.n < len(selection):
