@@ -341,8 +341,7 @@ def test_nothing_significant_is_the_headline(measured):
     nothing = "No feature can be told from chance (7 tested, false discovery rate 5 %). The four listed are the best of"
     assert said["headline"] == f"{nothing} noise."
     assert said["features"][0]["significant"] == "no"
-    scores = np.array([[0.9, 0.9], [0.92, 0.95]])
-    predicting = Accuracy("x", "accuracy", (1, 2), scores, scores[:, 0], 4, 0.5)  # by features that matter together
+    predicting = with_wrong([10, 8], 10, 4)  # by features that matter together
     assert "predicted correctly" in replace(measured, test=noise, accuracy=predicting).to_dict()["headline"]
 
 
