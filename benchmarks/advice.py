@@ -73,9 +73,9 @@ def _judged(report: Report, kind: str, X: pd.DataFrame, y: np.ndarray, train: np
     for size in sizes:
         columns = np.hstack(blocks[:size])
         held[size] = _score(kind, model.fit(columns[train], y[train]).predict(columns[test]), y[test])
-    folds = {one.method: np.round(one.scores, 5).tolist() for one in (accuracy, *accuracy.others)}
+    means = {one.method: np.round(one.means, 5).tolist() for one in (accuracy, *accuracy.others)}
     scores = {size: [round(value, 5) for value in pair] for size, pair in held.items()}
-    return {"enough": accuracy.enough, "method": accuracy.method, "held": scores, "sizes": sizes, "folds": folds}
+    return {"enough": accuracy.enough, "method": accuracy.method, "held": scores, "sizes": sizes, "means": means}
 
 
 def _score(kind: str, predicted: np.ndarray, y: np.ndarray) -> tuple[float, float]:

@@ -1,6 +1,7 @@
 """Distributions whose information is known, and how often intervals contain it: a table of `benchmarks.levels`."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from itertools import product
 from typing import Any, NamedTuple
@@ -10,7 +11,9 @@ from scipy.special import entr, ndtr
 from scipy.stats import multivariate_normal, norm
 
 import unirel
+from unirel.data.table import Table
 from unirel.evaluation import paired_difference
+from unirel.inference.relations import analyse
 
 SIZES = (100, 1000)
 LEVEL, ROUNDING = 0.95, 1e-12
@@ -138,6 +141,14 @@ def of_unique(X: np.ndarray, y: np.ndarray, *, method: str) -> tuple[float, ...]
     return tuple(float(end[0]) for end in found)
 
 
+def of_page(X: np.ndarray, y: np.ndarray, *, feature: int) -> tuple[float, ...]:
+    """What a report says that a feature tells given the other selected ones."""
+    selection = unirel.BURSelector("mim", X.shape[1], beta=0, keep_copies=True).fit(X, y).selection_
+    given = analyse(Table.from_data(X, y), replace(selection, n_supported=None), curve=False).given
+    place = selection.order.tolist().index(feature)
+    return tuple(float(ends[place]) for ends in given[:3])
+
+
 def rows_of_splits(rng: np.random.Generator, n_samples: int) -> Sample:
     return (rng.standard_normal(n_samples),)
 
@@ -183,6 +194,10 @@ def other_cases() -> dict[tuple[str, str], Case]:
         draw, truth = sums(classes)
         name = f"unique relevance, {'classes' if classes else 'numbers'}", method
         found[name] = Case(draw, partial(of_unique, method=method), truth)
+    for classes, feature in product((False, True), (0, 2)):
+        draw, truth = sums(classes)
+        name = f"unique on the page, {'classes' if classes else 'numbers'}", "nothing added" if feature else ""
+        found[name] = Case(draw, partial(of_page, feature=feature), 0.0 if feature else truth)
     return found
 
 
@@ -197,7 +212,7 @@ def coverage(name: tuple[str, str], n_samples: int, repeats: int) -> Coverage:
     except ValueError:  # it has none
         return Coverage(1.0, *[float("nan")] * 3)
     ends = np.array([interval(*draw(np.random.default_rng(seed), n_samples)) for seed in range(repeats)])
-    given = ends[~np.isnan(ends[:, 1])]
+    given = ends[~np.isnan(ends).any(axis=1)]
     if len(given) == 0:
         return Coverage(1.0, *[float("nan")] * 3)
     values, low, high = given.T

@@ -7,7 +7,8 @@ from html import unescape
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes
-from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
+from sklearn.dummy import DummyRegressor
+from sklearn.model_selection import KFold, StratifiedKFold, cross_val_predict
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -27,6 +28,12 @@ def measure(X, y, accuracy="knn", n_features=3, beta=0.1, progress=no_progress, 
     return measure_accuracy(accuracy, X, y, table, selection, pin_types(selector, table, X), progress)
 
 
+def plain_losses(model, X, y, folds):
+    """Of each row, predicted by a model that has not seen it."""
+    predicted = cross_val_predict(model, X, y, cv=folds)
+    return predicted != y if isinstance(folds, StratifiedKFold) else (predicted - y) ** 2
+
+
 def test_equals_a_selector_in_a_pipeline():
     X, y = load_breast_cancer(return_X_y=True)
     X, y = X[::3, :12], y[::3]
@@ -35,8 +42,9 @@ def test_equals_a_selector_in_a_pipeline():
     classifier = make_pipeline(StandardScaler(), KNeighborsClassifier())
     for place, n in enumerate(measured.sizes):
         model = make_pipeline(BURSelector("jmi", n_features_to_select=n, beta=0.1), classifier)
-        assert measured.scores[:, place] == pytest.approx(cross_val_score(model, X, y, cv=folds))
-    assert measured.all_features == pytest.approx(cross_val_score(classifier, X, y, cv=folds))
+        assert (measured.losses[:, place] == plain_losses(model, X, y, folds)).all()
+    assert (measured.all_features == plain_losses(classifier, X, y, folds)).all()
+    assert measured.means == pytest.approx([1 - losses.mean() for losses in measured.losses.T])
     assert measured.n_features == 12
     assert measured.chance == pytest.approx(max(np.bincount(y)) / len(y))
 
@@ -49,7 +57,7 @@ def test_options_of_the_selection_count_in_every_fold():
     folds = StratifiedKFold(5, shuffle=True, random_state=0)
     selector = BURSelector("jmi", 3, beta=0.1, **options)
     model = make_pipeline(selector, StandardScaler(), KNeighborsClassifier())
-    assert measured.scores[:, 2] == pytest.approx(cross_val_score(model, X, y, cv=folds))
+    assert (measured.losses[:, 2] == plain_losses(model, X, y, folds)).all()
 
 
 def test_a_continuous_target_is_explained():
@@ -58,7 +66,11 @@ def test_a_continuous_target_is_explained():
     folds = KFold(5, shuffle=True, random_state=0)
     plain = make_pipeline(StandardScaler(), KNeighborsRegressor())
     assert measured.measure == "R2"
-    assert measured.all_features == pytest.approx(cross_val_score(plain, X, y, cv=folds))
+    lost, mean = plain_losses(plain, X, y, folds), plain_losses(DummyRegressor(), X, y, folds)
+    scale = mean.sum() / measured.by_chance.sum()  # the target is standardised
+    assert scale * measured.all_features == pytest.approx(lost)
+    assert scale * measured.by_chance == pytest.approx(mean)
+    assert measured.score(measured.all_features)[0] == pytest.approx(1 - lost.sum() / mean.sum())
     assert accuracy_in_words(measured)[0].startswith("R² 0.")
 
 
@@ -116,7 +128,7 @@ def test_progress_reaches_its_end():
     steps = []
     measure(X, X[:, 0] > 0, n_features=2, progress=lambda done, total: steps.append((done, total)))
     assert steps == sorted(steps)
-    assert steps[-1] == (20, 20)  # a selection, and one, two and all features in each of 5 folds
+    assert steps[-1] == (25, 25)  # a selection, and no, one, two and all features in each of 5 folds
 
 
 def test_interrupted_within_a_fold():
@@ -225,7 +237,7 @@ def test_rows_without_weight_count_nowhere():
     weighted = Report.from_data(X, y > 0, selector=selector, sample_weight=weights).accuracy
     alone = Report.from_data(X[weights > 0], y[weights > 0] > 0, selector=selector, sample_weight=np.ones(60)).accuracy
     assert weighted.chance == alone.chance
-    assert weighted.scores == pytest.approx(alone.scores)
+    assert weighted.losses == pytest.approx(alone.losses)
 
 
 def test_weights_count_for_models_and_scores():
@@ -273,39 +285,89 @@ def test_values_of_unique_relevance_say_why_there_is_none():
     assert "name a method" in Report.from_data(X, y, selector=selector).no_accuracy
 
 
+def plain_gain(accuracy, losses, other):
+    """The definition, row by row."""
+    weights = [1.0] * len(losses) if accuracy.weights is None else accuracy.weights.tolist()
+    total, is_share = sum(weights), accuracy.measure == "accuracy"
+    units = [1.0 if is_share else one for one in accuracy.by_chance]
+    scale = sum(weight * unit for weight, unit in zip(weights, units, strict=True)) / total
+    rows = [(b - a) / scale for a, b in zip(losses, other, strict=True)]
+    gained = sum(weight * row for weight, row in zip(weights, rows, strict=True)) / total
+    left = [row - gained * unit / scale for row, unit in zip(rows, units, strict=True)]
+    return gained, sum((weight * row) ** 2 for weight, row in zip(weights, left, strict=True)) ** 0.5 / total
+
+
 def plain_enough(accuracy):
-    """The definition, fold by fold."""
-    folds = [list(scores) for scores in accuracy.scores]
-    means = [sum(column) / len(folds) for column in zip(*folds, strict=True)]
-    best = means.index(max(means))
-
-    def error(values):
-        mean = sum(values) / len(values)
-        return (sum((value - mean) ** 2 for value in values) / (len(values) - 1) / len(values)) ** 0.5
-
-    if means[best] - 2 * error([scores[best] for scores in folds]) <= accuracy.chance:
+    columns = accuracy.losses.T
+    scores = [-plain_gain(accuracy, column, columns[0])[0] for column in columns]
+    best = scores.index(min(scores))
+    gained, error = plain_gain(accuracy, columns[best], accuracy.by_chance)
+    if gained <= 2 * error:
         return None
-    for place, n in enumerate(accuracy.sizes):
-        lost = [scores[best] - scores[place] for scores in folds]
-        if sum(lost) / len(lost) <= error(lost):
+    for n, column in zip(accuracy.sizes, columns, strict=True):
+        lost, error = plain_gain(accuracy, columns[best], column)
+        if lost <= error and lost <= 0.05 * gained:
             return n
     raise AssertionError
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_enough_is_its_definition(seed):
+def losses_of(measure, seed, n_rows=200, sizes=(1, 2, 3, 5, 7, 10)):
+    """An accuracy whose losses are drawn at random, smaller with more features."""
     rng = np.random.default_rng(seed)
-    sizes = (1, 2, 3, 5, 7, 10)
-    scores = 0.5 + 0.1 * rng.random() * np.sqrt(np.arange(6)) + 0.05 * rng.standard_normal((5, 6))
-    accuracy = Accuracy("x", "accuracy", sizes, scores, scores[:, 0], 12, 0.5)
-    assert accuracy.enough == plain_enough(accuracy)
+    chance = rng.random(n_rows) < 0.5 if measure == "accuracy" else rng.exponential(size=n_rows)
+    left = 1 - rng.random() * np.sqrt(np.arange(len(sizes)) + 1.0) / len(sizes)
+    losses = rng.random((n_rows, len(sizes))) < 0.5 * left
+    if measure == "R2":
+        losses = chance[:, np.newaxis] * left * rng.exponential(size=(n_rows, len(sizes)))
+    weights = rng.random(n_rows) if seed % 2 else None
+    return Accuracy("x", measure, sizes, losses * 1.0, losses[:, 0] * 1.0, 12, chance * 1.0, weights)
+
+
+@pytest.mark.parametrize("measure", ["accuracy", "R2"])
+def test_enough_is_its_definition(measure):
+    found = []
+    for seed in range(30):
+        accuracy = losses_of(measure, seed)
+        own, other = accuracy.losses[:, 1], accuracy.losses[:, 4]
+        assert accuracy.gain(own, other) == pytest.approx(plain_gain(accuracy, own, other))
+        assert accuracy.enough == plain_enough(accuracy)
+        found.append(accuracy.enough)
+    assert len(set(found)) > 3
+
+
+def test_the_error_of_a_gain_is_its_scatter():
+    """R2 and differences of it in many samples scatter as much as the errors say, also with a long tail."""
+    rng, values, errors = np.random.default_rng(0), [], []
+    for _ in range(2000):
+        chance = rng.exponential(size=400)
+        losses = chance[:, np.newaxis] * [0.6, 0.5] * rng.exponential(size=(400, 2))
+        accuracy = Accuracy("x", "R2", (1, 2), losses, losses[:, 0], 4, chance)
+        found = accuracy.score(losses[:, 0]), accuracy.gain(losses[:, 1], losses[:, 0])
+        values.append([value for value, _ in found])
+        errors.append([error for _, error in found])
+    assert np.mean(errors, axis=0) == pytest.approx(np.std(values, axis=0), rel=0.1)
+
+
+def test_what_is_much_is_not_lost_because_it_is_uncertain():
+    """One row decides what is gained: it is within its standard error, but a tenth of all."""
+    chance, losses = np.ones(400), np.full((400, 2), 0.5)
+    losses[:2] = [[25.5, 0.5], [0.5, 5.5]]
+    accuracy = Accuracy("x", "R2", (1, 2), losses, losses[:, 0], 4, chance)
+    lost, error = accuracy.gain(losses[:, 1], losses[:, 0])
+    gained, doubt = accuracy.gain(losses[:, 1], chance)
+    assert lost < error
+    assert lost > 0.09 * gained
+    assert gained > 2 * doubt
+    assert accuracy.enough == 2
 
 
 def test_enough_passes_over_sizes_that_were_not_reached():
-    scores = np.array([[0.7, 0.8, np.nan], [0.7, 0.82, 0.9], [0.72, 0.8, 0.9]])
-    assert Accuracy("x", "accuracy", (1, 2, 3), scores, scores[:, 0], 4, 0.5).enough == 2
-    nothing = np.full((3, 1), np.nan)
-    assert Accuracy("x", "accuracy", (1,), nothing, nothing[:, 0], 4, 0.5).enough is None
+    rows = np.arange(100)
+    losses = np.stack([rows % 10 < 3, rows % 10 < 2, np.where(rows < 20, np.nan, 0.0)], axis=1)
+    chance = (rows % 2).astype(float)
+    assert Accuracy("x", "accuracy", (1, 2, 3), losses, losses[:, 0], 4, chance).enough == 2
+    nothing = np.full((100, 1), np.nan)
+    assert Accuracy("x", "accuracy", (1,), nothing, nothing[:, 0], 4, chance).enough is None
 
 
 def test_noise_has_no_number_that_is_enough():

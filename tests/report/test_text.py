@@ -171,20 +171,26 @@ def test_how_many_are_enough(measured):
     assert find_enough(with_selection(measured, n_supported=4, ending=Ending.NOTHING_ADDS)) == (4, "test", False)
     assert find_enough(with_selection(measured, n_supported=0)) is None
     assert find_enough(with_selection(measured, n_supported=None)) is None
-    scores = np.array([[0.7, 0.82, 0.81, 0.80], [0.72, 0.81, 0.85, 0.86]])
-    accuracy = Accuracy("x", "accuracy", (1, 2, 3, 4), scores, scores[:, 0], 4, 0.5)
-    # The best mean is 0.83, of three features; two lose 0.015 +- 0.025.
+    accuracy = with_wrong([30, 20, 19, 21], 20, 4)
+    # The best accuracy is 0.81, of three features; two lose 0.01 +- 0.02.
     assert find_enough(replace(measured, accuracy=accuracy)) == (2, "accuracy", False)
 
 
+def with_wrong(wrong, wrong_with_all, n_features):
+    """Of a hundred rows, so many wrong with one feature, two, and so on, not all the same; half of them by chance."""
+    rows, numbers = np.arange(100)[:, np.newaxis], np.array([*wrong, wrong_with_all])
+    losses = ((rows + 2 * np.arange(len(numbers))) % 100 < numbers).astype(float)
+    sizes, chance = tuple(range(1, len(wrong) + 1)), (np.arange(100) < 50) * 1.0
+    return Accuracy("trees", "accuracy", sizes, losses[:, :-1], losses[:, -1], n_features, chance)
+
+
 def test_fewer_are_not_called_enough_where_all_features_do_better(measured):
-    scores = np.array([[0.7, 0.82, 0.81, 0.80], [0.72, 0.81, 0.85, 0.86], [0.71, 0.82, 0.82, 0.83]])
-    accuracy = Accuracy("trees", "accuracy", (1, 2, 3, 4), scores, np.array([0.9, 0.91, 0.9]), 6, 0.5)
+    accuracy = with_wrong([30, 20, 19, 21], 9, 6)
     found = replace(measured, accuracy=accuracy).to_dict()["headline"]
-    n, first = accuracy.enough, scores[:, accuracy.sizes.index(accuracy.enough)].mean()
     assert found.endswith(
-        f"The first {n} do as well as all 4: {100 * first:.1f} % of held-out rows are predicted correctly by trees; "
-        "all 6 features together reach 90.3 %."
+        "The first 2 do as well as all 4: 80.0 % of held-out rows are predicted correctly by trees "
+        "(most frequent class: 50.0 %); "
+        "all 6 features together reach 91.0 %."
     )
 
 
@@ -335,8 +341,7 @@ def test_nothing_significant_is_the_headline(measured):
     nothing = "No feature can be told from chance (7 tested, false discovery rate 5 %). The four listed are the best of"
     assert said["headline"] == f"{nothing} noise."
     assert said["features"][0]["significant"] == "no"
-    scores = np.array([[0.9, 0.9], [0.92, 0.95]])
-    predicting = Accuracy("x", "accuracy", (1, 2), scores, scores[:, 0], 4, 0.5)  # by features that matter together
+    predicting = with_wrong([10, 8], 10, 4)  # by features that matter together
     assert "predicted correctly" in replace(measured, test=noise, accuracy=predicting).to_dict()["headline"]
 
 

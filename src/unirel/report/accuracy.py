@@ -28,8 +28,9 @@ _SIZES = sorted({int(step * 10**digits) for digits in range(7) for step in (1, 1
 # By default: rows that are drawn of a larger table, rows from which unique relevance is estimated in a fold, the fewest
 # rows, and how many values and features a model of all features may have, since trees take long on more.
 _MOST_ROWS, _BOOST_ROWS, _FEWEST_ROWS, _MOST_VALUES, _MOST_FEATURES = 3000, 500, 20, 2**20, 2000
-# A mean score is better than chance if it exceeds it by this many standard errors.
-_SURE = 2.0
+# A score is better than chance if it exceeds it by this many standard errors. And the share of what the best number of
+# features gains over chance that fewer may lose: what cannot be told from nothing may still be much.
+_SURE, _LITTLE = 2.0, 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,37 +41,53 @@ class Accuracy:
     """
 
     method: str  #: What predicts, in words.
-    #: "accuracy", the share of rows that are predicted correctly, or "R2", the share of the variance that is explained.
+    #: "accuracy", the share of rows that are predicted correctly, or "R2", the share by which the squared error is
+    #: less than that of the mean of the training rows.
     measure: str
     sizes: tuple[int, ...]  #: Numbers of features.
-    scores: Values  #: Of shape (n_folds, n_sizes); NaN where fewer features could be selected in a fold.
-    all_features: Values  #: Scores with all features, one for each fold; NaN if that would take too long.
+    #: Of shape (n_rows, n_sizes): 1 for a wrong class, the squared error of a number; NaN where fewer features could be
+    #: selected.
+    losses: Values
+    all_features: Values  #: Losses with all features, one for each row; NaN if that would take too long.
     n_features: int  #: How many these are.
-    chance: float  #: Score of always predicting the most frequent class or the mean.
+    by_chance: Values  #: Losses of always predicting the most frequent class or the mean of the training rows.
+    weights: Values | None = None  #: Of the rows; None if all are equal.
+    n_folds: int = _FOLDS  #: Number of folds.
     fewer_folds: str = ""  #: Why there are fewer folds than usual; empty if there are not.
     grouped: bool = False  #: Whether rows of a group are in the same fold.
     n_rows: int | None = None  #: How many rows were drawn of a larger table; None if all were used.
     others: "tuple[Accuracy, ...]" = ()  #: Other models on the same folds and sizes.
 
+    def gain(self, losses: Values, other: Values) -> tuple[float, float]:
+        """By how much the score is higher with some losses than with others, and its standard error over the rows.
+
+        The rows are paired: what is hard for both numbers of features does not count. For R2 the mean loss by chance,
+        by which differences are divided, errs too, so its rows count as they do in a quotient of means.
+        """
+        share = np.full(len(losses), 1 / len(losses)) if self.weights is None else self.weights / self.weights.sum()
+        rows, scale = other - losses, 1.0 if self.measure == "accuracy" else float(share @ self.by_chance) or 1.0
+        gained = float(share @ rows) / scale
+        rows = rows / scale - gained * (1.0 if self.measure == "accuracy" else self.by_chance / scale)
+        return gained, float(np.sqrt(np.square(share * rows).sum()))
+
+    def score(self, losses: Values) -> tuple[float, float]:
+        """Accuracy or R2 of some losses, and its standard error."""
+        return self.gain(losses, np.ones(len(losses)) if self.measure == "accuracy" else self.by_chance)
+
     @property
-    def n_folds(self) -> int:
-        """Number of folds."""
-        return len(self.scores)
+    def chance(self) -> float:
+        """Score of always predicting the most frequent class or the mean."""
+        return self.score(self.by_chance)[0]
 
     @property
     def means(self) -> Values:
-        """Mean over the folds for each number of features."""
-        return np.asarray(self.scores.mean(axis=0))
-
-    @property
-    def deviations(self) -> Values:
-        """Standard deviation over the folds for each number of features."""
-        return np.asarray(self.scores.std(axis=0))
+        """Score for each number of features."""
+        return np.array([self.score(losses)[0] for losses in self.losses.T])
 
     @property
     def errors(self) -> Values:
-        """Standard error of the mean for each number of features."""
-        return np.asarray(_standard_error(self.scores))
+        """Standard error of the score for each number of features."""
+        return np.array([self.score(losses)[1] for losses in self.losses.T])
 
     @property
     def reached(self) -> Rows:
@@ -79,29 +96,34 @@ class Accuracy:
 
     @property
     def best(self) -> int | None:
-        """Position of the size with the highest mean; None if no size was reached in every fold."""
+        """Position of the size with the highest score; None if no size was reached in every fold."""
         return int(self.reached[np.argmax(self.means[self.reached])]) if len(self.reached) else None
 
     @property
     def enough(self) -> int | None:
-        """The recommended number of features: the fewest that are within one standard error of the best mean.
+        """The recommended number of features: the fewest that lose no more than one standard error, and little.
 
-        None if no number of features predicts better than chance.
+        What they lose is their distance to the best score, and its standard error that of the paired difference; little
+        is a twentieth of what the best gains over chance. None if no number of features predicts better than chance.
         """
-        best = self.best
-        if best is None or self.means[best] - _SURE * self.errors[best] <= self.chance:
+        if (best := self.best) is None:
             return None
-        lost = self.scores[:, [best]] - self.scores[:, self.reached]
-        within = lost.mean(axis=0) <= _standard_error(lost)
-        return self.sizes[int(self.reached[np.argmax(within)])]
+        gained, error = self.gain(self.losses[:, best], self.by_chance)
+        if gained <= _SURE * error:
+            return None
+        for place in self.reached:
+            lost, error = self.gain(self.losses[:, best], self.losses[:, place])
+            if lost <= min(error, _LITTLE * gained):
+                break
+        return self.sizes[place]
 
     @property
     def all_are_better(self) -> bool:
         """Whether all features score higher than the largest selection, by more than one standard error."""
         if not len(self.reached):
             return False
-        gained = self.all_features - self.scores[:, self.reached[-1]]
-        return bool(gained.mean() > _standard_error(gained))
+        gained, error = self.gain(self.all_features, self.losses[:, self.reached[-1]])
+        return gained > error
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, numbers and strings, fit for JSON; sizes that some fold did not reach are left out."""
@@ -116,25 +138,15 @@ class Accuracy:
         return dict(plain(found))
 
     def _curve(self) -> dict[str, Any]:
-        columns: dict[str, Any] = {
-            "n": self.sizes,
-            "mean": self.means,
-            "deviation": self.deviations,
-            "error": self.errors,
-        }
-        known = bool(np.isfinite(self.all_features).all())
+        columns: dict[str, Any] = {"n": self.sizes, "mean": self.means, "error": self.errors}
+        mean, error = self.score(self.all_features)
+        known = bool(np.isfinite(mean))
         return {
             "method": self.method,
             "curve": [{name: values[place] for name, values in columns.items()} for place in self.reached],
-            "all_mean": self.all_features.mean() if known else None,
-            "all_deviation": self.all_features.std() if known else None,
-            "all_error": _standard_error(self.all_features) if known else None,
+            "all_mean": mean if known else None,
+            "all_error": error if known else None,
         }
-
-
-def _standard_error(folds: Values) -> Any:
-    """Of the mean over the folds, which are along the first axis."""
-    return folds.std(axis=0, ddof=1) / np.sqrt(len(folds)) if len(folds) > 1 else np.zeros(folds.shape[1:])
 
 
 def check_measures(
@@ -213,13 +225,6 @@ class _Rows:
         self.target = (table.codes(table.target) if self.discrete else table.continuous_block([table.target])[0])[rows]
 
     @property
-    def chance(self) -> float:
-        if not self.discrete:
-            return 0.0
-        sizes = np.bincount(self.target, self.weights)
-        return float(sizes.max() / sizes.sum())
-
-    @property
     def units(self) -> NDArray[Any]:
         """The target of what can be in different folds: of every row, or once of every group that has a class."""
         if self.groups is None:
@@ -272,12 +277,13 @@ def measure_accuracy(
     chosen = clone(selector).set_params(n_features_to_select=len(selection), max_seconds=None, verbose=False)
     n_features = len(table.features)
     with_all = not auto or (n_features <= _MOST_FEATURES and len(rows) * n_features <= _MOST_VALUES)
-    scores = _cross_validate(data, chosen, list(models.values()), sizes, with_all, n_folds, progress)
-    grouped = data.groups is not None
-    about = n_features, data.chance, fewer_folds, grouped, len(rows) if len(rows) < len(counted) else None
+    losses = _cross_validate(data, chosen, list(models.values()), sizes, with_all, n_folds, progress)
+    grouped, drawn = data.groups is not None, len(rows) if len(rows) < len(counted) else None
+    about = data.weights, n_folds, fewer_folds, grouped, drawn
+    measure = "accuracy" if data.discrete else "R2"
     found = [
-        Accuracy(method, "accuracy" if data.discrete else "R2", tuple(sizes), own[:, :-1], own[:, -1], *about)
-        for method, own in zip(models, scores, strict=True)
+        Accuracy(method, measure, tuple(sizes), own[:, 1:-1], own[:, -1], n_features, own[:, 0], *about)
+        for method, own in zip(models, losses, strict=True)
     ]
     found.sort(key=lambda one: np.inf if one.best is None else -one.means[one.best])
     return replace(found[0], others=tuple(found[1:]))
@@ -305,13 +311,10 @@ def _count_folds(table: Table, target: NDArray[Any], rows: str) -> tuple[int, st
 def _cross_validate(
     data: _Rows, selector: Any, models: list[Any], sizes: list[int], with_all: bool, n_folds: int, progress: Progress
 ) -> Values:
-    """Score of each model in each fold with each number of features and, last, with all of them."""
-    scores = np.full((len(models), n_folds, len(sizes) + 1), np.nan)
-    total, splits, orders = (
-        n_folds + scores.size,
-        list(split_rows(data.target, data.discrete, n_folds, data.groups)),
-        [],
-    )
+    """Losses by each model of each row, held out, with no features, with each number of them and, last, with all."""
+    losses = np.full((len(models), len(data.target), len(sizes) + 2), np.nan)
+    splits, orders = list(split_rows(data.target, data.discrete, n_folds, data.groups)), []
+    total = n_folds * (1 + len(models) * (len(sizes) + 2))
     for done, (train, _) in enumerate(splits, start=1):
         orders.append(data.select(selector, train))
         progress(done, total)
@@ -319,28 +322,29 @@ def _cross_validate(
     matrix, columns_of = design_matrix(data.table, features, data.rows)
     # Threads that scikit-learn starts by itself wait for each other more than they work.
     with threadpool_limits(1):
-        for fold, (split, order) in enumerate(zip(splits, orders, strict=True)):
+        for split, order in zip(splits, orders, strict=True):
             inputs = standardise(matrix, split[0])
-            blocks = [order[:size] for size in sizes if size <= len(order)]
-            places = [*range(len(blocks)), len(sizes)] if with_all else range(len(blocks))
-            for place, block in zip(places, [*blocks, features], strict=False):
-                columns = np.concatenate([columns_of[feature] for feature in np.sort(block)])
+            blocks = {place: order[:size] for place, size in enumerate([0, *sizes]) if size <= len(order)}
+            for place, block in (blocks | ({len(sizes) + 1: features} if with_all else {})).items():
+                columns = np.concatenate([np.zeros(0, np.intp), *(columns_of[one] for one in np.sort(block))])
                 for number, model in enumerate(models):
-                    scores[number, fold, place] = call_apart(_score, data, model, inputs[:, columns], *split)
+                    losses[number, split[1], place] = call_apart(_losses, data, model, inputs[:, columns], *split)
                     done += 1
                     progress(done, total)
     progress(total, total)
-    return scores
+    return losses
 
 
-def _score(data: _Rows, model: Any, inputs: Values, train: Rows, test: Rows) -> float:
+def _losses(data: _Rows, model: Any, inputs: Values, train: Rows, test: Rows) -> Values:
     from sklearn import config_context
 
-    weights, tested = (None, None) if data.weights is None else (data.weights[train], data.weights[test])
     # What is made here needs no checks, which on small tables take longer than the fit.
     with config_context(assume_finite=True, skip_parameter_validation=True):
+        weights = None if data.weights is None else data.weights[train]
         fitted = fit_model(model, data.discrete, inputs[train], data.target[train], weights)
-        return float(fitted.score(inputs[test], data.target[test], tested))
+        predicted = np.ravel(fitted.predict(inputs[test]))
+    wrong = predicted != data.target[test] if data.discrete else np.square(predicted - data.target[test])
+    return np.asarray(wrong, np.float64)
 
 
 def accuracy_in_words(accuracy: Accuracy) -> list[str]:
@@ -351,9 +355,9 @@ def accuracy_in_words(accuracy: Accuracy) -> list[str]:
         found = f"No number of features predicts better than chance ({what} {_number(accuracy, accuracy.chance)})."
     else:
         largest = accuracy.sizes[accuracy.reached[-1]]
-        parts = [f"{what} {_at(accuracy, accuracy.scores[:, accuracy.sizes.index(n)])} with {_features(n)}"]
+        parts = [f"{what} {_at(accuracy, accuracy.losses[:, accuracy.sizes.index(n)])} with {_features(n)}"]
         if largest != n:
-            parts.append(f"{_at(accuracy, accuracy.scores[:, accuracy.reached[-1]])} with {_features(largest)}")
+            parts.append(f"{_at(accuracy, accuracy.losses[:, accuracy.reached[-1]])} with {_features(largest)}")
         if np.isfinite(accuracy.all_features).all() and accuracy.n_features > largest:
             parts.append(f"{_at(accuracy, accuracy.all_features)} with all {accuracy.n_features:,}")
         chance = f"; most frequent class {_number(accuracy, accuracy.chance)}" if classes else ""
@@ -371,7 +375,8 @@ def _how(accuracy: Accuracy) -> str:
     return (
         f"Measured with {methods} by {stratified}cross-validation in {accuracy.n_folds} folds{fewer}{sample}."
         f"{together} In every fold features are selected anew from the training rows, so they may differ from those "
-        "listed. Recommended is the fewest features within one standard error of the best mean score."
+        "listed. Recommended is the fewest features that lose at most one standard error, and little, against the best "
+        "number."
     )
 
 
@@ -379,11 +384,9 @@ def _features(n: int) -> str:
     return f"{n:,} feature{plural(n)}"
 
 
-def _at(accuracy: Accuracy, folds: Values) -> str:
-    error = float(_standard_error(folds))
-    if accuracy.measure == "accuracy":
-        return f"{100 * folds.mean():.1f} ± {100 * error:.1f} %"
-    return f"{folds.mean():.2f} ± {error:.2f}"
+def _at(accuracy: Accuracy, losses: Values) -> str:
+    mean, error = accuracy.score(losses)
+    return f"{100 * mean:.1f} ± {100 * error:.1f} %" if accuracy.measure == "accuracy" else f"{mean:.2f} ± {error:.2f}"
 
 
 def _number(accuracy: Accuracy, score: float) -> str:

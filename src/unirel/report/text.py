@@ -108,6 +108,8 @@ def headline(report: "Report", enough: Enough | None) -> str:
     selected = f"{len(selection):,} of {n_features:,} feature{plural(n_features)} selected."
     if enough is not None and enough.by == "accuracy" and accuracy is not None:
         found = f"{_score_at(accuracy, enough.n)} by {accuracy.method}"
+        if accuracy.measure == "accuracy":
+            found += f" (most frequent class: {100 * accuracy.chance:.1f} %)"
         if enough.rises:
             return f"{selected} With all of them {found}; the last still improved it, so more may do better."
         if accuracy.all_are_better and enough.n < len(selection):
@@ -171,14 +173,14 @@ def nothing_found(report: "Report") -> str:
 
 
 def _score_at(accuracy: "Accuracy", n: int) -> str:
-    score = _score_of(accuracy, accuracy.scores[:, accuracy.sizes.index(n)])
+    score = _score_of(accuracy, accuracy.losses[:, accuracy.sizes.index(n)])
     if accuracy.measure == "accuracy":
         return f"{score} of held-out rows are predicted correctly"
     return f"{score} of the variance of held-out rows is explained"
 
 
-def _score_of(accuracy: "Accuracy", folds: NDArray[np.float64]) -> str:
-    mean = float(folds.mean())
+def _score_of(accuracy: "Accuracy", losses: NDArray[np.float64]) -> str:
+    mean, _ = accuracy.score(losses)
     return f"{100 * mean:.1f} %" if accuracy.measure == "accuracy" else percent(mean)
 
 
