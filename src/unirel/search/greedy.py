@@ -237,8 +237,8 @@ class Searches:
     def __init__(self, table: Table, settings: SearchSettings, n_runs: int, sample_weight: ArrayLike | None) -> None:
         self._table, self._settings = table, settings
         self._limits = Limits.of(table, settings)
-        each = for_each_target(estimator_of(settings).on(table, sample_weight, settings.n_jobs))
-        self._memo = Memo(each[0]) if len(each) == 1 else Memos(each)
+        estimator = estimator_of(settings).on(table, sample_weight, settings.n_jobs)
+        self._memo = Memo(estimator) if table.n_targets == 1 else Memos(for_each_target(estimator))
         columns = np.append(self._limits.free_columns(table), np.array(self._limits.include, np.intp))
         evidence = Evidence(table, columns, settings.alpha, settings.random_state, sample_weight)
         stops = _is_auto(settings.n_features_to_select)
