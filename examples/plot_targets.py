@@ -1,6 +1,6 @@
 """
-Several targets at once
-=======================
+Which features tell about several targets?
+==========================================
 
 One questionnaire, one set of sensors or one blood sample often has to answer several
 questions. With several columns of ``y``, features are selected that tell most about all
