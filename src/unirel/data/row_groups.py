@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import numpy as np
 
@@ -78,20 +78,19 @@ class RowGroups:
         return codes
 
 
-def open_groups(groups: Any) -> RowGroups | None:
+def open_groups(groups: Any) -> RowGroups:
     """What a caller has passed as `groups`, labels or more."""
-    return groups if groups is None or isinstance(groups, RowGroups) else RowGroups(groups)
+    return groups if isinstance(groups, RowGroups) else RowGroups(groups)
 
 
 def group_numbers(groups: Any, n_samples: int) -> Positions | None:
     """The number of the group of every row, for folds and halves, which need two of them."""
-    found = open_groups(groups)
-    return None if found is None else found.codes(n_samples, fewest=2)
+    return None if groups is None else open_groups(groups).codes(n_samples, fewest=2)
 
 
 def take_groups(groups: Any, rows: Positions) -> RowGroups:
     """The same groups of some rows of a table; blocks that follow each other are still blocks."""
-    found = cast(RowGroups, open_groups(groups))
+    found = open_groups(groups)
     return found if found.labels is None else replace(found, labels=as_array(found.labels, "groups")[rows])
 
 

@@ -205,7 +205,8 @@ def permutation_test(
         check_whole_number("random_state", random_state, 0)
     check_choice("adjust", adjust, ("fdr", "fwer"))
     table = information.table
-    together, given = open_groups(groups), np.empty(0, np.intp) if given is None else given
+    together = None if groups is None else open_groups(groups)
+    given = np.empty(0, np.intp) if given is None else given
     permutations, permuted_as = _permutations(table, given, together)
     columns = np.setdiff1d(table.features, given)
     _warn_of_close(information, given)

@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from unirel._runtime import Progress, call_apart, check_choice, check_time, check_whole_number, no_progress
 from unirel.data.readers import take_rows
-from unirel.data.row_groups import group_numbers, open_groups, take_groups
+from unirel.data.row_groups import open_groups, take_groups
 from unirel.data.table import Table
 from unirel.data.weights import choose_by_class
 from unirel.estimation.blocks import joint_codes
@@ -216,9 +216,11 @@ class _Rows:
     def __init__(
         self, X: Any, y: Any, table: Table, rows: Rows, sample_weight: Values | None, groups: Any = None
     ) -> None:
-        self.together = open_groups(groups)
-        codes = group_numbers(groups, table.n_samples)
-        self.groups = None if codes is None else np.unique(codes[rows], return_inverse=True)[1]
+        self.together = None if groups is None else open_groups(groups)
+        self.groups: Rows | None = None
+        if self.together is not None:
+            codes = self.together.codes(table.n_samples, fewest=2)
+            self.groups = np.unique(codes[rows], return_inverse=True)[1]
         self.X, self.y, self.table, self.rows = X, y, table, rows
         self.weights = None if sample_weight is None else sample_weight[rows]
         self.discrete = table.classes is not None

@@ -165,7 +165,8 @@ def select(
         raise ValueError(f"criteria={list(criteria)!r}, betas={list(betas)!r}: name at least one of each")
     deadline, selections = Deadline.after(settings.max_seconds), list[Selection]()
     try:
-        searches = Searches(table, settings, len(runs), sample_weight, open_groups(groups))
+        together = None if groups is None else open_groups(groups)
+        searches = Searches(table, settings, len(runs), sample_weight, together)
         with deadline.applied():
             for criterion, beta in runs:
                 selections.append(searches.run(criterion, beta))
