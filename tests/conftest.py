@@ -9,7 +9,7 @@ import hypothesis
 import numpy as np
 import pytest
 
-hypothesis.settings.register_profile("quick", deadline=None, derandomize=True, max_examples=40)
+hypothesis.settings.register_profile("quick", deadline=None, derandomize=True, max_examples=25)
 hypothesis.settings.register_profile("thorough", deadline=None, max_examples=1000)
 hypothesis.settings.load_profile(os.environ.get("UNIREL_HYPOTHESIS", "quick"))
 

@@ -107,8 +107,8 @@ def proxies(seed, n_rows, classes):
 
 @pytest.mark.parametrize("classes", [True, False])
 def test_readings_of_selected_features_seldom_pass(classes):
-    tables = [proxies(seed, 300, classes) for seed in range(20)]
-    assert sum(len(adding(*table, [0, 1])) > 0 for table in tables) <= 4
+    tables = [proxies(seed, 300, classes) for seed in range(10)]
+    assert sum(len(adding(*table, [0, 1])) > 0 for table in tables) <= 2
     assert all(1 in adding(*table, [0]) for table in tables)
 
 

@@ -87,7 +87,7 @@ def of_case(case, **options):
 # Equal to the definition
 
 
-@given(cases((3, 4, 10), (20, 120)), neighbors)
+@given(cases((3, 4, 10), (20, 70)), neighbors)
 def test_equals_definition(case, neighbors):
     assert_allclose(of_case(case, method=neighbors), by_definition(case, neighbors), **CLOSE)
 

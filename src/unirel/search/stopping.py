@@ -9,7 +9,7 @@ selected all rows are alike. Of a table of very many rows a sample is looked at.
 A near copy of a selected feature has nearly the same ranks, or the same levels under other names, and adds nothing.
 """
 
-from functools import cache, cached_property
+from functools import cache
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -52,10 +52,13 @@ class Evidence:
     ) -> None:
         self.n_candidates, self.alpha, self.target = len(columns), alpha, table.target
         self._asked = table, columns, random_state, sample_weight
+        self._sample: _Sample | None = None
 
-    @cached_property
+    @property
     def sample(self) -> "_Sample":
-        return _Sample.of(*self._asked)
+        # No cached_property: before Python 3.12 all instances share its lock, and this may wait for tasks of a cluster.
+        self._sample = self._sample or _Sample.of(*self._asked)
+        return self._sample
 
 
 class Support:
