@@ -25,6 +25,21 @@ def pytest_xdist_setupnodes():
         os.environ.setdefault(name, "1")
 
 
+# Each of two workers begins with one half of the tests: one with those that compile nearly all kernels, the other with
+# those that need few, so that they seldom compile the same. The longest are the very first.
+FIRST = ("test_benchmarks.py", "estimation", "search", "inference", "fuzz", "criteria")
+
+
+def pytest_collection_modifyitems(items):
+    here = Path(__file__).parent
+
+    def place(item):
+        folder = item.path.relative_to(here).parts[0] if item.path.is_relative_to(here) else ""
+        return FIRST.index(folder) if folder in FIRST else len(FIRST)
+
+    items.sort(key=place)
+
+
 def pytest_collection_finish():
     """Modules and tests stay to the end: garbage that tests look for is found faster without them."""
     gc.collect()

@@ -1,8 +1,6 @@
 """Permutation tests: p-values equal to their definition, uniform where there is nothing, small where there is."""
 
-import doctest
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -488,14 +486,6 @@ def test_the_result_as_a_frame_and_as_plain_values(rng):
 def test_wrong_options_are_named(options, message):
     with pytest.raises(ValueError, match=message):
         unirel.relevance_test([[0.5], [1.5], [2.5], [3.5]], [0, 1, 0, 1], **options)
-
-
-@pytest.mark.slow
-def test_the_page_about_certainty_runs():
-    page = Path(__file__).parents[2] / "docs" / "how_sure.rst"
-    result = doctest.testfile(str(page), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)
-    assert result.attempted > 20
-    assert result.failed == 0
 
 
 # Under the null

@@ -310,7 +310,7 @@ def test_the_chance_is_that_of_drawn_orders(effect, rng):
     left = np.column_stack([effect * terms[:, 0] + rng.standard_normal(240), rng.standard_normal(240)])
     order, starts = _groups_along(along)
     groups = np.repeat(np.arange(len(starts)), np.diff([*starts, 240]))
-    expected = slow_chance(terms[order], left[order], groups, 4000, rng)
+    expected = slow_chance(terms[order], left[order], groups, 2000, rng)
     assert_allclose(_chance_of(terms[order], left[order], starts), expected, atol=0.04)
 
 

@@ -141,8 +141,8 @@ def test_tasks_that_fill_all_threads_can_select(client, estimator):
     expected = select_in_a_task(frame, estimator)
     # There are two threads: some of these wait for tasks while others run in the same process.
     futures = [client.submit(select_in_a_task, frame, estimator, pure=False) for _ in range(4)]
-    for found in client.gather(futures):
-        np.testing.assert_array_equal(found, expected)
+    for future in futures:
+        np.testing.assert_array_equal(future.result(timeout=300), expected)
 
 
 SLOW = """
