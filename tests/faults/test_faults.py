@@ -16,7 +16,7 @@ pytest.importorskip("pyarrow")
 
 
 ONE = [(SELECT, signal.SIGINT)]
-OTHERS = [(APPLY, signal.SIGKILL), (SELECT, signal.SIGKILL), (APPLY, signal.SIGINT)]
+OTHERS = [(SELECT, signal.SIGKILL), (APPLY, signal.SIGKILL), (APPLY, signal.SIGINT)]
 
 
 @pytest.mark.parametrize("trials", [ONE, pytest.param(OTHERS, marks=pytest.mark.slow)], ids=["one", "others"])
