@@ -58,6 +58,15 @@ def test_weights_that_depend_on_the_target_do_not_make_noise_a_feature():
     assert sum(map(selects, range(40))) <= 6
 
 
+def test_weights_decide_which_relation_is_tested():
+    """Half of the rows rise and half of them fall: there is something to be found where one half has more weight."""
+    rng = np.random.default_rng(0)
+    X, falls = rng.standard_normal((400, 4)), np.arange(400) % 2 == 0
+    y = np.where(falls, -X[:, 0], X[:, 0]) + 0.5 * rng.standard_normal(400)
+    assert length(X, y, sample_weight=np.where(falls, 1.0, 9.0))[0] >= 1
+    assert length(X, y)[0] == 0
+
+
 def test_sparse_tables_and_missing_weights_are_the_same(rng):
     X = rng.integers(0, 3, size=(200, 5)).astype(float)
     y, weights = X[:, 2] + rng.integers(0, 2, 200) > 1, rng.integers(1, 5, 200).astype(float)
