@@ -5,13 +5,16 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 p
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 PYTEST_ARGS ?= -n auto --dist worksteal
 
+# Bytecode is kept, also where the environment says otherwise: each process would compile all sources anew.
+export PYTHONDONTWRITEBYTECODE :=
+
 BIN := .venv/bin
 STAMPS := .venv/stamps
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 SOURCES := src paper tests benchmarks examples docs
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-engines check faults planted fuzz oldest versions one-version bench quality paper newcomer docs format clean distclean
+.PHONY: help demo test test-slow test-engines lint check faults planted fuzz oldest versions one-version bench quality paper newcomer docs format clean distclean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -28,11 +31,12 @@ test-slow: $(STAMPS)/test $(STAMPS)/browser  ## the tests that take long
 test-engines: $(STAMPS)/test $(STAMPS)/engines  ## tests of DuckDB, Delta, Iceberg and Spark, which are installed for it
 	@$(BIN)/python -m pytest $(PYTEST_ARGS) -m engines
 
-check: $(STAMPS)/lint $(STAMPS)/test $(STAMPS)/browser  ## format, lint, types, tests: what must pass before a change lands
+lint: $(STAMPS)/lint  ## format, lint, types
 	$(BIN)/ruff format --check $(wildcard $(SOURCES))
 	$(BIN)/ruff check $(wildcard $(SOURCES))
 	$(BIN)/mypy
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+check: lint test  ## format, lint, types, tests: what must pass before a change lands
 
 # What is run on other versions: what depends most on libraries. The fuzzer asks all kernels for all they can do.
 QUICK_TESTS ?= $(addprefix tests/,test_package.py test_signatures.py test_results.py test_selectors.py data/test_reading.py \

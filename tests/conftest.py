@@ -9,7 +9,7 @@ import hypothesis
 import numpy as np
 import pytest
 
-hypothesis.settings.register_profile("quick", deadline=None, derandomize=True, max_examples=40)
+hypothesis.settings.register_profile("quick", deadline=None, derandomize=True, max_examples=25)
 hypothesis.settings.register_profile("thorough", deadline=None, max_examples=1000)
 hypothesis.settings.load_profile(os.environ.get("UNIREL_HYPOTHESIS", "quick"))
 
@@ -23,6 +23,21 @@ def pytest_xdist_setupnodes():
     """Each worker has a core: threads of linear algebra beside them would only wait for each other."""
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ.setdefault(name, "1")
+
+
+# Each of two workers begins with one half of the tests: one with those that compile nearly all kernels, the other with
+# those that need few, so that they seldom compile the same. The longest are the very first.
+FIRST = ("test_benchmarks.py", "estimation", "search", "inference", "fuzz", "criteria")
+
+
+def pytest_collection_modifyitems(items):
+    here = Path(__file__).parent
+
+    def place(item):
+        folder = item.path.relative_to(here).parts[0] if item.path.is_relative_to(here) else ""
+        return FIRST.index(folder) if folder in FIRST else len(FIRST)
+
+    items.sort(key=place)
 
 
 def pytest_collection_finish():

@@ -203,6 +203,7 @@ except KeyboardInterrupt:
 """
 
 
+@pytest.mark.slow
 def test_ctrl_c_in_a_callback_of_the_compiler_is_heard(tmp_path):
     """It would be printed and forgotten there: a fit went on to its end after Ctrl-C."""
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}

@@ -16,7 +16,7 @@ PAGES = [page for page in sorted(DOCS.glob("**/*.rst")) if not {"generated", "au
 # Those that take more than a few seconds.
 SLOW = {
     *("command_line", "evaluation", "first_command_line", "how_many", "how_sure", "how_sure_many"),
-    *("reading_the_report", "report"),
+    *("first_python", "interactions", "reading_the_report", "report", "searching", "selectors"),
 }
 WIDEST = 88
 PUBLIC = {f"unirel.{name}" for name in ("datasets", "evaluation", "plotting", "report")}

@@ -116,6 +116,7 @@ print(json.dumps(used))
 """
 
 
+@pytest.mark.slow
 def test_counting_takes_at_most_twice_the_memory_of_the_codes():
     kinds = ["numbers", "pandas numbers", "arrow levels"]
     finished = subprocess.run([sys.executable, "-c", COUNTING, *kinds], capture_output=True, text=True, check=False)
@@ -146,6 +147,7 @@ print(peak_after(100) - before)
 """
 
 
+@pytest.mark.slow
 def test_nothing_grows_over_a_hundred_fits():
     finished = subprocess.run([sys.executable, "-c", FITS], capture_output=True, text=True, check=False)
     assert finished.returncode == 0, finished.stderr

@@ -110,6 +110,7 @@ def test_cells_are_means_over_runs_and_pools_average_within_runs(replayed):
     assert pooled["BUR-REF", "all"]["n"] == 2
 
 
+@pytest.mark.slow
 def test_genes(stand_in, tmp_path):
     asked = Asked("smoke", journal=tmp_path / "runs.jsonl")
     tables = genes.compute(asked).tables
@@ -229,7 +230,7 @@ def test_counts_equal_pipelines(wine):
 
 
 @pytest.mark.parametrize("method", ["ffs", "bfe", "rfe"])
-@pytest.mark.parametrize("name", ["knn", "svm", "rf"])
+@pytest.mark.parametrize("name", ["knn", "svm", pytest.param("rf", marks=pytest.mark.slow)])
 def test_wrappers_find_informative_features(method, name):
     planted = make_planted(120, n_informative=2, n_copies=0, n_noise=6, random_state=1)
     wrapper = Wrapper(method, 5)

@@ -81,7 +81,9 @@ def refit_each(table, estimator, cv=FOLDS):
     ]
 
 
-@pytest.mark.parametrize("name", CLASSIFIERS)
+@pytest.mark.parametrize(
+    "name", [pytest.param("rf", marks=pytest.mark.slow), *(name for name in CLASSIFIERS if name != "rf")]
+)
 def test_equals_a_plain_loop(rng, name):
     table = Table.from_data(*three_classes(rng, n_features=2 if name == "rf" else 3))
     assert_allclose(ClassifierLoss(name).losses(table), refit_each(table, CLASSIFIERS[name]), rtol=1e-10)

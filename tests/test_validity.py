@@ -124,6 +124,7 @@ def test_means_and_standard_errors_are_over_tables_that_all_were_tried_on():
     assert worse["error, share of first 10"] == pytest.approx((variance / 3) ** 0.5, abs=0.05)
 
 
+@pytest.mark.slow
 def test_one_selector_is_measured_again_and_the_rows_of_others_stay(tmp_path, monkeypatch, capsys):
     def run(journal, *selectors):
         arguments = ["--datasets", "wine", "--selectors", ";".join(selectors), "--splits", "1"]

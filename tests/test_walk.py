@@ -1,5 +1,6 @@
 """How many files a reader has to open to follow one call."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -17,12 +18,10 @@ KERNELS = {"kernels", "jit"}  # mostly compiled and not seen: they do not count,
 def files_of(call):
     """Files whose functions a call runs; what is imported or compiled on the first call is not part of the walk."""
     call()
-    files = set()
+    called = set()
 
-    def trace(frame, event, argument):
-        path = Path(frame.f_code.co_filename)
-        if path.is_relative_to(SOURCE) and path.suffix == ".py" and not KERNELS & {path.parent.name, path.stem}:
-            files.add(path.relative_to(SOURCE).as_posix())
+    def trace(frame, event, argument):  # of millions of calls: paths are looked at once, at the end
+        called.add(frame.f_code.co_filename)
 
     before = sys.gettrace()
     sys.settrace(trace)
@@ -30,7 +29,8 @@ def files_of(call):
         call()
     finally:
         sys.settrace(before)
-    return files
+    paths = [Path(name) for name in called if name.startswith(f"{SOURCE}{os.sep}") and name.endswith(".py")]
+    return {path.relative_to(SOURCE).as_posix() for path in paths if not KERNELS & {path.parent.name, path.stem}}
 
 
 def make_frame():

@@ -15,6 +15,7 @@ def examples():
     return [shlex.split(line, comments=True)[1:] for line in block.splitlines() if line.startswith("unirel ")]
 
 
+@pytest.mark.slow
 def test_examples_run(unirel, tmp_path, monkeypatch):
     pytest.importorskip("vl_convert")
     from sklearn.datasets import load_breast_cancer

@@ -137,7 +137,7 @@ def texts(draw, n_samples):
     return np.array(draw(st.lists(st.sampled_from(pool), min_size=n_samples, max_size=n_samples)), object)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.data(), st.sampled_from([2, 7, 55, 120, 300]), st.sampled_from(["C", "F"]))
 def test_arrays_equal_the_slow_twin(data, n_samples, order):
     first = data.draw(numbers(n_samples))
@@ -147,7 +147,7 @@ def test_arrays_equal_the_slow_twin(data, n_samples, order):
 
 
 @pytest.mark.filterwarnings("ignore::unirel.errors.UnirelWarning")
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.data(), st.sampled_from([2, 30, 60, 150]), st.sampled_from(list(FRAMES)))
 def test_frames_equal_the_slow_twin(data, n_samples, library):
     columns = {f"n{j}": data.draw(numbers(n_samples)) for j in range(data.draw(st.integers(1, 4)))}

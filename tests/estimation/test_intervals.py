@@ -84,7 +84,7 @@ def test_intervals_of_neighbours_cover_the_known_value_mostly():
     assert coverage(("classes and exponential numbers", "knn"), 200, 8).covered >= 0.75
 
 
-@pytest.mark.parametrize(("estimator", "n_columns"), [("gaussian", 1000), ("knn", 500)])
+@pytest.mark.parametrize(("estimator", "n_columns"), [("gaussian", 400), ("knn", 500)])
 @pytest.mark.parametrize("correlation", [0.0, 0.2, 0.6])
 def test_intervals_err_as_often_as_they_may(estimator, n_columns, correlation):
     # Where nothing is to be found, 0 is excluded in one of twenty columns: an interval that always holds says nothing.

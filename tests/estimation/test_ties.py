@@ -115,7 +115,7 @@ def test_blocks_of_three_tell_nothing_about_an_independent_number(target):
     assert_allclose(mean_of(estimate, 20), 0, atol=0.01)
 
 
-@pytest.mark.parametrize("scale", ["standard", None])
+@pytest.mark.parametrize("scale", ["standard", pytest.param(None, marks=pytest.mark.slow)])
 def test_nothing_is_left_given_a_third_column(scale):
     names = ["2 decimals", "1 decimal", "whole numbers", "counts", "zeros"]
 

@@ -1,8 +1,6 @@
 """Permutation tests: p-values equal to their definition, uniform where there is nothing, small where there is."""
 
-import doctest
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -345,9 +343,9 @@ def test_three_strong_conditions_are_no_discovery(classes):
         unirel.conditional_test(
             *three_strong_conditions(seed, classes), [1, 2, 3], n_permutations=39, max_exceedances=4, random_state=seed
         ).p_value[0]
-        for seed in range(60)
+        for seed in range(40)
     ]
-    assert np.mean(np.array(p_values) <= 0.05) <= 0.1  # more in 1 of 30 such tests
+    assert np.mean(np.array(p_values) <= 0.05) <= 0.1  # more in 1 of 20 such tests
 
 
 @pytest.mark.parametrize("options", [{}, {"mi_estimator": Binned(2)}], ids=str)
@@ -495,14 +493,6 @@ def test_the_result_as_a_frame_and_as_plain_values(rng):
 def test_wrong_options_are_named(options, message):
     with pytest.raises(ValueError, match=message):
         unirel.relevance_test([[0.5], [1.5], [2.5], [3.5]], [0, 1, 0, 1], **options)
-
-
-@pytest.mark.slow
-def test_the_page_about_certainty_runs():
-    page = Path(__file__).parents[2] / "docs" / "how_sure.rst"
-    result = doctest.testfile(str(page), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)
-    assert result.attempted > 20
-    assert result.failed == 0
 
 
 # Under the null

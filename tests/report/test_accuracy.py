@@ -82,7 +82,7 @@ def test_noise_predicts_nothing():
     assert measured.means.max() < 0.65
 
 
-@pytest.mark.parametrize("accuracy", ["logistic", "rf", "knn", "svm"])
+@pytest.mark.parametrize("accuracy", ["logistic", pytest.param("rf", marks=pytest.mark.slow), "knn", "svm"])
 @pytest.mark.parametrize("continuous", [False, True])
 def test_every_method_twice_the_same(accuracy, continuous):
     rng = np.random.default_rng(0)

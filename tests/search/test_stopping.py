@@ -58,6 +58,15 @@ def test_weights_that_depend_on_the_target_do_not_make_noise_a_feature():
     assert sum(map(selects, range(40))) <= 6
 
 
+def test_weights_decide_which_relation_is_tested():
+    """Half of the rows rise and half of them fall: there is something to be found where one half has more weight."""
+    rng = np.random.default_rng(0)
+    X, falls = rng.standard_normal((400, 4)), np.arange(400) % 2 == 0
+    y = np.where(falls, -X[:, 0], X[:, 0]) + 0.5 * rng.standard_normal(400)
+    assert length(X, y, sample_weight=np.where(falls, 1.0, 9.0))[0] >= 1
+    assert length(X, y)[0] == 0
+
+
 def test_sparse_tables_and_missing_weights_are_the_same(rng):
     X = rng.integers(0, 3, size=(200, 5)).astype(float)
     y, weights = X[:, 2] + rng.integers(0, 2, 200) > 1, rng.integers(1, 5, 200).astype(float)
@@ -107,8 +116,8 @@ def proxies(seed, n_rows, classes):
 
 @pytest.mark.parametrize("classes", [True, False])
 def test_readings_of_selected_features_seldom_pass(classes):
-    tables = [proxies(seed, 300, classes) for seed in range(20)]
-    assert sum(len(adding(*table, [0, 1])) > 0 for table in tables) <= 4
+    tables = [proxies(seed, 300, classes) for seed in range(10)]
+    assert sum(len(adding(*table, [0, 1])) > 0 for table in tables) <= 2
     assert all(1 in adding(*table, [0]) for table in tables)
 
 
@@ -310,7 +319,7 @@ def test_the_chance_is_that_of_drawn_orders(effect, rng):
     left = np.column_stack([effect * terms[:, 0] + rng.standard_normal(240), rng.standard_normal(240)])
     order, starts = _groups_along(along)
     groups = np.repeat(np.arange(len(starts)), np.diff([*starts, 240]))
-    expected = slow_chance(terms[order], left[order], groups, 4000, rng)
+    expected = slow_chance(terms[order], left[order], groups, 2000, rng)
     assert_allclose(_chance_of(_permuted(terms[order], left[order], starts)), expected, atol=0.04)
 
 

@@ -71,6 +71,7 @@ class Gaussian(Information):
             self._weights = check_weights(sample_weight, table.n_samples)
             sums = add_sums([sum_weights(np.asarray(sample_weight, np.float64))])
         self._total = float(table.n_samples) if sums is None else sums.n_effective
+        self._found: Encoded | None = None
         self._products: dict[int, Values] = {}
 
     def mutual_information(self, a: Block, b: Block) -> float:
@@ -214,10 +215,12 @@ class Gaussian(Information):
         ridges[self._encoded.starts[self.table.target] :] = 0.0
         return ridges
 
-    @cached_property
+    @property
     def _encoded(self) -> Encoded:
         """All columns as blocks of rows that have mean 0, variance 1 / N and nothing in common within a block."""
-        return Encoded.of(self.table, self._weights, self.n_jobs)
+        # No cached_property: before Python 3.12 all instances share its lock, and this may wait for tasks of a cluster.
+        self._found = self._found or Encoded.of(self.table, self._weights, self.n_jobs)
+        return self._found
 
 
 class _Beside(NamedTuple):

@@ -115,7 +115,7 @@ class Accuracy:
             lost, error = self.gain(self.losses[:, best], self.losses[:, place])
             if lost <= min(error, _LITTLE * gained):
                 break
-        return self.sizes[place]
+        return int(self.sizes[place])
 
     @property
     def all_are_better(self) -> bool:

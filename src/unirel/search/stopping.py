@@ -14,7 +14,7 @@ series of rows permutations do not tell how it varies: sums over lags of product
 A near copy of a selected feature has nearly the same ranks, or the same levels under other names, and adds nothing.
 """
 
-from functools import cache, cached_property
+from functools import cache
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -67,10 +67,13 @@ class Evidence:
     ) -> None:
         self.n_candidates, self.alpha, self.targets = len(columns), alpha, table.targets.tolist()
         self._asked = table, columns, random_state, sample_weight, groups
+        self._sample: _Sample | None = None
 
-    @cached_property
+    @property
     def sample(self) -> "_Sample":
-        return _Sample.of(*self._asked)
+        # No cached_property: before Python 3.12 all instances share its lock, and this may wait for tasks of a cluster.
+        self._sample = self._sample or _Sample.of(*self._asked)
+        return self._sample
 
 
 def can_be_tested(groups: RowGroups, table: Table, needed: bool) -> bool:

@@ -130,17 +130,19 @@ def test_the_command_line_uses_a_running_cluster(cluster, tmp_path, capsys):
     assert "1.parquet" in capsys.readouterr().err
 
 
-def select_in_a_task(frame):
+def select_in_a_task(frame, estimator):
     """What a task of a cluster does that has a cluster of its own idea of work."""
-    return BURSelector("jmi", 2, beta=0).fit(dd.from_pandas(frame, npartitions=3), "y").order_
+    return BURSelector("jmi", 2, beta=0, mi_estimator=estimator).fit(dd.from_pandas(frame, npartitions=3), "y").order_
 
 
-def test_tasks_that_fill_all_threads_can_select(client):
+@pytest.mark.parametrize("estimator", ["binned", "gaussian"])
+def test_tasks_that_fill_all_threads_can_select(client, estimator):
     frame = make_frame(300)
-    expected = BURSelector("jmi", 2, beta=0).fit(frame.drop(columns="y"), frame["y"]).order_
-    futures = [client.submit(select_in_a_task, frame, pure=False) for _ in range(3)]  # There are two threads.
-    for found in client.gather(futures):
-        np.testing.assert_array_equal(found, expected)
+    expected = select_in_a_task(frame, estimator)
+    # There are two threads: some of these wait for tasks while others run in the same process.
+    futures = [client.submit(select_in_a_task, frame, estimator, pure=False) for _ in range(4)]
+    for future in futures:
+        np.testing.assert_array_equal(future.result(timeout=300), expected)
 
 
 SLOW = """

@@ -79,8 +79,10 @@ def test_change_one_in_classes(block, leaving, metric, n_neighbors, dtype, rng, 
     assert_allclose(changes, expected[1], rtol=0, atol=1e-10)
 
 
-@any_ball
-@pytest.mark.parametrize("target", [0, 1, 5])
+@pytest.mark.parametrize(
+    ("target", "n_neighbors", "dtype"),
+    [(0, 1, np.float64), (0, 3, np.float32), (1, 3, np.float64), (5, 1, np.float64), (5, 30, np.float64)],
+)
 @any_change
 def test_change_one_in_line(block, leaving, target, n_neighbors, dtype, rng, make_ball):
     columns, candidates = make_columns(rng, block, leaving, dtype)
