@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from unirel.predictors import ClassifierLoss as ClassifierLoss
     from unirel.results import Selection as Selection
     from unirel.search.boost import Boost as Boost
+    from unirel.search.costs import Costs as Costs
     from unirel.search.greedy import selection_path as selection_path
     from unirel.selectors import BURSelector as BURSelector
     from unirel.selectors import BURSelectorCV as BURSelectorCV
@@ -59,6 +60,7 @@ _NAMES = {
     "unirel.estimation.kde": "KDE",
     "unirel.estimation.mine": "MINE",
     "unirel.search.boost": "Boost",
+    "unirel.search.costs": "Costs",
     "unirel.predictors": "ClassifierLoss",
     "unirel.criteria": "Criterion",
     "unirel.errors": "UnirelWarning",

@@ -17,6 +17,7 @@ from unirel.predictors import MODELS, design_matrix, fit_model, quick_models, sp
 from unirel.report.text import plural
 from unirel.results import Selection, plain
 from unirel.search.boost import Boost, find_kind
+from unirel.search.folds import pinned
 
 Values = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -187,8 +188,7 @@ def _counted_rows(table: Table, weights: Values | None) -> Rows:
 
 def pin_types(selector: Any, table: Table, X: Any) -> Any:
     """The selector for some rows of a table: what a column is, is one decision for all of them."""
-    include, exclude = table.forced(selector.include, selector.exclude)
-    return clone(selector).set_params(**table.decided_types(X), include=include, exclude=exclude)
+    return clone(selector).set_params(**table.decided_types(X), **pinned(selector, table))
 
 
 class _Rows:
@@ -210,7 +210,7 @@ class _Rows:
     def select(self, selector: Any, train: Rows) -> Rows:
         """Features in the order of their selection from the training rows."""
         rows, weights = self.rows[train], None if self.weights is None else self.weights[train]
-        order: Rows = clone(selector).fit(take_rows(self.X, rows), take_rows(self.y, rows), weights).order_
+        order: Rows = clone(selector).fit(take_rows(self.X, rows), take_rows(self.y, rows), weights).selection_.order
         check_time()  # which would have cut the selection short
         return order
 

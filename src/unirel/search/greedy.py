@@ -1,7 +1,7 @@
 """The one greedy loop: every criterion, plain or boosted by unique relevance, and all searches on one table."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from inspect import signature
 from itertools import product
@@ -26,12 +26,14 @@ from unirel._runtime import (
     warn,
 )
 from unirel.criteria import Criterion, Scores, make_criterion
+from unirel.data.groups import check_groups, grouped
 from unirel.data.readers import DiscreteFeatures, TargetType
 from unirel.data.table import Table, open_table
 from unirel.estimation.base import Columns, Information, Memo
 from unirel.estimation.binned import classes_told
 from unirel.results import Cause, Ending, Selection, SelectionPath, plain
 from unirel.search.boost import REFERENCE_SIZE, Blend, estimator_of, find_blend, find_kind, needs_reference
+from unirel.search.costs import Costs, find_costs
 from unirel.search.steps import N_LISTED, PLAIN, Blended, Passed, Rule, Step, take_steps
 from unirel.search.stopping import Evidence
 
@@ -56,6 +58,8 @@ class SearchSettings(BaseEstimator):  # type: ignore[misc]
     target_type: TargetType = "auto"
     include: Sequence[int | str] = ()
     exclude: Sequence[int | str] = ()
+    groups: Mapping[str, Any] | None = None
+    costs: Mapping[Any, float] | Costs | None = None
     max_candidates: int | Literal["auto"] | None = "auto"
     keep_copies: bool = False
     alpha: float = 0.05
@@ -70,6 +74,8 @@ class SearchSettings(BaseEstimator):  # type: ignore[misc]
         check_beta(self.beta)
         find_kind(self)
         estimator_of(self).check_parameters()
+        check_groups(self.groups)
+        find_costs(self.costs)
         if self.max_candidates is not None and self.max_candidates != "auto":
             check_whole_number("max_candidates", self.max_candidates, 1, or_name="auto")
         check_fraction("alpha", self.alpha, "for example 0.05")
@@ -158,6 +164,7 @@ def select(
     if not runs:
         raise ValueError(f"criteria={list(criteria)!r}, betas={list(betas)!r}: name at least one of each")
     deadline, selections = Deadline.after(settings.max_seconds), list[Selection]()
+    table = grouped(table, settings.groups)
     try:
         searches = Searches(table, settings, len(runs), sample_weight)
         with deadline.applied():
@@ -238,7 +245,12 @@ class Searches:
         columns = np.append(self._limits.free_columns(table), np.array(self._limits.include, np.intp))
         evidence = Evidence(table, columns, settings.alpha, settings.random_state, sample_weight)
         stops = _is_auto(settings.n_features_to_select)
-        rule = Rule(evidence, settings.keep_copies, tests=True, stops=stops)
+        costs = find_costs(settings.costs)
+        prices = None if costs is None else costs.on(table)
+        if prices is not None and len(prices.within(self._limits.include)) < len(self._limits.include):
+            spent = prices.costs[list(self._limits.include)].sum()
+            raise ValueError(f"include costs {spent:g}, more than budget={prices.budget:g}; raise it or include less")
+        rule = Rule(evidence, settings.keep_copies, tests=True, stops=stops, prices=prices)
         self._limits = replace(self._limits, rule=rule)
         self._sample_weight = None if sample_weight is None else np.asarray(sample_weight, np.float64)
         self._kind = find_kind(settings)
@@ -304,10 +316,13 @@ class Searches:
     def _without_boost(self, selection: Selection, ending: Ending) -> Selection:
         """An unboosted selection in the place of a boosted one, forced features first."""
         known = dict(zip(selection.order.tolist(), selection.scores.tolist(), strict=True))
-        order = list(dict.fromkeys([*self._limits.include, *known]))[: self._limits.n_features]
+        order, prices = list(dict.fromkeys([*self._limits.include, *known])), self._limits.rule.prices
+        order = (order if prices is None else prices.within(order))[: self._limits.n_features]
         scores = np.array([known.get(feature, np.nan) for feature in order])
         causes = tuple(Cause.CRITERION if feature in known else Cause.INCLUDED for feature in order)
-        return replace(selection, order=np.array(order, np.intp), scores=scores, ending=ending, causes=causes)
+        costs = None if prices is None else prices.costs[order]
+        places = np.array(order, np.intp)
+        return replace(selection, order=places, scores=scores, ending=ending, causes=causes, costs=costs)
 
 
 def search(
@@ -332,12 +347,12 @@ def search(
             progress(len(steps), n_wanted)
         ending = Ending.EXHAUSTED if n_wanted < limits.n_features else Ending.ASKED
         if len(steps) < n_wanted:
-            ending = Ending.NOTHING_ADDS
+            ending = Ending.BUDGET if passed.too_dear else Ending.NOTHING_ADDS
     except OutOfTime:
         ending = Ending.OUT_OF_TIME
     except KeyboardInterrupt:
         ending = Ending.INTERRUPTED
-    order = np.array([step.feature for step in steps], np.intp)
+    order, prices = np.array([step.feature for step in steps], np.intp), limits.rule.prices
     return Selection(
         criterion=criterion.name,
         beta=beta,
@@ -351,6 +366,8 @@ def search(
         n_supported=_n_supported(steps, limits.rule),
         following=np.array(passed.idle[: max(0, N_LISTED - len(steps))], np.intp),
         same_as={copy: feature for copy, feature in passed.copies.items() if copy not in order},
+        members=table.members,
+        costs=None if prices is None else prices.costs[order],
     )
 
 
