@@ -29,7 +29,7 @@ _ORDER = ("target", "n_features", "report", "save", "plot", "json")
 METRICS = ("auto", "chebyshev", "manhattan", "euclidean")
 BOOSTS = ("both", "reference", "selected", "ksg", "classifier", "none")
 CLASSIFIERS = ("logistic", "rf", "knn", "svm")
-_FORCED = ("--include", "--exclude")  # the library knows their types and patterns
+_FORCED = ("--include", "--exclude", "--group", "--cost")  # the library knows their types and patterns
 _ABOUT_DATA = (
     "A CSV, TSV, Parquet or Arrow file, compressed or not; - for standard input; a pattern in quotes for Parquet "
     "or Arrow files that are read in parts; or the name of a dataset."
@@ -211,6 +211,13 @@ class Selecting(Searching):
         metavar="20|0.2|auto|auto:20|all",
     )
     alpha: float = _method(0.05, "With -k auto: chance to select anything where nothing is relevant.", min=0.0, max=1.0)
+    group: list[str] | None = _method(
+        None, "Columns that are selected or left as one, such as those of a category.", metavar="NAME=COL,..."
+    )
+    cost: list[str] | None = _method(
+        None, "What a column or group costs, 1 if not given: the score per cost decides.", metavar="COL=NUMBER,..."
+    )
+    budget: float | None = _method(None, "What all selected features may cost.", min=0.0)
     max_seconds: float | None = _method(
         None, "Time budget; what is selected by then is printed, marked incomplete.", min=0.0
     )
@@ -351,6 +358,10 @@ def make_selector(options: Boosting, names: Sequence[str], **parameters: Any) ->
         "max_candidates": None if options.max_candidates == "all" else _number(options.max_candidates),
         "n_jobs": options.jobs,
     }
+    if isinstance(options, Selecting):
+        groups = _groups(options.group, names)
+        names = [*names, *groups]
+        given |= {"groups": groups or None, "costs": _costs(options, names)}
     if isinstance(options, Searching):
         given |= {name: find_names(getattr(options, name), names, f"--{name}") for name in ("include", "exclude")}
         given |= {"criterion": options.criterion, "random_state": options.seed}
@@ -358,6 +369,34 @@ def make_selector(options: Boosting, names: Sequence[str], **parameters: Any) ->
         given |= {"n_features_to_select": _number(options.n_features)}
         given |= {"alpha": options.alpha, "max_seconds": options.max_seconds}
     return BURSelector(**{**given, **parameters})
+
+
+def _groups(values: Sequence[str] | None, names: Sequence[str]) -> dict[str, list[str]]:
+    """Columns of each group, as names and patterns."""
+    found: dict[str, list[str]] = {}
+    for value in values or ():
+        name, mark, columns = value.partition("=")
+        if not (name.strip() and mark and columns.strip()):
+            raise BadInput(f"--group {value!r}: write NAME=COLUMNS, such as 'soil=Soil_*'")
+        found.setdefault(name.strip(), []).extend(find_names([columns], names, "--group"))
+    return found
+
+
+def _costs(options: Selecting, names: Sequence[str]) -> Any:
+    """What columns and groups cost, if any of it was given."""
+    from unirel import Costs
+
+    prices: dict[str, float] = {}
+    whole = [f"{name}={value.rpartition('=')[2]}" for value in options.cost or () for name in names]
+    for value in split_names(options.cost, whole):  # a name may have commas itself
+        columns, _, price = value.rpartition("=")
+        number = _number(price)
+        if isinstance(number, str) or not columns:
+            raise BadInput(f"--cost {value!r}: write COLUMN=NUMBER, such as mri=300")
+        prices |= dict.fromkeys(find_names([columns], names, "--cost"), number)
+    if options.budget is None:
+        return prices or None
+    return Costs(prices, budget=options.budget)
 
 
 def _number(text: str) -> int | float | str:

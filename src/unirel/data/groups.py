@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unirel._runtime import warn
 from unirel.data import CONTINUOUS, DISCRETE, IGNORED, Positions
 from unirel.data.encoding import narrowest
 from unirel.data.kernels import find_bins, find_edges
@@ -16,6 +17,8 @@ from unirel.data.table import Table
 # Rows that a joint level has on average, or it is too few to count; most bins of a number, of which there are fewer
 # where that leaves enough rows.
 _ROWS_PER_LEVEL, _MOST_BINS = 5, 8
+# What the last part of a name may stand behind.
+_MARKS = "_=:.- "
 
 
 class Pinned(list[int]):
@@ -33,6 +36,7 @@ class GroupedTable(Table):
         self.single = table  # without groups
         self._places = _places_of(groups, table)
         names = table.columns.names
+        self.level_names: dict[int, tuple[str, ...]] = {}  # of groups that are categories
         self.members = {name: tuple(names[one] for one in places) for name, places in self._places.items()}
         self.columns, self._dense = copy(table.columns), copy(table._dense)
         self._dense.facts, self._all = self.columns, self._dense
@@ -49,6 +53,8 @@ class GroupedTable(Table):
 
     def _join(self, name: str, places: list[int], is_pinned: bool) -> None:
         codes, reason = join(self.single, name, np.array(places, np.intp), is_pinned)
+        if are_exclusive(self.single, np.array(places, np.intp)):
+            self.level_names[places[0]] = _names_of_levels(self.single, places, codes)
         first, facts, dense = places[0], self.columns, self._dense
         facts.kinds[places], facts.n_missing[places] = IGNORED, 0
         facts.reasons[places] = f"in the group {name!r}"
@@ -163,6 +169,16 @@ def are_exclusive(table: Table, members: Positions) -> bool:
     return int(table.code_block(members)[0].sum(axis=0, dtype=np.int64).max()) <= 1
 
 
+def _names_of_levels(table: Table, members: list[int], codes: NDArray[np.int64]) -> tuple[str, ...]:
+    """Names of exclusive columns, without how all of them begin, in the order of the codes of their levels."""
+    names = [table.names[one] for one in members]
+    beginning = beginning_of(names[0])
+    short = [name.removeprefix(beginning) if all(one.startswith(beginning) for one in names) else name for name in names]
+    on = table.code_block(np.array(members, np.intp))[0]
+    present = [name for name, row in zip(short, on, strict=True) if row.any()]
+    return (*present, "none")[: int(codes.max()) + 1]
+
+
 def _in_bins(numbers: NDArray[np.float64], n_bins: int) -> NDArray[np.int64]:
     """Numbers as codes of bins of equal frequency; missing ones have the last."""
     codes = np.empty(numbers.shape, np.uint8)
@@ -183,14 +199,14 @@ def find_one_hot(table: Table) -> dict[str, list[str]]:
     """Blocks of 0/1 columns of which every row has exactly one 1, and whose names begin alike, by how they begin."""
     if table.is_parted or table.is_sparse:
         return {}
-    kinds = table.discrete & ~table.has_missing & (table.n_levels == 2)
+    kinds = table.discrete & ~table.has_missing & (table.n_levels <= 2)
     beginnings: dict[str, list[int]] = {}
     for place in np.flatnonzero(kinds[: table.n_features]).tolist():
         beginnings.setdefault(beginning_of(table.names[place]), []).append(place)
     found = {}
     for beginning, places in beginnings.items():
         alike = [name for name in table.names if name.startswith(beginning)] if beginning else []
-        if 1 < len(places) == len(alike) and beginning not in table.names:
+        if 1 < len(places) == len(alike) and beginning.rstrip(_MARKS) not in ("", *table.names):
             members = np.array(places, np.intp)
             n_ones = table.code_block(members)[0].sum(axis=0, dtype=np.int64)
             if n_ones.min() == n_ones.max() == 1:
@@ -198,9 +214,19 @@ def find_one_hot(table: Table) -> dict[str, list[str]]:
     return found
 
 
+def offer_groups(table: Table, groups: Any) -> None:
+    """Name columns that are one category, and the groups that would select each such block as one, unless some are."""
+    found = {} if groups else find_one_hot(table)
+    named = {beginning.rstrip(_MARKS): f"{beginning}*" for beginning in found if not set(beginning) & set("*?[")}
+    if named:
+        blocks = zip(named.values(), found.values(), strict=False)
+        about = ", ".join(f"{pattern!r} ({len(columns)} columns)" for pattern, columns in blocks)
+        warn(f"of {about} exactly one is 1 in every row, as of a category; to select each as one, pass groups={named!r}")
+
+
 def beginning_of(name: str) -> str:
     """A name without its last part, which stands behind a mark or is a number; empty if there is no such part."""
-    for mark in ("_", "=", ":", ".", "-", " "):
+    for mark in _MARKS:
         head, separator, tail = name.rpartition(mark)
         if separator and head and tail:
             return head + separator

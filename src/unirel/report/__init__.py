@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from unirel._runtime import READING_SECONDS, Deadline, progress_of, quietly, warn, write_text
+from unirel.data.groups import grouped, offer_groups
 from unirel.data.readers import collected
 from unirel.data.table import Table
 from unirel.inference.interactions import Interactions
@@ -183,6 +184,8 @@ class Report:
         for every number of features; for it, and with `stability`, every feature is tested by itself. Accuracy and
         stability need the `rows` that the table was read from.
         """
+        offer_groups(table, selector.groups)
+        table = grouped(table, selector.groups)
         if accuracy is not None or stability is not None:
             check_measures(accuracy, stability, table, selector, sample_weight)
         n_steps = 10 if table.n_samples <= _FEW_ROWS else 4
@@ -356,6 +359,12 @@ class Report:
         others = set(self.table.features.tolist()).difference(chosen, following)
         rest = [*following, *sorted(others, key=lambda one: (-relevance[one], one))]
         unique = np.full(len(relevance), np.nan) if selection.unique_relevance is None else selection.unique_relevance
+        spent = selection.costs
+
+        def costs(place: int | None) -> dict[str, Any]:
+            known = {} if spent is None else {"cost": spent, "total_cost": spent.cumsum()}
+            return {name: None if place is None else float(values[place]) for name, values in known.items()}
+
         told = [None if label is None else str(label) for label in selection.for_class]
         why = [*text.why_selected(self), *(text.why_left_out(feature, self) for feature in rest)]
         for place, (feature, reason) in enumerate(zip([*chosen, *rest], why, strict=True)):
@@ -379,6 +388,7 @@ class Report:
                 "kind": column.kind,
                 "missing": column.n_missing,
                 "score": plain(selection.scores[place]) if selected else None,
+                **costs(place if selected else None),
                 "partners": "; ".join(f"{name} ({shared:.2f})" for name, shared in similar),
                 "heading": reason.heading,
                 "unsure": sure.unsure_of(feature, self) if selected else [],
@@ -409,7 +419,9 @@ class Report:
         features = table.columns[: table.n_features]
         used = [column for column in features if column.kind != "ignored"]
         missing = sorted((column for column in used if column.n_missing), key=lambda column: -column.n_missing)
-        ignored = [*origin.ignored, *((column.name, column.reason) for column in features if column.kind == "ignored")]
+        joined = {name for members in table.members.values() for name in members}
+        ignored = [(column.name, column.reason) for column in features if column.kind == "ignored"]
+        ignored = [*origin.ignored, *(one for one in ignored if one[0] not in joined)]
         labels = None if table.classes is None else zip(table.classes.tolist(), table.class_sizes.tolist(), strict=True)
         return {
             "target": origin.target,

@@ -184,7 +184,7 @@ def selection_in_words(report: "Report") -> str:
     """One paragraph below the headline: what percentages are of, what stands out, what to be careful about."""
     found = (_most_relevant, _most_given_others)
     nothing = bool(nothing_found(report)) or len(report.selection) == 0
-    parts = (_target, _classes_from_numbers, *(() if nothing else found), _mostly_missing, _ending)
+    parts = (_target, _classes_from_numbers, *(() if nothing else found), _mostly_missing, _groups, _costs, _ending)
     return " ".join(filter(None, (part(report) for part in parts)))
 
 
@@ -283,6 +283,23 @@ def _mostly_missing(report: "Report") -> str:
     if not missing:
         return ""
     return f"Missing in most rows: {listed(missing, most=5)}; a missing value counts as a level of its own."
+
+
+def _groups(report: "Report") -> str:
+    """Which of the selected features are groups of columns."""
+    members = report.selection.members
+    chosen = [name for name in report.selection.selected_names if name in members]
+    said = [f"{quoted(name)} ({len(members[name])})" for name in chosen]
+    return f"Selected as one, with all of their columns: {listed(said)}." if said else ""
+
+
+def _costs(report: "Report") -> str:
+    """What the selected features cost."""
+    selection = report.selection
+    if selection.costs is None or len(selection) == 0:
+        return ""
+    rest = ", and what is left of the budget is enough for no other" if selection.ending is Ending.BUDGET else ""
+    return f"All selected features cost {selection.total_cost:,.10g}{rest}."
 
 
 def _ending(report: "Report") -> str:
