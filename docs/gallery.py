@@ -4,7 +4,7 @@
 EXAMPLES = [
     *("answer", "unique_relevance", "redundancy", "genes", "mixed", "regression"),
     *("classes", "pipeline", "weights", "stability", "comparing", "million", "text"),
-    *("pairs", "drift"),
+    *("pairs", "costs", "drift"),
     *("own_criterion", "relevance", "selection", "ties", "chance", "truth", "unique_designs", "quality"),
 ]
 

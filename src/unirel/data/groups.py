@@ -173,7 +173,9 @@ def _names_of_levels(table: Table, members: list[int], codes: NDArray[np.int64])
     """Names of exclusive columns, without how all of them begin, in the order of the codes of their levels."""
     names = [table.names[one] for one in members]
     beginning = beginning_of(names[0])
-    short = [name.removeprefix(beginning) if all(one.startswith(beginning) for one in names) else name for name in names]
+    short = [
+        name.removeprefix(beginning) if all(one.startswith(beginning) for one in names) else name for name in names
+    ]
     on = table.code_block(np.array(members, np.intp))[0]
     present = [name for name, row in zip(short, on, strict=True) if row.any()]
     return (*present, "none")[: int(codes.max()) + 1]
@@ -221,7 +223,9 @@ def offer_groups(table: Table, groups: Any) -> None:
     if named:
         blocks = zip(named.values(), found.values(), strict=False)
         about = ", ".join(f"{pattern!r} ({len(columns)} columns)" for pattern, columns in blocks)
-        warn(f"of {about} exactly one is 1 in every row, as of a category; to select each as one, pass groups={named!r}")
+        warn(
+            f"of {about} exactly one is 1 in every row, as of a category; to select each as one, pass groups={named!r}"
+        )
 
 
 def beginning_of(name: str) -> str:

@@ -168,14 +168,18 @@ def _money(report: Report) -> Any:
     analysis, costs = report.analysis, report.selection.costs
     known = zip(analysis.names, analysis.curve.tolist(), [] if costs is None else costs.cumsum().tolist(), strict=False)
     rows = [{"n": n, "name": name, "joint": joint, "cost": cost} for n, (name, joint, cost) in enumerate(known, 1)]
+    places = [{"step": row["n"], "relevance": row["cost"], "unique_relevance": row["joint"]} for row in rows]
+    rows = [{**row, "label": side} for row, side in zip(rows, _label_sides(places), strict=True)]
     base = alt.Chart(alt.InlineData(values=rows), width="container", height=_HEIGHT).encode(
         x=alt.X("cost:Q", title="cost of the first features", scale=alt.Scale(zero=True)),
         y=alt.Y("joint:Q", title="joint information (nats)", scale=alt.Scale(zero=True)),
         tooltip=_tips("n", "name", "cost", "joint"),
     )
     line = base.mark_line(color=_MAIN, strokeWidth=2, interpolate="step-after")
-    named = base.mark_text(align="left", dx=6, dy=12, limit=150).encode(text="name:N")
-    layers = alt.layer(line, named, base.mark_circle(size=60, opacity=1, color=_MAIN))
+    named = base.encode(text="name:N")
+    left = named.transform_filter("datum.label == 'left'").mark_text(align="right", dx=-7, dy=12, limit=150)
+    right = named.transform_filter("datum.label == 'right'").mark_text(align="left", dx=7, dy=12, limit=150)
+    layers = alt.layer(line, left, right, base.mark_circle(size=60, opacity=1, color=_MAIN))
     return layers.properties(description="Line chart of the joint information of the first features against their cost")
 
 

@@ -53,7 +53,7 @@ def read_levels(table: Table, X: Any, features: Sequence[int]) -> dict[int, tupl
     """What the levels of discrete features are called, by their codes, as far as the rows are at hand."""
     if X is None or table.is_parted:
         return {}
-    found = {}
+    found: dict[int, tuple[str, ...]] = {}
     for feature in features:
         if isinstance(table, GroupedTable) and table.names[feature] in table.members:
             found |= {feature: table.level_names[feature]} if feature in table.level_names else {}
