@@ -211,12 +211,8 @@ class Selecting(Searching):
         metavar="20|0.2|auto|auto:20|all",
     )
     alpha: float = _method(0.05, "With -k auto: chance to select anything where nothing is relevant.", min=0.0, max=1.0)
-    group: list[str] | None = _method(
-        None, "Columns that are selected or left as one, such as those of a category.", metavar="NAME=COL,..."
-    )
-    cost: list[str] | None = _method(
-        None, "What a column or group costs, 1 if not given: the score per cost decides.", metavar="COL=NUMBER,..."
-    )
+    group: list[str] | None = _method(None, "Columns that are selected or left as one.", metavar="NAME=COL,...")
+    cost: list[str] | None = _method(None, "What columns cost, 1 if not given.", metavar="COL=NUMBER,...")
     budget: float | None = _method(None, "What all selected features may cost.", min=0.0)
     max_seconds: float | None = _method(
         None, "Time budget; what is selected by then is printed, marked incomplete.", min=0.0
@@ -355,51 +351,25 @@ def make_selector(options: Boosting, names: Sequence[str], **parameters: Any) ->
         "beta": 0.0 if options.unique_relevance == "none" else options.beta,
         "unique_relevance": options.boost(),
         "mi_estimator": options.mi_estimator("binned"),
-        "max_candidates": None if options.max_candidates == "all" else _number(options.max_candidates),
+        "max_candidates": None if options.max_candidates == "all" else as_number(options.max_candidates),
         "n_jobs": options.jobs,
     }
     if isinstance(options, Selecting):
-        groups = _groups(options.group, names)
+        from unirel.cli.columns import find_costs, find_groups
+
+        groups = find_groups(options.group, names)
         names = [*names, *groups]
-        given |= {"groups": groups or None, "costs": _costs(options, names)}
+        given |= {"groups": groups or None, "costs": find_costs(options.cost, options.budget, names)}
     if isinstance(options, Searching):
         given |= {name: find_names(getattr(options, name), names, f"--{name}") for name in ("include", "exclude")}
         given |= {"criterion": options.criterion, "random_state": options.seed}
     if isinstance(options, Selecting):
-        given |= {"n_features_to_select": _number(options.n_features)}
+        given |= {"n_features_to_select": as_number(options.n_features)}
         given |= {"alpha": options.alpha, "max_seconds": options.max_seconds}
     return BURSelector(**{**given, **parameters})
 
 
-def _groups(values: Sequence[str] | None, names: Sequence[str]) -> dict[str, list[str]]:
-    """Columns of each group, as names and patterns."""
-    found: dict[str, list[str]] = {}
-    for value in values or ():
-        name, mark, columns = value.partition("=")
-        if not (name.strip() and mark and columns.strip()):
-            raise BadInput(f"--group {value!r}: write NAME=COLUMNS, such as 'soil=Soil_*'")
-        found.setdefault(name.strip(), []).extend(find_names([columns], names, "--group"))
-    return found
-
-
-def _costs(options: Selecting, names: Sequence[str]) -> Any:
-    """What columns and groups cost, if any of it was given."""
-    from unirel import Costs
-
-    prices: dict[str, float] = {}
-    whole = [f"{name}={value.rpartition('=')[2]}" for value in options.cost or () for name in names]
-    for value in split_names(options.cost, whole):  # a name may have commas itself
-        columns, _, price = value.rpartition("=")
-        number = _number(price)
-        if isinstance(number, str) or not columns:
-            raise BadInput(f"--cost {value!r}: write COLUMN=NUMBER, such as mri=300")
-        prices |= dict.fromkeys(find_names([columns], names, "--cost"), number)
-    if options.budget is None:
-        return prices or None
-    return Costs(prices, budget=options.budget)
-
-
-def _number(text: str) -> int | float | str:
+def as_number(text: str) -> int | float | str:
     """A number if it is one; what else it can be, the library knows."""
     for kind in (int, float):
         with suppress(ValueError):

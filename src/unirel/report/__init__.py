@@ -2,7 +2,6 @@
 
 import os
 import platform
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -30,7 +29,7 @@ from unirel.report.accuracy import AUTO, Accuracy, check_measures, measure_accur
 from unirel.report.pairs import find_pairs_quickly, pairs_for_page
 from unirel.report.pictures import MOST_DRAWN, read_levels
 from unirel.results import RelevanceTest, Selection, SelectionPath, Stability, plain
-from unirel.search.greedy import SearchSettings, described, select
+from unirel.search.greedy import select
 from unirel.selectors import BURSelector
 
 __all__ = ["Origin", "Report"]
@@ -347,7 +346,7 @@ class Report:
             "notes": list(self.origin.notes),
             "settings": settings,
             "versions": {"Python": platform.python_version(), **{name: version(name) for name in _LIBRARIES}},
-            "snippet": _snippet(selection, self.origin),
+            "snippet": text.snippet(selection, self.origin),
         }
 
     def _rows(self) -> Iterator[dict[str, Any]]:
@@ -445,18 +444,3 @@ def _left_out(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
             found.setdefault(row["heading"], []).append(row["name"])
     groups = sorted(found.items(), key=lambda item: -len(item[1]))
     return [{"heading": heading, "names": names[:_MOST_NAMED], "n": len(names)} for heading, names in groups]
-
-
-def _snippet(selection: Selection, origin: Origin) -> str:
-    """A program that selects the same features."""
-    defaults, arguments, imported = described(SearchSettings()), [], ["BURSelector"]
-    for name, value in selection.settings.items():
-        if name not in defaults or value == defaults[name]:
-            continue
-        is_object = isinstance(value, str) and value.endswith(")")
-        imported += re.findall(r"^\w+", value) if is_object else []
-        missing = value == "given values"
-        arguments.append(f"    {name}={'...' if missing else value if is_object else repr(value)},")
-    weighted = ", sample_weight" if selection.sample_weight is not None else ""
-    lines = [f"from unirel import {', '.join(imported)}", *origin.reading, "", "selector = BURSelector("]
-    return "\n".join([*lines, *arguments, f").fit(X, y{weighted})", "print(selector.selection_.selected_names)"]) + "\n"

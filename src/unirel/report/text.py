@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from unirel.data.table import Table
 from unirel.inference.likeness import REDUNDANT
 from unirel.inference.relations import RedundantGroup
-from unirel.results import Cause, Ending
+from unirel.results import Cause, Ending, Selection
+from unirel.search.greedy import SearchSettings, described
 
 if TYPE_CHECKING:
-    from unirel.report import Report
+    from unirel.report import Origin, Report
     from unirel.report.accuracy import Accuracy
 
 # Adjusted p-values up to this are called significant.
@@ -421,3 +422,18 @@ def group_in_words(group: RedundantGroup, report: "Report") -> list[str]:
         verb, was = plural(len(group.others), "is", "are"), plural(len(group.others), "was", "were")
         sentences.append(f"{others} {verb} nearly the same as {whom} and {was} not selected.")
     return sentences
+
+
+def snippet(selection: Selection, origin: "Origin") -> str:
+    """A program that selects the same features."""
+    defaults, arguments, imported = described(SearchSettings()), [], ["BURSelector"]
+    for name, value in selection.settings.items():
+        if name not in defaults or value == defaults[name]:
+            continue
+        is_object = isinstance(value, str) and value.endswith(")")
+        imported += re.findall(r"^\w+", value) if is_object else []
+        missing = value == "given values"
+        arguments.append(f"    {name}={'...' if missing else value if is_object else repr(value)},")
+    weighted = ", sample_weight" if selection.sample_weight is not None else ""
+    lines = [f"from unirel import {', '.join(imported)}", *origin.reading, "", "selector = BURSelector("]
+    return "\n".join([*lines, *arguments, f").fit(X, y{weighted})", "print(selector.selection_.selected_names)"]) + "\n"
