@@ -20,14 +20,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from unirel._runtime import READING_SECONDS, Deadline
 from unirel.criteria import Criterion
-from unirel.data.groups import grouped
 from unirel.data.readers import collected, is_frame, is_lazy, is_parted, take_columns, take_named
 from unirel.data.table import Table, open_table
 from unirel.estimation.knn import KNN
 from unirel.predictors import ClassifierLoss, passing_on
 from unirel.results import Selection
 from unirel.search.folds import Trial, check_betas, choose, results_of, route, sizes_to_try
-from unirel.search.greedy import SearchSettings, check_selection, select
+from unirel.search.greedy import SearchSettings, check_selection, select, with_groups
 
 
 class _Selector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
@@ -412,8 +411,9 @@ class BURSelectorCV(_Selector):
             X = self._check_table(collected(X), reset=True)
             settings = (self.selector or BURSelector()).settings()
             table, _ = self._read(X, y, settings)
-            table = grouped(table, settings.groups)
-            betas, sizes = check_betas(self.betas), sizes_to_try(self.max_features, self.step, table, settings)
+            betas = check_betas(self.betas)
+            table = with_groups(table, settings, betas)
+            sizes = sizes_to_try(self.max_features, self.step, table, settings)
             scorer = check_scoring(self.estimator, scoring=self.scoring)
             tried = copy(settings).set_params(n_features_to_select=sizes[-1], n_jobs=1, verbose=False)
             labels, routes = column_or_1d(y), (routed.estimator.fit, routed.scorer.score)

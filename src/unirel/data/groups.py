@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from copy import copy
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ class GroupedTable(Table):
     So every position means what it does in the table, and whatever looks at columns looks at groups.
     """
 
-    def __init__(self, table: Table, groups: Mapping[str, Any]) -> None:
+    def __init__(self, table: Table, groups: Mapping[str, Any], lenient: bool = False) -> None:
         vars(self).update({name: value for name, value in vars(table).items() if name not in _FOUND_FROM_COLUMNS})
         self.single = table  # without groups
         self._places = _places_of(groups, table)
@@ -48,7 +49,7 @@ class GroupedTable(Table):
         renamed = list(names)
         for name, places in self._places.items():
             renamed[places[0]] = name
-            self._join(name, places, isinstance(groups[name], Pinned))
+            self._join(name, places, lenient or isinstance(groups[name], Pinned))
         self.columns.names = tuple(renamed)
 
     def _join(self, name: str, places: list[int], is_pinned: bool) -> None:
@@ -71,6 +72,15 @@ class GroupedTable(Table):
     def pinned(self) -> dict[str, Pinned]:
         """Its groups, for tables of some of its rows."""
         return {name: Pinned(places) for name, places in self._places.items()}
+
+    @cached_property
+    def apart(self) -> Table:
+        """The same table, but groups that are no category are the columns that they consist of."""
+        return grouped(self.single, {name: one for name, one in self.pinned.items() if one[0] in self.level_names})
+
+    def block(self, feature: int) -> list[int]:
+        """Positions in the table `apart` of the columns of a feature."""
+        return [feature] if feature >= self.n_features or feature in self.level_names else self.members_of(feature)
 
     def positions(self, columns: Any) -> list[int]:
         """Positions of features: a group by its name, or by all of its columns."""
@@ -95,9 +105,9 @@ class GroupedTable(Table):
         return list(self.members.get(column, [column])) if isinstance(column, str) else [column]
 
 
-def grouped(table: Table, groups: Any) -> Table:
-    """The table with its groups, if there are any and it has them not already."""
-    return GroupedTable(table, groups) if groups and not isinstance(table, GroupedTable) else table
+def grouped(table: Table, groups: Any, lenient: bool = False) -> Table:
+    """The table with its groups, if there are any and it has them not already; `lenient` if levels are not counted."""
+    return GroupedTable(table, groups, lenient) if groups and not isinstance(table, GroupedTable) else table
 
 
 def members_of(table: Table, feature: int) -> list[int]:
@@ -157,7 +167,8 @@ def join(table: Table, name: str, members: Positions, is_pinned: bool = False) -
             cut = f", {'its number' if len(numbers) == 1 else 'numbers'} in {n_bins} bins" if len(numbers) else ""
             return joint, f"joint levels of {len(members)} columns{cut}"
     about = f"group {name!r} has {n_levels} joint levels in {table.n_samples} rows"
-    raise ValueError(f"{about}, too few rows to count each; leave columns out of it, or make two groups of it")
+    remedy = "leave columns out of it, or select by BURSelector(beta=0, mi_estimator='gaussian'), which counts none"
+    raise ValueError(f"{about}, too few rows to count each; {remedy}")
 
 
 def are_exclusive(table: Table, members: Positions) -> bool:

@@ -31,6 +31,7 @@ from unirel.data.readers import DiscreteFeatures, TargetType
 from unirel.data.table import Table, open_table
 from unirel.estimation.base import Columns, Information, Memo
 from unirel.estimation.binned import classes_told
+from unirel.estimation.grouped import for_groups, takes_blocks
 from unirel.results import Cause, Ending, Selection, SelectionPath, plain
 from unirel.search.boost import REFERENCE_SIZE, Blend, estimator_of, find_blend, find_kind, needs_reference
 from unirel.search.costs import Costs, find_costs
@@ -164,7 +165,7 @@ def select(
     if not runs:
         raise ValueError(f"criteria={list(criteria)!r}, betas={list(betas)!r}: name at least one of each")
     deadline, selections = Deadline.after(settings.max_seconds), list[Selection]()
-    table = grouped(table, settings.groups)
+    table = with_groups(table, settings, betas)
     try:
         searches = Searches(table, settings, len(runs), sample_weight)
         with deadline.applied():
@@ -175,6 +176,12 @@ def select(
     finally:
         table.close()
     return SelectionPath(tuple(selections))
+
+
+def with_groups(table: Table, settings: SearchSettings, betas: Sequence[float]) -> Table:
+    """The table with the groups of the settings, whose joint levels may be many where nothing counts them."""
+    lenient = not any(betas) and takes_blocks(estimator_of(settings))
+    return grouped(table, settings.groups, lenient)
 
 
 def refuse_nothing(selection: Selection) -> None:
@@ -241,7 +248,7 @@ class Searches:
     def __init__(self, table: Table, settings: SearchSettings, n_runs: int, sample_weight: ArrayLike | None) -> None:
         self._table, self._settings = table, settings
         self._limits = Limits.of(table, settings)
-        self._memo = Memo(estimator_of(settings).on(table, sample_weight, settings.n_jobs))
+        self._memo = Memo(for_groups(estimator_of(settings), table).on(table, sample_weight, settings.n_jobs))
         columns = np.append(self._limits.free_columns(table), np.array(self._limits.include, np.intp))
         evidence = Evidence(table, columns, settings.alpha, settings.random_state, sample_weight)
         stops = _is_auto(settings.n_features_to_select)
