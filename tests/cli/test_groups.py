@@ -71,3 +71,14 @@ def test_errors_say_the_remedy(unirel, clinic, given, message):
     done = unirel("select", clinic, "-t", "ill", *given)
     assert done.code == 2
     assert done.err.splitlines()[-1].startswith(f"unirel: {message}")  # the offer may stand above
+
+
+def test_a_group_is_explained(unirel, clinic):
+    given = ["explain", clinic, "ward", "-t", "ill", "--group", "ward=ward_*", "-k", 2]
+    done = unirel(*given)
+    assert (done.code, done.err) == (0, "")
+    assert "ward: 3rd of 3 by relevance" in " ".join(done.out.split())
+    given[2] = "ward_0"
+    assert (
+        unirel(*given).error == "column 'ward_0' is in the group 'ward', which is selected or left as one; name 'ward'"
+    )

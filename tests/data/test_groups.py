@@ -12,6 +12,7 @@ from unirel import BURSelector, BURSelectorCV, Selection, redundancy_analysis, s
 from unirel.criteria import CRITERIA
 from unirel.data.groups import beginning_of, find_one_hot, grouped
 from unirel.data.table import Table
+from unirel.evaluation import compare
 
 
 @pytest.fixture
@@ -222,9 +223,7 @@ def test_what_cannot_be_one_column_is_refused_with_the_remedy(rng, frame):
     from scipy.sparse import csr_matrix
 
     X, y = rng.standard_normal((200, 12)), np.arange(200) % 2
-    with pytest.raises(
-        ValueError, match="joint levels in 200 rows, too few rows to count each; leave"
-    ):
+    with pytest.raises(ValueError, match="joint levels in 200 rows, too few rows to count each; leave"):
         BURSelector(groups={"sensors": range(12)}).fit(X, y)
     with pytest.raises(TypeError, match=r"X is sparse; pass X.toarray\(\)"):
         BURSelector(groups={"pair": [0, 1]}).fit(csr_matrix(X), y)
@@ -241,3 +240,13 @@ def test_many_joint_levels_need_wide_codes(rng):
     assert selector.selection_.selected_names == ["digits"]
     table = grouped(Table.from_data(X, y, discrete_features=[0, 1, 2]), {"digits": [0, 1, 2]})
     assert table.columns[0].n_levels == joint_levels(X[:, :3].T) > 256
+
+
+def test_selectors_with_groups_are_not_compared_column_by_column(frame):
+    X, y = frame
+    for selector in (
+        BURSelector(groups={"soil": "soil_*"}),
+        BURSelectorCV(None, BURSelector(groups={"soil": "soil_*"})),
+    ):
+        with pytest.raises(ValueError, match="has groups=, but features are compared column by column; pass a table"):
+            compare(("made", one_hot(X), y), selector)

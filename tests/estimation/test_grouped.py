@@ -67,7 +67,5 @@ def test_many_weak_sensors_are_one_strong_feature(rng, estimator):
     assert selector.relevance_[0] == pytest.approx(information, abs=1e-9)
     found = BURSelectorCV(LogisticRegression(), selector, betas=[0.0], max_features=2, cv=3).fit(X, y)
     assert found.support_[:12].all()
-    with pytest.raises(
-        ValueError, match=r"too few rows .* BURSelector\(beta=0, mi_estimator='gaussian'\)"
-    ):
+    with pytest.raises(ValueError, match=r"too few rows .* BURSelector\(beta=0, mi_estimator='gaussian'\)"):
         selector.set_params(beta=0.5).fit(X, y)
