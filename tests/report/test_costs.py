@@ -1,5 +1,8 @@
 """Groups and costs on the page."""
 
+import json
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -45,6 +48,9 @@ def test_a_page_speaks_of_groups_and_has_a_curve_of_information_against_cost(cli
     assert "What information costs" in page
     assert "Costs(prices=" in page
     assert "ward_eye" not in answer["snippet"]
+    ticks = json.loads(re.search(r'id="ticks">(.*?)</script>', page)[1])
+    assert ticks["groups"] == [["ward", ["ward_arm", "ward_ear", "ward_eye", "ward_leg"]]]
+    assert ticks["command"][-2:] == ["--group", "ward=ward_arm,ward_ear,ward_eye,ward_leg"]
 
 
 def test_a_page_without_costs_has_no_such_section(clinic):

@@ -47,7 +47,12 @@ def render(report: Report) -> str:
         waterfall=_printable(waterfall(report)),
         tree=tree(report),
         asked=_printable(_settings_in_words(report)),
-        ticks={"names": [row["name"] for row in features], "command": _command(report), "document": DOCUMENT},
+        ticks={
+            "names": [row["name"] for row in features],
+            "groups": list(report.selection.members.items()),
+            "command": _command(report),
+            "document": DOCUMENT,
+        },
         charts=_printable(make_charts(report)),
         vega=_vega(),
     )
@@ -164,7 +169,9 @@ def _settings_in_words(report: Report) -> str:
 def _command(report: Report) -> list[str]:
     """The words of a command that selects again, to which features are added."""
     source = report.origin.source if report.origin.reading else "data.csv"
-    return ["unirel", "select", source, "--target", report.origin.target]
+    groups = [f"{name}={','.join(columns)}" for name, columns in report.selection.members.items()]
+    given = [word for group in groups for word in ("--group", group)]
+    return ["unirel", "select", source, "--target", report.origin.target, *given]
 
 
 def _vega() -> str:
