@@ -63,6 +63,18 @@ def test_the_loop_is_the_plain_one(data, criterion, budget):
     assert selector.order_.tolist() == plain_loop(criterion, X, y, costs, budget, 7)
 
 
+@pytest.mark.parametrize("criterion", ["cmim", "jmim"])
+def test_of_many_candidates_most_are_left_out_all_the_same(rng, criterion):
+    """Bounds of scores that can only fall are divided by costs too."""
+    y = rng.integers(0, 3, 250)
+    X = rng.standard_normal((250, 70))
+    X[:, :25] += (y[:, None] == rng.integers(0, 3, 25)) * rng.random(25) * 1.5
+    costs = dict(enumerate(rng.integers(1, 20, 70).tolist()))
+    asked = Costs(costs, budget=50)
+    selector = BURSelector(criterion, n_features_to_select=9, beta=0, keep_copies=True, costs=asked).fit(X, y)
+    assert selector.order_.tolist() == plain_loop(criterion, X, y, costs, 50, 9)
+
+
 def test_steps_have_their_cost_and_the_budget_is_an_ending_of_its_own(data):
     X, y, costs = data
     selection = BURSelector(costs=Costs(costs, budget=40)).fit(X, y).selection_
