@@ -92,6 +92,7 @@ GROUPS = {
         "Boost": "given a reference set, the selected features, or both",
         "ClassifierLoss": "the loss of a model trained without the feature",
     },
+    "Groups and costs": {"Costs": "what columns cost, and a budget"},
     "Measure": {
         "relevance": "I(X; y) of every column",
         "unique_relevance": "I(X; y | all other columns) of every column",

@@ -4,7 +4,7 @@
 EXAMPLES = [
     *("answer", "unique_relevance", "redundancy", "genes", "mixed", "regression"),
     *("classes", "pipeline", "weights", "stability", "comparing", "million", "text"),
-    *("pairs", "drift", "targets", "rows_together"),
+    *("pairs", "costs", "drift", "targets", "rows_together"),
     *("own_criterion", "relevance", "selection", "ties", "chance", "truth", "unique_designs", "quality"),
 ]
 

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from unirel.predictors import ClassifierLoss as ClassifierLoss
     from unirel.results import Selection as Selection
     from unirel.search.boost import Boost as Boost
+    from unirel.search.costs import Costs as Costs
     from unirel.search.greedy import selection_path as selection_path
     from unirel.selectors import BURSelector as BURSelector
     from unirel.selectors import BURSelectorCV as BURSelectorCV
@@ -61,6 +62,7 @@ _NAMES = {
     "unirel.estimation.mine": "MINE",
     "unirel.data.row_groups": "RowGroups",
     "unirel.search.boost": "Boost",
+    "unirel.search.costs": "Costs",
     "unirel.predictors": "ClassifierLoss",
     "unirel.criteria": "Criterion",
     "unirel.errors": "UnirelWarning",

@@ -34,6 +34,7 @@ class Criterion:
 
     name: ClassVar[str]
     fold: Fold | None = None  # None: there is no term, the score is the relevance
+    has_known: ClassVar[bool] = False  # whether a score has in it what the selected features tell by themselves
 
     def __init_subclass__(cls, *, name: str, fold: Fold | None = None, **arguments: object) -> None:
         super().__init_subclass__(**arguments)
@@ -83,6 +84,8 @@ class JMI(Criterion, name="jmi", fold="mean"):
     number of selected features: the order stays, and the score compares with unique relevance (Yang and Moody 1999).
     """
 
+    has_known = True
+
     def term(self, source: Memo, candidates: Columns, selected: Columns) -> Values:
         return source.joint(candidates, selected[-1:])
 
@@ -112,6 +115,8 @@ class GSA(Criterion, name="gsa", fold="latest"):
     It sees interactions of any number of features. Its estimates have as many dimensions as there are selected
     features, which takes rows to support (Brown et al. 2012).
     """
+
+    has_known = True
 
     def term(self, source: Memo, candidates: Columns, selected: Columns) -> Values:
         return source.joint(candidates, selected)
@@ -208,6 +213,8 @@ class DISR(Criterion, name="disr", fold="mean"):
     (Meyer and Bontempi 2006).
     """
 
+    has_known = True
+
     def term(self, source: Memo, candidates: Columns, selected: Columns) -> Values:
         entropy = source.joint_entropy(candidates, selected[-1:])
         information = source.joint(candidates, selected[-1:])
@@ -230,6 +237,8 @@ class JMI3(Criterion, name="jmi3", fold="latest"):
     rows to support (Sechidis et al. 2019).
     """
 
+    has_known = True
+
     def term(self, source: Memo, candidates: Columns, selected: Columns) -> Values:
         n_pairs = len(selected) * (len(selected) - 1) // 2
         return source.joint_of_pairs(candidates, selected) / n_pairs if n_pairs else source.joint(candidates, selected)
@@ -241,6 +250,8 @@ class CMI(GSA, name="cmi"):
     GSA less I(S; y), which all candidates share: it selects the same features, and its score is what a feature adds and
     not what all of them tell (Brown et al. 2012).
     """
+
+    has_known = False
 
     def term(self, source: Memo, candidates: Columns, selected: Columns) -> Values:
         return source.joint(candidates, selected) - source.joint(selected[-1:], selected)
@@ -279,6 +290,11 @@ class Scores:
         """Whether an old score is an upper bound of the new one."""
         return self._criterion.fold == "min" and type(self._criterion).score is Criterion.score
 
+    @property
+    def have_known(self) -> bool:
+        """Whether they have in them what the selected features tell by themselves."""
+        return self._criterion.has_known
+
     def update(self, candidates: Columns, selected: Columns) -> None:
         if self._criterion.fold is None:
             return
@@ -314,6 +330,10 @@ class MeanScores:
     @property
     def can_only_fall(self) -> bool:
         return self._each[0].can_only_fall
+
+    @property
+    def have_known(self) -> bool:
+        return self._each[0].have_known
 
     def update(self, candidates: Columns, selected: Columns) -> None:
         for one in self._each:

@@ -22,6 +22,67 @@ _NOT_FINITE = ("nan", "inf", "-inf")  # numbers that JSON does not have
 _FIELDS = "fields"
 
 
+def plain(value: Any) -> Any:
+    """A value as JSON has it: NaN is None, an infinite number 'inf' or '-inf', what JSON does not have its `repr`."""
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {str(key): plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(one) for one in value]
+    if isinstance(value, float) and not np.isfinite(value):
+        return None if np.isnan(value) else str(value)
+    if isinstance(value, str):  # as an Ending is
+        return str(value)
+    return value if value is None or isinstance(value, int | float) else repr(value)
+
+
+class Result:
+    """A result with a row for each of some features: what its table, its file and its figure are made from.
+
+    A subclass says what its columns are, which of them a notebook shows with bars, and which Display of
+    `unirel.plotting` draws it: that stands above results, so the package is asked for it.
+    """
+
+    settings: Mapping[str, Any]
+    _drawn_by: ClassVar[str]
+    _bars: ClassVar[tuple[str, ...]]
+    _caption: Any  # what stands above the table of a notebook
+    _listed: ClassVar[tuple[str, ...]] = ()  # what `to_dict` has beside the rows and the settings
+
+    def __init_subclass__(cls, drawn_by: str, bars: tuple[str, ...] = ()) -> None:
+        cls._drawn_by, cls._bars = drawn_by, bars
+
+    def to_frame(self) -> Any:
+        """One row per feature, as a frame of pandas, or of polars where there is no pandas."""
+        return make_frame(self._columns())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain lists, numbers and strings, fit for JSON: NaN is None."""
+        columns = self._columns()
+        rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        return dict(plain({**self._summary(), "features": rows, "settings": self.settings}))
+
+    def plot(self, ax: Any = None, **options: Any) -> Any:
+        """Draw it on matplotlib axes, or on a new figure, with the options of its Display, which is returned."""
+        return getattr(sys.modules["unirel"].plotting, self._drawn_by)(self).plot(ax, **options)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._caption})"
+
+    def _columns(self) -> dict[str, list[Any]]:
+        raise NotImplementedError
+
+    def _summary(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self._listed}
+
+    def _notebook(self) -> dict[str, list[Any]]:
+        return {name: values for name, values in self._columns().items() if name != "feature"}
+
+    def _repr_html_(self) -> str:
+        return str(sys.modules["unirel"].plotting.make_html(self._caption, self._notebook(), self._bars))
+
+
 def make_frame(columns: Mapping[str, Any]) -> Any:
     """A pandas frame, or a polars one where there is no pandas."""
     import narwhals as nw

@@ -325,6 +325,9 @@ def _check(selectors: Mapping[str, Any], models: Mapping[str, Any], tables: Sequ
             predictors.check_installed(selector)
         elif isinstance(selector, type) or not (callable(selector) or hasattr(selector, "fit")):
             raise TypeError(f"selector {label!r} is {selector!r}; see compare for what a selector may be")
+        elif getattr(getattr(selector, "selector", selector), "groups", None):
+            about = f"selector {label!r} has groups=, but features are compared column by column"
+            raise ValueError(f"{about}; pass a table in which a category is one column")
     for model in models.values():
         for table in tables:
             predictors.make_model(model, table.discrete, "models")

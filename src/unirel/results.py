@@ -9,7 +9,9 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unirel.documents import Saved, make_frame
+from unirel.documents import Result as Result
+from unirel.documents import Saved
+from unirel.documents import plain as plain
 
 _MOST_NAMES = 10  # in the text of a selection; `selected_names` has all
 
@@ -20,6 +22,7 @@ class Ending(StrEnum):
     ASKED = "asked"  # it has what was asked for
     EXHAUSTED = "exhausted"  # fewer features were left than were asked for
     NOTHING_ADDS = "nothing adds"  # no candidate adds detectable information
+    BUDGET = "budget used up"  # what is left of it is not enough for any other feature
     OUT_OF_TIME = "out of time"
     INTERRUPTED = "interrupted"  # by hand
 
@@ -33,67 +36,6 @@ class Cause(StrEnum):
     SELECTED = "selected"  # with its information given the features selected before it
     UNIQUE = "unique"  # with unique relevance of another kind
     UNKNOWN = "unknown"  # not all scores were looked at
-
-
-def plain(value: Any) -> Any:
-    """A value as JSON has it: NaN is None, an infinite number 'inf' or '-inf', what JSON does not have its `repr`."""
-    if isinstance(value, np.ndarray | np.generic):
-        value = value.tolist()
-    if isinstance(value, Mapping):
-        return {str(key): plain(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(one) for one in value]
-    if isinstance(value, float) and not np.isfinite(value):
-        return None if np.isnan(value) else str(value)
-    if isinstance(value, str):  # as an Ending is
-        return str(value)
-    return value if value is None or isinstance(value, int | float) else repr(value)
-
-
-class Result:
-    """A result with a row for each of some features: what its table, its file and its figure are made from.
-
-    A subclass says what its columns are, which of them a notebook shows with bars, and which Display of
-    `unirel.plotting` draws it: that stands above results, so the package is asked for it.
-    """
-
-    settings: Mapping[str, Any]
-    _drawn_by: ClassVar[str]
-    _bars: ClassVar[tuple[str, ...]]
-    _caption: Any  # what stands above the table of a notebook
-    _listed: ClassVar[tuple[str, ...]] = ()  # what `to_dict` has beside the rows and the settings
-
-    def __init_subclass__(cls, drawn_by: str, bars: tuple[str, ...] = ()) -> None:
-        cls._drawn_by, cls._bars = drawn_by, bars
-
-    def to_frame(self) -> Any:
-        """One row per feature, as a frame of pandas, or of polars where there is no pandas."""
-        return make_frame(self._columns())
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain lists, numbers and strings, fit for JSON: NaN is None."""
-        columns = self._columns()
-        rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-        return dict(plain({**self._summary(), "features": rows, "settings": self.settings}))
-
-    def plot(self, ax: Any = None, **options: Any) -> Any:
-        """Draw it on matplotlib axes, or on a new figure, with the options of its Display, which is returned."""
-        return getattr(sys.modules["unirel"].plotting, self._drawn_by)(self).plot(ax, **options)
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._caption})"
-
-    def _columns(self) -> dict[str, list[Any]]:
-        raise NotImplementedError
-
-    def _summary(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self._listed}
-
-    def _notebook(self) -> dict[str, list[Any]]:
-        return {name: values for name, values in self._columns().items() if name != "feature"}
-
-    def _repr_html_(self) -> str:
-        return str(sys.modules["unirel"].plotting.make_html(self._caption, self._notebook(), self._bars))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -122,6 +64,8 @@ class Selection(Result, Saved, drawn_by="SelectionDisplay", bars=("relevance", "
     targets: Mapping[str, float] = field(default_factory=dict)  #: Several targets and their entropies in nats.
     #: I(Xk; target) of all features and each of several targets, of shape (n_features, n_targets), in nats.
     relevance_per_target: NDArray[np.float64] | None = None
+    members: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  #: Columns of each group, by its name.
+    costs: NDArray[np.float64] | None = None  #: Cost of each selected feature, if costs were given.
 
     def __len__(self) -> int:
         return len(self.order)
@@ -152,6 +96,7 @@ class Selection(Result, Saved, drawn_by="SelectionDisplay", bars=("relevance", "
             Ending.ASKED: f"{len(self)} features were asked for",
             Ending.EXHAUSTED: f"all {len(self)} features that were left are selected",
             Ending.NOTHING_ADDS: nothing,
+            Ending.BUDGET: f"what is left of the budget is enough for no other feature; spent: {self.total_cost:g}",
             Ending.OUT_OF_TIME: f"the time budget of {self.settings.get('max_seconds') or 0:g} s was used up",
             Ending.INTERRUPTED: "interrupted",
         }
@@ -162,6 +107,37 @@ class Selection(Result, Saved, drawn_by="SelectionDisplay", bars=("relevance", "
     def selected_names(self) -> list[str]:
         """Names of the selected features in order of selection."""
         return [self.names[feature] for feature in self.order]
+
+    @property
+    def columns(self) -> list[list[int]]:
+        """Positions of the columns of each selected feature: one, or those of a group."""
+        places = {name: place for place, name in enumerate(self.names)}
+        groups = {places[name]: [places[name], *map(places.get, rest)] for name, (_, *rest) in self.members.items()}
+        return [groups.get(feature, [feature]) for feature in self.order.tolist()]
+
+    def over_columns(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Values of features, one for each column: those of a group have its value."""
+        if not self.members:
+            return values
+        places, spread = {name: place for place, name in enumerate(self.names)}, values.copy()
+        for name, columns in self.members.items():
+            spread[[places[one] for one in columns[1:]]] = values[places[name]]
+        return spread
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        """Names of all columns; a group stands in `names` in the place of its first column."""
+        return tuple(self.members[name][0] if name in self.members else name for name in self.names)
+
+    @property
+    def selected_columns(self) -> list[list[str]]:
+        """Names of the columns of each selected feature."""
+        return [list(self.members.get(name, [name])) for name in self.selected_names]
+
+    @property
+    def total_cost(self) -> float:
+        """What the selected features cost together."""
+        return 0.0 if self.costs is None else float(self.costs.sum())
 
     def report(self, X: Any, y: Any, **more: Any) -> Any:
         """A page about this selection, a `unirel.report.Report`.
@@ -179,7 +155,8 @@ class Selection(Result, Saved, drawn_by="SelectionDisplay", bars=("relevance", "
     def _caption(self) -> str:
         mark = "" if self.complete else f" (incomplete: {self.reason})"
         supported = "" if self.n_supported is None else f"; {self._support}"
-        return f"{len(self)} of {len(self.names):,} features by {self.criterion}, beta {self.beta:g}{supported}{mark}"
+        n_features = len(self.names) - sum(len(one) - 1 for one in self.members.values())
+        return f"{len(self)} of {n_features:,} features by {self.criterion}, beta {self.beta:g}{supported}{mark}"
 
     @property
     def _support(self) -> str:
@@ -205,15 +182,20 @@ class Selection(Result, Saved, drawn_by="SelectionDisplay", bars=("relevance", "
             "supported": [None if self.n_supported is None else step < self.n_supported for step in range(len(self))],
             **({"for_class": list(self.for_class)} if self.for_class else {}),
             **{f"relevance_{name}": plain(one) for name, one in zip(self.targets, per_target, strict=True)},
+            **({} if self.costs is None else {"cost": plain(self.costs), "total_cost": plain(self.costs.cumsum())}),
+            **({"columns": self.selected_columns} if self.members else {}),
         }
 
     def _check_fields(self) -> None:
         n_features, places = len(self.names), np.concatenate([self.order, self.following])
         lengths = [len(self.scores) - len(self), len(self.relevance) - n_features, len(set(self.names)) - n_features]
         lengths += [len(one) - len(self) for one in (self.causes, self.for_class) if one]
+        lengths += [] if self.costs is None else [len(self.costs) - len(self)]
         lengths += [] if self.unique_relevance is None else [len(self.unique_relevance) - n_features]
         lengths += [np.array(self.relevance_per_target).size - n_features * len(self.targets)] if self.targets else []
         outside = {*places.tolist(), *self.same_as, *self.same_as.values()}.difference(range(n_features))
+        inside = [one for name, columns in self.members.items() for one in (name, *columns[1:])]
+        lengths += [len(set(inside).intersection(self.names)) - len(inside), not all(self.members.values())]
         if any(lengths) or outside or len(set(places.tolist())) < len(places):
             raise ValueError("the fields of the selection do not belong together; it was changed")
 

@@ -1,6 +1,6 @@
 """Selectors that drop into any scikit-learn pipeline; the second chooses its parameters by cross-validation."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import KW_ONLY, dataclass
@@ -13,8 +13,8 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.feature_selection import SelectorMixin
 from sklearn.metrics import check_scoring
-from sklearn.utils import Bunch, check_array, column_or_1d, get_tags
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils import check_array, column_or_1d, get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from unirel._runtime import READING_SECONDS, Deadline
@@ -24,8 +24,8 @@ from unirel.data.table import Table, open_table
 from unirel.estimation.knn import KNN
 from unirel.predictors import ClassifierLoss, passing_on
 from unirel.results import Selection
-from unirel.search.folds import Trial, check_betas, choose, results_of, sizes_to_try, split_rows, splitter_of
-from unirel.search.greedy import SearchSettings, check_selection, select
+from unirel.search.folds import Trial, check_betas, choose, results_of, route, sizes_to_try, split_rows, splitter_of
+from unirel.search.greedy import SearchSettings, check_selection, select, with_groups
 
 
 class _Selector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
@@ -54,7 +54,7 @@ class _Selector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
             return take_columns(self._check_table(X, reset=False), chosen, library)
         if not by_name and not hasattr(self, "edges_"):  # or it was fitted in parts, whose target is a column too
             self._check_table(collected(X.head(0)), reset=False)  # the names are checked before anything is read
-        return take_named(X, [self.selection_.names[position] for position in chosen.tolist()], library)
+        return take_named(X, [self.selection_.column_names[position] for position in chosen.tolist()], library)
 
     def inverse_transform(self, X: Any) -> Any:
         """Put the selected features, as `transform` gave them, back to their places, with zeros for all others."""
@@ -143,11 +143,13 @@ class _Selector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _keep_selection(self, selection: Selection) -> None:
         self.selection_ = selection
-        self.order_ = selection.order
-        self.selection_scores_ = selection.scores
-        self.relevance_ = selection.relevance
-        self.unique_relevance_ = selection.unique_relevance
-        self.support_ = np.isin(np.arange(len(selection.names)), selection.order)
+        columns = selection.columns
+        self.order_ = np.array([one for step in columns for one in step], np.intp)
+        self.selection_scores_ = np.repeat(selection.scores, [len(step) for step in columns])
+        self.relevance_ = selection.over_columns(selection.relevance)
+        unique = selection.unique_relevance
+        self.unique_relevance_ = None if unique is None else selection.over_columns(unique)
+        self.support_ = np.isin(np.arange(len(selection.names)), self.order_)
         # Ties go to the lowest position, and ignored features, whose relevance is NaN, come last.
         others = np.flatnonzero(~self.support_)
         self.ranking_ = np.ones(self.support_.size, dtype=np.intp)
@@ -185,6 +187,11 @@ class BURSelector(_Selector, SearchSettings):
     include, exclude : list of names, positions, patterns or types
         Features that are selected first, in this order, and never: "age", 3, "lab_*" for all such names, "dtype:string"
         for all of a type (number, bool, string, category, datetime). A name goes before these, and then `exclude` does.
+    groups : mapping from names to columns, optional
+        Columns that are selected or left as one, such as those of a category, ``{"soil": "Soil_*"}``: names, positions
+        or patterns. A group is one feature, see `selection_.members`; what follows has one entry per column.
+    costs : mapping from columns to numbers, or Costs, optional
+        What columns cost: the score per cost decides. ``Costs(prices, budget=500)`` also limits what all may cost.
     max_candidates : int, "auto" or None
         Search among the most relevant columns only, that many of them; None for all. With many columns and few rows
         noise wins maxima: "auto" is 300 where there are more than ten columns for each row, otherwise 5000.
@@ -270,8 +277,8 @@ class BURSelector(_Selector, SearchSettings):
         known = signature(cls).parameters.keys() & selection.settings.keys()
         selector = cls(**{name: selection.settings[name] for name in known})
         selector.n_features_in_ = len(selection.names)
-        if selection.names != tuple(f"x{position}" for position in range(len(selection.names))):
-            selector.feature_names_in_ = np.array(selection.names, object)
+        if selection.column_names != tuple(f"x{position}" for position in range(len(selection.names))):
+            selector.feature_names_in_ = np.array(selection.column_names, object)
         selector._keep_selection(selection)
         return selector
 
@@ -400,11 +407,13 @@ class BURSelectorCV(_Selector):
         if is_parted(X, y):
             raise TypeError("X is read in parts, whose rows cannot be split into folds; pass a table in memory")
         with self._unchanged_if_it_fails():
-            routed = self._route(params)
+            routed = route(self, params)
             X = self._check_table(collected(X), reset=True)
             settings = (self.selector or BURSelector()).settings()
             table, _ = self._read(X, y, settings)
-            betas, sizes = check_betas(self.betas), sizes_to_try(self.max_features, self.step, table, settings)
+            betas = check_betas(self.betas)
+            table = with_groups(table, settings, betas)
+            sizes = sizes_to_try(self.max_features, self.step, table, settings)
             scorer = check_scoring(self.estimator, scoring=self.scoring)
             tried = copy(settings).set_params(n_features_to_select=sizes[-1], n_jobs=1, verbose=False)
             labels = column_or_1d(y) if len(table.targets) == 1 else np.asarray(y)
@@ -420,7 +429,7 @@ class BURSelectorCV(_Selector):
             (selection,) = select(table, [settings.criterion], [beta], settings, groups=params.get("groups"))
             check_selection(selection, n_features)
         self.cv_results_, self.best_beta_, self.n_features_ = results, beta, n_features
-        self._keep(table, selection)
+        self._keep(getattr(table, "single", table), selection)
         return self
 
     def get_metadata_routing(self) -> MetadataRouter:
@@ -438,13 +447,3 @@ class BURSelectorCV(_Selector):
         tags.input_tags.string = inner.string
         tags.input_tags.sparse = inner.sparse and get_tags(self.selector or BURSelector()).input_tags.sparse
         return tags
-
-    def _route(self, params: Mapping[str, Any]) -> Any:
-        if get_config()["enable_metadata_routing"]:
-            return process_routing(self, "fit", **params)
-        unknown = [name for name in params if name != "groups"]
-        if unknown:
-            about = f"fit got {', '.join(unknown)}, which is only passed on if metadata routing is enabled"
-            raise ValueError(f"{about}: sklearn.set_config(enable_metadata_routing=True)")
-        split = Bunch(split={"groups": params.get("groups")})
-        return Bunch(estimator=Bunch(fit={}), splitter=split, scorer=Bunch(score={}))

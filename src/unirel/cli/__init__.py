@@ -211,7 +211,7 @@ _FLAGS = {
 }
 _SAME = (
     "criterion|beta|unique_relevance|metric|target_type|include|exclude|max_candidates|max_seconds|alpha|accuracy|"
-    "stability"
+    "stability|budget"
 )
 _PHRASES: tuple[tuple[str, Any], ...] = (
     (
@@ -219,6 +219,10 @@ _PHRASES: tuple[tuple[str, Any], ...] = (
         r"to use it all the same: --discrete '\1'",
     ),
     (r"to leave a column out, pass exclude=\['(.*?)'\]", r"to leave a column out: --drop '\1'"),
+    (
+        r"pass groups=\{(.*)\}",
+        lambda found: "pass " + re.sub(r"(['\"])(.*?)\1: \1(.*?)\1,?", r"--group '\2=\3'", found[1]),
+    ),
     (r"but for ('[^']*') they are numbers(?!:)", r"but for \1 they are numbers: --missing \1"),
     (r"say what it is with discrete_features=", "use it all the same with --discrete or --continuous"),
     (r"^only X1 has", "only the first file has"),

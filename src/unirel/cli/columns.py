@@ -1,14 +1,14 @@
 """What columns of a file are that its types do not say: numbers among texts, numbers of rows, and identifiers."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from unirel.cli import Output
-from unirel.cli.options import listed
+from unirel.cli import BadInput, Output
+from unirel.cli.options import as_number, find_names, listed, split_names
 
 _WITH_COMMA = r"^\s*[+-]?\d*(,\d+)?([eE][+-]?\d+)?\s*$"
 # Rows from which on a column is looked at: fewer numbers may well be all different.
@@ -81,3 +81,31 @@ def _may_identify(values: Any) -> bool:
     long = lowest >= 0 and len(str(lowest)) == len(str(highest)) >= _LONG
     counted = lowest in (0, 1) and highest == lowest + len(values) - 1
     return (long or counted) and len(np.unique(values)) == len(values)
+
+
+def find_groups(values: Sequence[str] | None, names: Sequence[str]) -> dict[str, list[str]]:
+    """Columns of each group, as names and patterns."""
+    found: dict[str, list[str]] = {}
+    for value in values or ():
+        name, mark, columns = value.partition("=")
+        if not (name.strip() and mark and columns.strip()):
+            raise BadInput(f"--group {value!r}: write NAME=COLUMNS, such as 'soil=Soil_*'")
+        found.setdefault(name.strip(), []).extend(find_names([columns], names, "--group"))
+    return found
+
+
+def find_costs(values: Sequence[str] | None, budget: float | None, names: Sequence[str]) -> Any:
+    """What columns and groups cost, if any of it was given."""
+    from unirel import Costs
+
+    prices: dict[str, float] = {}
+    whole = [f"{name}={value.rpartition('=')[2]}" for value in values or () for name in names]
+    for value in split_names(values, whole):  # a name may have commas itself
+        columns, _, price = value.rpartition("=")
+        number = as_number(price)
+        if isinstance(number, str) or not columns:
+            raise BadInput(f"--cost {value!r}: write COLUMN=NUMBER, such as mri=300")
+        prices |= dict.fromkeys(find_names([columns], names, "--cost"), number)
+    if budget is None:
+        return prices or None
+    return Costs(prices, budget=budget)

@@ -24,19 +24,21 @@ def explain(*, data: flags.Data, feature: flags.Feature, options: flags.Selectin
     """Tell what one feature adds to the selected ones, and which of them it could replace."""
     output = Output(printing)
     given = output.open(data)
-    if feature not in given.names:
-        raise BadInput(f"FEATURE: there is no column {feature!r}; {flags.suggest(feature, given.names)}")
+    selector = flags.make_settings(options, given.names, verbose=output.verbose, **given.kinds)
+    names = [*given.names, *(selector.groups or ())]
+    if feature not in names:
+        raise BadInput(f"FEATURE: there is no column {feature!r}; {flags.suggest(feature, names)}")
+    from unirel.data.groups import grouped
     from unirel.inference import relations
     from unirel.report import Report
     from unirel.report.explain import explanation_in_words
 
     with output.catching_warnings():
-        table = given.read()
-        position = table.names.index(feature)
+        table = grouped(given.read(), selector.groups)
+        (position,) = table.positions([feature])
         if position not in table.features:
             reason = table.columns[position].reason
             raise BadInput(f"{feature!r} is ignored: {reason}; use it all the same with --discrete or --continuous")
-        selector = flags.make_settings(options, given.names, verbose=output.verbose, **given.kinds)
         report = Report.from_table(table, selector, given.origin, page=False, groups=given.groups)
         found = relations.explain(table, report.selection, position)
     words = explanation_in_words(found, report)

@@ -29,7 +29,7 @@ _ORDER = ("target", "n_features", "report", "save", "plot", "json")
 METRICS = ("auto", "chebyshev", "manhattan", "euclidean")
 BOOSTS = ("both", "reference", "selected", "ksg", "classifier", "none")
 CLASSIFIERS = ("logistic", "rf", "knn", "svm")
-_FORCED = ("--include", "--exclude")  # the library knows their types and patterns
+_FORCED = ("--include", "--exclude", "--group", "--cost")  # the library knows their types and patterns
 _ABOUT_DATA = (
     "A CSV, TSV, Parquet or Arrow file, compressed or not; - for standard input; a pattern in quotes for Parquet "
     "or Arrow files that are read in parts; or the name of a dataset."
@@ -217,6 +217,9 @@ class Selecting(Searching):
         metavar="20|0.2|auto|auto:20|all",
     )
     alpha: float = _method(0.05, "With -k auto: chance to select anything where nothing is relevant.", min=0.0, max=1.0)
+    group: list[str] | None = _method(None, "Columns that are selected or left as one.", metavar="NAME=COL,...")
+    cost: list[str] | None = _method(None, "What columns cost, 1 if not given.", metavar="COL=NUMBER,...")
+    budget: float | None = _method(None, "What all selected features may cost.", min=0.0)
     max_seconds: float | None = _method(
         None, "Time budget; what is selected by then is printed, marked incomplete.", min=0.0
     )
@@ -354,19 +357,25 @@ def make_settings(options: Boosting, names: Sequence[str], **parameters: Any) ->
         "beta": 0.0 if options.unique_relevance == "none" else options.beta,
         "unique_relevance": options.boost(),
         "mi_estimator": options.mi_estimator("binned"),
-        "max_candidates": None if options.max_candidates == "all" else _number(options.max_candidates),
+        "max_candidates": None if options.max_candidates == "all" else as_number(options.max_candidates),
         "n_jobs": options.jobs,
     }
+    if isinstance(options, Selecting):
+        from unirel.cli.columns import find_costs, find_groups
+
+        groups = find_groups(options.group, names)
+        names = [*names, *groups]
+        given |= {"groups": groups or None, "costs": find_costs(options.cost, options.budget, names)}
     if isinstance(options, Searching):
         given |= {name: find_names(getattr(options, name), names, f"--{name}") for name in ("include", "exclude")}
         given |= {"criterion": options.criterion, "random_state": options.seed}
     if isinstance(options, Selecting):
-        given |= {"n_features_to_select": _number(options.n_features)}
+        given |= {"n_features_to_select": as_number(options.n_features)}
         given |= {"alpha": options.alpha, "max_seconds": options.max_seconds}
     return SearchSettings(**{**given, **parameters})
 
 
-def _number(text: str) -> int | float | str:
+def as_number(text: str) -> int | float | str:
     """A number if it is one; what else it can be, the library knows."""
     for kind in (int, float):
         with suppress(ValueError):

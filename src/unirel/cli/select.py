@@ -74,7 +74,10 @@ def _select(
     shares = _note_targets(found.selection, listed)
     if any(row["significant"] == "no" for row in listed) and not text.nothing_found(found):
         words[min(1, len(words) - 1)] += " A question mark stands beside a relevance that may be chance."
-    headers = [*HEADERS, *(["selected in"] if found.stability else []), *list(found.selection.targets)[:_MOST_TARGETS]]
+    headers = [*HEADERS, *(["selected in"] if found.stability else [])]
+    if found.selection.costs is not None:
+        headers, columns = [*headers, "cost", "in all"], [*columns, "cost", "total_cost"]
+    headers += list(found.selection.targets)[:_MOST_TARGETS]
     shown = _shown(listed, found.analysis.entropy, found.stability is not None)
     shown = [[*cells, *own[:_MOST_TARGETS]] for cells, own in zip(shown, shares, strict=True)]
     then = _next(arguments, data, report, writing.save)
@@ -137,7 +140,8 @@ def _shown(rows: list[dict[str, Any]], entropy: float | None, often: bool) -> li
         step = ("next" if rows[0]["step"] else "") if row["step"] is None else f"{row['step']:4}"
         cells = [step, shorten(printable(row["name"]), name)]
         cells += [f"{relevance:>5}{mark}{drawn}", f"{adds:>6}", f"{number(row['shared'], '.2f')} {partner}".strip()]
-        shown.append([*cells, number(row["frequency"], ".0%")] if often else cells)
+        cells += [number(row["frequency"], ".0%")] if often else []
+        shown.append([*cells, *(number(row[key], ",.10g") for key in ("cost", "total_cost") if key in row)])
     return shown
 
 
@@ -221,7 +225,8 @@ def _read_selected_names(path: str) -> list[str]:
         rows = rows if isinstance(rows, list) else []
     except OSError as error:
         raise BadInput(f"'{path}' cannot be read: {error.strerror}") from None
-    names: list[Any] = [row.get("name") if isinstance(row, dict) else None for row in rows]
+    found = [row if isinstance(row, dict) else {} for row in rows]
+    names = [name for row in found for name in row.get("columns") or [row.get("name")]]  # of a group its columns
     if not names or not all(isinstance(name, str) for name in names):
         raise BadInput(f"'{path}' holds no selected features")
     return names

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, cast
@@ -64,6 +64,7 @@ class Table:
     """
 
     is_parted = False  # whether the rows are elsewhere, in several parts
+    members: Mapping[str, tuple[str, ...]] = {}  # of groups of columns, see `unirel.data.groups`
     weights: Sums | None = None  # of rows in parts, which keep their weights
     _scale: Scale = "standard"
     _order: Positions | None = None  # of the rows of the target, if it was moved

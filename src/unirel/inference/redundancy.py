@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unirel._runtime import READING_SECONDS, Deadline, OutOfTime, Progress, check_whole_number, progress_of, warn
+from unirel.data.groups import grouped
 from unirel.data.table import Table
 from unirel.estimation.base import Columns, Information, Values
 from unirel.estimation.knn import KNN
@@ -98,6 +99,7 @@ def redundancy_analysis(
     deadline = Deadline.after(settings.max_seconds)
     with deadline.applied(READING_SECONDS):
         table = Table.from_data(X, y, discrete_features=settings.discrete_features, target_type=settings.target_type)
+        table = grouped(table, settings.groups)
     if max_exact == "auto":
         max_exact = _MAX_EXACT_CONTINUOUS if table.classes is None else _MAX_EXACT
     check_whole_number("max_exact", max_exact, 0, or_name="auto")

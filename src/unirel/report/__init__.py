@@ -2,7 +2,6 @@
 
 import os
 import platform
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -18,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from unirel._runtime import READING_SECONDS, Deadline, progress_of, quietly, warn, write_text
+from unirel.data.groups import grouped, offer_groups
 from unirel.data.readers import collected
 from unirel.data.table import Table
 from unirel.inference.interactions import Interactions
@@ -28,7 +28,7 @@ from unirel.report.accuracy import AUTO, Accuracy, check_measures, measure_accur
 from unirel.report.pairs import find_pairs_quickly, pairs_for_page
 from unirel.report.pictures import MOST_DRAWN, read_levels
 from unirel.results import RelevanceTest, Selection, SelectionPath, Stability, plain
-from unirel.search.greedy import SearchSettings, described, select, settings_of
+from unirel.search.greedy import SearchSettings, select, settings_of
 
 __all__ = ["Origin", "Report"]
 
@@ -185,6 +185,8 @@ class Report:
         for every number of features; for it, and with `stability`, every feature is tested by itself. Accuracy and
         stability need the `rows` that the table was read from.
         """
+        offer_groups(table, selector.groups)
+        table = grouped(table, selector.groups)
         if accuracy is not None or stability is not None:
             check_measures(accuracy, stability, table, selector, sample_weight)
         n_steps = 10 if table.n_samples <= _FEW_ROWS else 4
@@ -345,7 +347,7 @@ class Report:
             "notes": list(self.origin.notes),
             "settings": settings,
             "versions": {"Python": platform.python_version(), **{name: version(name) for name in _LIBRARIES}},
-            "snippet": _snippet(selection, self.origin),
+            "snippet": text.snippet(selection, self.origin),
         }
 
     def _rows(self) -> Iterator[dict[str, Any]]:
@@ -357,6 +359,12 @@ class Report:
         others = set(self.table.features.tolist()).difference(chosen, following)
         rest = [*following, *sorted(others, key=lambda one: (-relevance[one], one))]
         unique = np.full(len(relevance), np.nan) if selection.unique_relevance is None else selection.unique_relevance
+        spent = selection.costs
+
+        def costs(place: int | None) -> dict[str, Any]:
+            known = {} if spent is None else {"cost": spent, "total_cost": spent.cumsum()}
+            return {name: None if place is None else float(values[place]) for name, values in known.items()}
+
         told = [None if label is None else str(label) for label in selection.for_class]
         why = [*text.why_selected(self), *(text.why_left_out(feature, self) for feature in rest)]
         for place, (feature, reason) in enumerate(zip([*chosen, *rest], why, strict=True)):
@@ -380,6 +388,7 @@ class Report:
                 "kind": column.kind,
                 "missing": column.n_missing,
                 "score": plain(selection.scores[place]) if selected else None,
+                **costs(place if selected else None),
                 "partners": "; ".join(f"{name} ({shared:.2f})" for name, shared in similar),
                 "heading": reason.heading,
                 "unsure": sure.unsure_of(feature, self) if selected else [],
@@ -410,7 +419,9 @@ class Report:
         features = table.columns[: table.n_features]
         used = [column for column in features if column.kind != "ignored"]
         missing = sorted((column for column in used if column.n_missing), key=lambda column: -column.n_missing)
-        ignored = [*origin.ignored, *((column.name, column.reason) for column in features if column.kind == "ignored")]
+        joined = {name for members in table.members.values() for name in members}
+        ignored = [(column.name, column.reason) for column in features if column.kind == "ignored"]
+        ignored = [*origin.ignored, *(one for one in ignored if one[0] not in joined)]
         classes = table.classes if table.n_targets == 1 else None
         labels = None if classes is None else zip(classes.tolist(), table.class_sizes.tolist(), strict=True)
         targets = table.columns[-table.n_targets :]
@@ -436,18 +447,3 @@ def _left_out(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
             found.setdefault(row["heading"], []).append(row["name"])
     groups = sorted(found.items(), key=lambda item: -len(item[1]))
     return [{"heading": heading, "names": names[:_MOST_NAMED], "n": len(names)} for heading, names in groups]
-
-
-def _snippet(selection: Selection, origin: Origin) -> str:
-    """A program that selects the same features."""
-    defaults, arguments, imported = described(SearchSettings()), [], ["BURSelector"]
-    for name, value in selection.settings.items():
-        if name not in defaults or value == defaults[name]:
-            continue
-        is_object = isinstance(value, str) and value.endswith(")")
-        imported += re.findall(r"^\w+", value) if is_object else []
-        arguments.append(f"    {name}={'...' if value == 'given values' else value if is_object else repr(value)},")
-    weighted = ", sample_weight" * (selection.sample_weight is not None)
-    weighted += ", groups=groups" * ("groups = " in str(origin.reading))
-    lines = [f"from unirel import {', '.join(imported)}", *origin.reading, "", "selector = BURSelector("]
-    return "\n".join([*lines, *arguments, f").fit(X, y{weighted})", "print(selector.selection_.selected_names)"]) + "\n"

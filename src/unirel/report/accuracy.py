@@ -203,11 +203,11 @@ def _counted_rows(table: Table, weights: Values | None) -> Rows:
 
 def pin_types(selector: Any, table: Table, X: Any) -> Any:
     """A selector for some rows of a table: what a column is, is one decision for all of them."""
+    from unirel.search.folds import pinned
     from unirel.selectors import BURSelector  # slow to import
 
-    include, exclude = table.forced(selector.include, selector.exclude)
     own = copy(selector) if isinstance(selector, BURSelector) else BURSelector(**selector.get_params(deep=False))
-    return own.set_params(**table.decided_types(X), include=include, exclude=exclude)
+    return own.set_params(**table.decided_types(X), **pinned(selector, table))
 
 
 class _Rows:
@@ -241,7 +241,7 @@ class _Rows:
         rows, weights = self.rows[train], None if self.weights is None else self.weights[train]
         groups = None if self.together is None else take_groups(self.together, rows)
         chosen = clone(selector).fit(take_rows(self.X, rows), take_rows(self.y, rows), weights, groups=groups)
-        order: Rows = chosen.order_
+        order: Rows = chosen.selection_.order
         check_time()  # which would have cut the selection short
         return order
 

@@ -56,6 +56,8 @@ def make_charts(report: Report) -> dict[str, Any]:
         rows = [{"n": n, "name": analysis.names[n - 1], "joint": value} for n, value in enumerate(curve, start=1)]
         sizes = _Sizes(last, start, None if by_accuracy else enough, slider=not by_accuracy)
         charts["curve"] = _curve(rows, analysis.entropy, sizes)
+    if report.selection.costs is not None and len(curve):
+        charts["money"] = _money(report)
     if points:
         charts["points"] = _points(points)
     if len(analysis.shared) > 1:
@@ -159,6 +161,26 @@ def _curve(rows: Rows, entropy: float | None, sizes: _Sizes) -> Any:
         layers.append(limit.mark_rule(color=_NEUTRAL).encode(y="joint:Q"))
         layers.append(name.encode(y="joint:Q", x=alt.value("width"), text="words:N"))
     return _by_size(layers, sizes, "Line chart of the joint information of the first features about the target")
+
+
+def _money(report: Report) -> Any:
+    """Joint information of the first features against what they cost, in steps."""
+    analysis, costs = report.analysis, report.selection.costs
+    known = zip(analysis.names, analysis.curve.tolist(), [] if costs is None else costs.cumsum().tolist(), strict=False)
+    rows = [{"n": n, "name": name, "joint": joint, "cost": cost} for n, (name, joint, cost) in enumerate(known, 1)]
+    places = [{"step": row["n"], "relevance": row["cost"], "unique_relevance": row["joint"]} for row in rows]
+    rows = [{**row, "label": side} for row, side in zip(rows, _label_sides(places), strict=True)]
+    base = alt.Chart(alt.InlineData(values=rows), width="container", height=_HEIGHT).encode(
+        x=alt.X("cost:Q", title="cost of the first features", scale=alt.Scale(zero=True)),
+        y=alt.Y("joint:Q", title="joint information (nats)", scale=alt.Scale(zero=True)),
+        tooltip=_tips("n", "name", "cost", "joint"),
+    )
+    line = base.mark_line(color=_MAIN, strokeWidth=2, interpolate="step-after")
+    named = base.encode(text="name:N")
+    left = named.transform_filter("datum.label == 'left'").mark_text(align="right", dx=-7, dy=12, limit=150)
+    right = named.transform_filter("datum.label == 'right'").mark_text(align="left", dx=7, dy=12, limit=150)
+    layers = alt.layer(line, left, right, base.mark_circle(size=60, opacity=1, color=_MAIN))
+    return layers.properties(description="Line chart of the joint information of the first features against their cost")
 
 
 def _accuracy(accuracy: dict[str, Any], sizes: _Sizes) -> Any:

@@ -48,7 +48,12 @@ def render(report: Report) -> str:
         waterfall=_printable(waterfall(report)),
         tree=tree(report),
         asked=_printable(_settings_in_words(report)),
-        ticks={"names": [row["name"] for row in features], "command": _command(report), "document": DOCUMENT},
+        ticks={
+            "names": [row["name"] for row in features],
+            "groups": list(report.selection.members.items()),
+            "command": _command(report),
+            "document": DOCUMENT,
+        },
         charts=_printable(make_charts(report)),
         vega=_vega(),
     )
@@ -166,7 +171,10 @@ def _command(report: Report) -> list[str]:
     """The words of a command that selects again, to which features are added."""
     source = report.origin.source if report.origin.reading else "data.csv"
     targets = report.selection.targets or [report.origin.target]
-    return ["unirel", "select", source, *(word for name in targets for word in ("--target", name))]
+    given = [word for name in targets for word in ("--target", name)]
+    groups = [f"{name}={','.join(columns)}" for name, columns in report.selection.members.items()]
+    given += [word for group in groups for word in ("--group", group)]
+    return ["unirel", "select", source, *given]
 
 
 def _vega() -> str:

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unirel.data import Mask, Values
+from unirel.data.groups import GroupedTable
 from unirel.data.readers import as_narwhals, take_columns, take_rows
 from unirel.data.table import Table
 from unirel.data.weights import choose_by_class
@@ -52,9 +53,11 @@ def read_levels(table: Table, X: Any, features: Sequence[int]) -> dict[int, tupl
     """What the levels of discrete features are called, by their codes, as far as the rows are at hand."""
     if X is None or table.is_parted:
         return {}
-    found = {}
+    found: dict[int, tuple[str, ...]] = {}
     for feature in features:
-        if table.discrete[feature]:
+        if isinstance(table, GroupedTable) and table.names[feature] in table.members:
+            found |= {feature: table.level_names[feature]} if feature in table.level_names else {}
+        elif table.discrete[feature]:
             codes = table.codes(feature)
             first = np.zeros(int(table.n_levels[feature]), np.intp)
             first[codes[::-1]] = np.arange(len(codes))[::-1]  # the first row of a level is written last

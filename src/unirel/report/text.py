@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from unirel.data.table import Table
 from unirel.inference.likeness import REDUNDANT
 from unirel.inference.relations import RedundantGroup
-from unirel.results import Cause, Ending
+from unirel.results import Cause, Ending, Selection
+from unirel.search.greedy import SearchSettings, described
 
 if TYPE_CHECKING:
-    from unirel.report import Report
+    from unirel.report import Origin, Report
     from unirel.report.accuracy import Accuracy
 
 # Adjusted p-values up to this are called significant.
@@ -188,7 +189,7 @@ def selection_in_words(report: "Report") -> str:
     """One paragraph below the headline: what percentages are of, what stands out, what to be careful about."""
     found = (_most_relevant, _most_given_others)
     nothing = bool(nothing_found(report)) or len(report.selection) == 0
-    parts = (_target, _classes_from_numbers, *(() if nothing else found), _mostly_missing, _ending)
+    parts = (_target, _classes_from_numbers, *(() if nothing else found), _mostly_missing, _groups, _costs, _ending)
     return " ".join(filter(None, (part(report) for part in parts)))
 
 
@@ -291,6 +292,23 @@ def _mostly_missing(report: "Report") -> str:
     if not missing:
         return ""
     return f"Missing in most rows: {listed(missing, most=5)}; a missing value counts as a level of its own."
+
+
+def _groups(report: "Report") -> str:
+    """Which of the selected features are groups of columns."""
+    members = report.selection.members
+    chosen = [name for name in report.selection.selected_names if name in members]
+    said = [f"{quoted(name)} ({len(members[name])})" for name in chosen]
+    return f"Selected as one, with all of their columns: {listed(said)}." if said else ""
+
+
+def _costs(report: "Report") -> str:
+    """What the selected features cost."""
+    selection = report.selection
+    if selection.costs is None or len(selection) == 0:
+        return ""
+    rest = ", and what is left of the budget is enough for no other" if selection.ending is Ending.BUDGET else ""
+    return f"All selected features cost {selection.total_cost:,.10g}{rest}."
 
 
 def _ending(report: "Report") -> str:
@@ -412,3 +430,19 @@ def group_in_words(group: RedundantGroup, report: "Report") -> list[str]:
         verb, was = plural(len(group.others), "is", "are"), plural(len(group.others), "was", "were")
         sentences.append(f"{others} {verb} nearly the same as {whom} and {was} not selected.")
     return sentences
+
+
+def snippet(selection: Selection, origin: "Origin") -> str:
+    """A program that selects the same features."""
+    defaults, arguments, imported = described(SearchSettings()), [], ["BURSelector"]
+    for name, value in selection.settings.items():
+        if name not in defaults or value == defaults[name]:
+            continue
+        is_object = isinstance(value, str) and value.endswith(")")
+        imported += re.findall(r"^\w+", value) if is_object else []
+        missing = value == "given values"
+        arguments.append(f"    {name}={'...' if missing else value if is_object else repr(value)},")
+    weighted = ", sample_weight" if selection.sample_weight is not None else ""
+    weighted += ", groups=groups" if "groups = " in str(origin.reading) else ""
+    lines = [f"from unirel import {', '.join(imported)}", *origin.reading, "", "selector = BURSelector("]
+    return "\n".join([*lines, *arguments, f").fit(X, y{weighted})", "print(selector.selection_.selected_names)"]) + "\n"

@@ -8,15 +8,20 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import get_config
 from sklearn.base import clone
 from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, StratifiedKFold, check_cv
+from sklearn.utils import Bunch
+from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.parallel import Parallel, delayed
 
 from unirel._runtime import check_beta, check_whole_number, progress_of, quietly, reported
+from unirel.data.groups import GroupedTable, members_of
 from unirel.data.readers import take_columns, take_rows
 from unirel.data.row_groups import check_apart, group_numbers
 from unirel.data.table import Table
 from unirel.estimation.base import Columns, Values
+from unirel.search.costs import Costs, find_costs
 from unirel.search.greedy import SearchSettings, select
 
 # Means of the same scores in another order differ by less than this.
@@ -50,23 +55,22 @@ class Trial:
         scores = np.full((len(self.betas), len(self.sizes)), np.nan)
         for row, order in zip(scores, self._select(train), strict=True):
             for place, size in enumerate(size for size in self.sizes if size <= len(order)):
-                columns = np.sort(order[:size])
+                columns = np.sort(np.concatenate(order[:size]))
                 if columns.tobytes() not in known:
                     known[columns.tobytes()] = self._score(columns, train, test)
                 row[place] = known[columns.tobytes()]
         return scores
 
-    def _select(self, rows: Columns) -> list[Columns]:
-        """An order of features for each beta; what there is to warn of, a selection from all rows says once."""
-        include, exclude = self.table.forced(self.settings.include, self.settings.exclude)
-        settings = copy(self.settings).set_params(include=include, exclude=exclude)
+    def _select(self, rows: Columns) -> list[list[list[int]]]:
+        """Columns of the features in order, for each beta; what there is to warn of is said once, of all rows."""
+        settings = copy(self.settings).set_params(**pinned(self.settings, self.table))
         with quietly():
             types = self.table.decided_types(self.X)
             part = Table.from_data(take_rows(self.X, rows), take_rows(self.y, rows), several=True, **types)
             path = select(part, [settings.criterion], self.betas, settings)
         if any(selection.interrupted for selection in path):
             raise KeyboardInterrupt  # which the search has kept to itself: nobody wants the score of half a selection
-        return [selection.order for selection in path]
+        return [selection.columns for selection in path]
 
     def _score(self, columns: Columns, train: Columns, test: Columns) -> float:
         chosen = take_columns(self.X, columns)
@@ -103,6 +107,34 @@ def split_rows(
     for train, test in splits if codes is not None else ():
         check_apart(codes, train, test, f"cv={cv!r}")
     return splits
+
+
+def pinned(settings: SearchSettings, table: Table) -> dict[str, Any]:
+    """What the settings say of columns, by positions in the table, for selections from some of its rows."""
+    forced, known = table.forced(settings.include, settings.exclude), dict[str, Any]()
+    for name, features in zip(("include", "exclude"), forced, strict=True):
+        known[name] = [column for feature in features for column in members_of(table, feature)]
+    if isinstance(table, GroupedTable):
+        known["groups"] = table.pinned
+    if (costs := find_costs(settings.costs)) is not None:
+        of_features, shares = costs.on(table).costs, dict[int, float]()
+        for feature in table.features.tolist():
+            columns = members_of(table, feature)
+            shares |= dict.fromkeys(columns, float(of_features[feature]) / len(columns))
+        known["costs"] = Costs(shares, budget=costs.budget)
+    return known
+
+
+def route(selector: Any, params: Mapping[str, Any]) -> Any:
+    """What the splitter, the estimator and the scorer get of what `fit` was given."""
+    if get_config()["enable_metadata_routing"]:
+        return process_routing(selector, "fit", **params)
+    unknown = [name for name in params if name != "groups"]
+    if unknown:
+        about = f"fit got {', '.join(unknown)}, which is only passed on if metadata routing is enabled"
+        raise ValueError(f"{about}: sklearn.set_config(enable_metadata_routing=True)")
+    split = Bunch(split={"groups": params.get("groups")})
+    return Bunch(estimator=Bunch(fit={}), splitter=split, scorer=Bunch(score={}))
 
 
 def check_betas(betas: Any) -> list[float]:

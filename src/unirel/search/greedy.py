@@ -1,7 +1,7 @@
 """The one greedy loop: every criterion, plain or boosted by unique relevance, and all searches on one table."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from inspect import signature
 from itertools import product
@@ -26,14 +26,17 @@ from unirel._runtime import (
     warn,
 )
 from unirel.criteria import Criterion, MeanScores, Scores, make_criterion
+from unirel.data.groups import check_groups, grouped
 from unirel.data.readers import DiscreteFeatures, TargetType
 from unirel.data.row_groups import RowGroups, open_groups
 from unirel.data.table import Table, open_table
 from unirel.estimation.base import Columns, Information, Memo
 from unirel.estimation.binned import classes_told
+from unirel.estimation.grouped import for_groups, takes_blocks
 from unirel.estimation.several import Memos, for_each_target
 from unirel.results import Cause, Ending, Selection, SelectionPath, plain
 from unirel.search.boost import REFERENCE_SIZE, Blend, estimator_of, find_blend, find_kind, needs_reference
+from unirel.search.costs import Costs, find_costs
 from unirel.search.steps import N_LISTED, PLAIN, Blended, Passed, Rule, Step, take_steps
 from unirel.search.stopping import Evidence, can_be_tested
 
@@ -58,6 +61,8 @@ class SearchSettings(Parameters):
     target_type: TargetType = "auto"
     include: Sequence[int | str] = ()
     exclude: Sequence[int | str] = ()
+    groups: Mapping[str, Any] | None = None
+    costs: Mapping[Any, float] | Costs | None = None
     max_candidates: int | Literal["auto"] | None = "auto"
     keep_copies: bool = False
     alpha: float = 0.05
@@ -72,6 +77,8 @@ class SearchSettings(Parameters):
         check_beta(self.beta)
         find_kind(self)
         estimator_of(self).check_parameters()
+        check_groups(self.groups)
+        find_costs(self.costs)
         if self.max_candidates is not None and self.max_candidates != "auto":
             check_whole_number("max_candidates", self.max_candidates, 1, or_name="auto")
         check_fraction("alpha", self.alpha, "for example 0.05")
@@ -164,6 +171,7 @@ def select(
     if not runs:
         raise ValueError(f"criteria={list(criteria)!r}, betas={list(betas)!r}: name at least one of each")
     deadline, selections = Deadline.after(settings.max_seconds), list[Selection]()
+    table = with_groups(table, settings, betas)
     try:
         together = None if groups is None else open_groups(groups)
         searches = Searches(table, settings, len(runs), sample_weight, together)
@@ -175,6 +183,12 @@ def select(
     finally:
         table.close()
     return SelectionPath(tuple(selections))
+
+
+def with_groups(table: Table, settings: SearchSettings, betas: Sequence[float]) -> Table:
+    """The table with the groups of the settings, whose joint levels may be many where nothing counts them."""
+    lenient = not any(betas) and takes_blocks(estimator_of(settings))
+    return grouped(table, settings.groups, lenient)
 
 
 def refuse_nothing(selection: Selection) -> None:
@@ -250,11 +264,16 @@ class Searches:
         stops = _is_auto(settings.n_features_to_select)
         tests = groups is None or can_be_tested(groups, table, stops)
         self._limits = Limits.of(table, settings)
-        estimator = estimator_of(settings).on(table, sample_weight, settings.n_jobs)
+        estimator = for_groups(estimator_of(settings), table).on(table, sample_weight, settings.n_jobs)
         self._memo = Memo(estimator) if table.n_targets == 1 else Memos(for_each_target(estimator))
         columns = np.append(self._limits.free_columns(table), np.array(self._limits.include, np.intp))
         evidence = Evidence(table, columns, settings.alpha, settings.random_state, sample_weight, groups)
-        rule = Rule(evidence, settings.keep_copies, tests, stops)
+        costs = find_costs(settings.costs)
+        prices = None if costs is None else costs.on(table)
+        if prices is not None and len(prices.within(self._limits.include)) < len(self._limits.include):
+            spent = prices.costs[list(self._limits.include)].sum()
+            raise ValueError(f"include costs {spent:g}, more than budget={prices.budget:g}; raise it or include less")
+        rule = Rule(evidence, settings.keep_copies, tests, stops, prices)
         self._limits = replace(self._limits, rule=rule)
         self._sample_weight = None if sample_weight is None else np.asarray(sample_weight, np.float64)
         self._kind = find_kind(settings)
@@ -328,10 +347,13 @@ class Searches:
     def _without_boost(self, selection: Selection, ending: Ending) -> Selection:
         """An unboosted selection in the place of a boosted one, forced features first."""
         known = dict(zip(selection.order.tolist(), selection.scores.tolist(), strict=True))
-        order = list(dict.fromkeys([*self._limits.include, *known]))[: self._limits.n_features]
+        order, prices = list(dict.fromkeys([*self._limits.include, *known])), self._limits.rule.prices
+        order = (order if prices is None else prices.within(order))[: self._limits.n_features]
         scores = np.array([known.get(feature, np.nan) for feature in order])
         causes = tuple(Cause.CRITERION if feature in known else Cause.INCLUDED for feature in order)
-        return replace(selection, order=np.array(order, np.intp), scores=scores, ending=ending, causes=causes)
+        costs = None if prices is None else prices.costs[order]
+        places = np.array(order, np.intp)
+        return replace(selection, order=places, scores=scores, ending=ending, causes=causes, costs=costs)
 
 
 def search(
@@ -356,12 +378,12 @@ def search(
             progress(len(steps), n_wanted)
         ending = Ending.EXHAUSTED if n_wanted < limits.n_features else Ending.ASKED
         if len(steps) < n_wanted:
-            ending = Ending.NOTHING_ADDS
+            ending = Ending.BUDGET if passed.too_dear else Ending.NOTHING_ADDS
     except OutOfTime:
         ending = Ending.OUT_OF_TIME
     except KeyboardInterrupt:
         ending = Ending.INTERRUPTED
-    order = np.array([step.feature for step in steps], np.intp)
+    order, prices = np.array([step.feature for step in steps], np.intp), limits.rule.prices
     return Selection(
         criterion=criterion.name,
         beta=beta,
@@ -376,6 +398,8 @@ def search(
         following=np.array(passed.idle[: max(0, N_LISTED - len(steps))], np.intp),
         same_as={copy: feature for copy, feature in passed.copies.items() if copy not in order},
         **({} if several is None else several.about_targets(table.features)),
+        members=table.members,
+        costs=None if prices is None else prices.costs[order],
     )
 
 

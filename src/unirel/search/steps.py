@@ -11,6 +11,7 @@ from unirel.criteria import MeanScores, Scores
 from unirel.estimation.base import Columns, Values
 from unirel.results import Cause
 from unirel.search.boost import Blend, Mask
+from unirel.search.costs import Prices
 from unirel.search.stopping import Evidence, Support
 
 # Features that are listed, selected or not, where a search ends by itself.
@@ -45,6 +46,7 @@ class Rule(NamedTuple):
     keep_copies: bool = True
     tests: bool = False  # whether each step adds something
     stops: bool = False  # select only what does, and end where nothing is seen to
+    prices: Prices | None = None  # what features cost
 
 
 PLAIN = Rule(None)
@@ -56,6 +58,7 @@ class Passed:
 
     copies: dict[int, int] = field(default_factory=dict)  # and which feature is the same
     idle: list[int] = field(default_factory=list)  # since the latest step, because they add nothing
+    too_dear: bool = False  # all that are left cost more than what is left of the budget
 
 
 def take_steps(
@@ -75,11 +78,17 @@ def take_steps(
         pool, forced = np.setdiff1d(candidates, selected, assume_unique=True), len(selected) < len(include)
         if forced:
             pool = np.array([include[len(selected)]], np.intp)
+        elif rule.prices is not None:
+            pool = rule.prices.allowed(pool, selected)
+            if len(pool) == 0:
+                passed.too_dear = True
+                return
         allowed = ~np.isin(pool, [*passed.copies, *passed.idle]) | forced
         if rule.stops and not allowed.any():
             return
         only_copies = forced or not allowed.any()  # They come back when there is nothing else.
-        step = _best(scores, pool, selected, blended, None if only_copies or allowed.all() else allowed)
+        among = None if only_copies or allowed.all() else allowed
+        step = _best(scores, pool, selected, blended, among, rule.prices)
         if support is not None:
             if not (rule.keep_copies or only_copies) and (same := support.copied(step.feature)) is not None:
                 passed.copies[step.feature] = same
@@ -99,26 +108,38 @@ def take_steps(
 
 
 def _best(
-    scores: Scores | MeanScores, pool: Columns, selected: Columns, blended: Blended, allowed: Mask | None
+    scores: Scores | MeanScores,
+    pool: Columns,
+    selected: Columns,
+    blended: Blended,
+    allowed: Mask | None,
+    prices: Prices | None,
 ) -> Step:
     beta, boost = blended.beta, blended.boost if blended.beta > 0 else None
     # A spread over all candidates takes the scores of all candidates, so nothing can be left out then.
     lazy = scores.can_only_fall and (boost is None or not boost.rescale)
-    scores.update(pool, selected[:1] if lazy else selected)
+    less_known = prices is not None and scores.have_known and len(selected) > 0
+    scores.update(pool, selected[:1] if lazy and not less_known else selected)
+
+    def ranked(values: Values) -> Values:
+        # Others than the allowed ones still have their part in the spread that a boost is brought to.
+        return _among(values if prices is None else prices.per_cost(values, pool), allowed)
+
     while True:
         values = plain = scores.of(pool, len(selected))
+        if less_known:  # What is known already must not be counted per cost again.
+            values = plain = plain - plain.min()
         if boost is not None:
             values = boost.blend(plain, pool, selected, beta, allowed)
-        # Others than the allowed ones still have their part in the spread that a boost is brought to.
-        values = _among(values, allowed)
+        ranks = ranked(values)
         behind = ~scores.up_to_date(pool, len(selected))
-        tied = _reach(values, values[~behind].max(initial=-np.inf))
+        tied = _reach(ranks, ranks[~behind].max(initial=-np.inf))
         promising = np.flatnonzero(behind & tied)
         if len(promising) == 0:
             place = int(np.flatnonzero(tied)[0])
             cause = Cause.CRITERION
-            if boost is not None and not _is_best(_among(plain, allowed), place):
-                known = _among(boost.without_stepwise(plain, pool, selected, beta), allowed)
+            if boost is not None and not _is_best(ranked(plain), place):
+                known = ranked(boost.without_stepwise(plain, pool, selected, beta))
                 cause = Cause.SELECTED
                 if behind.any() or not boost.rescale:
                     cause = Cause.UNKNOWN if behind.any() else Cause.UNIQUE
@@ -126,7 +147,7 @@ def _best(
                     cause = Cause.REFERENCE
             return Step(int(pool[place]), float(values[place]), cause)
         check_time()
-        promising = promising[np.argsort(-values[promising], kind="stable")[:_BATCH]]
+        promising = promising[np.argsort(-ranks[promising], kind="stable")[:_BATCH]]
         scores.update(pool[promising], selected)
 
 

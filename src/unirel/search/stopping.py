@@ -23,6 +23,7 @@ from scipy.special import chdtrc, ndtri
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 from unirel.data.chunks import PartedTable
+from unirel.data.groups import GroupedTable
 from unirel.data.row_groups import FEWEST_GROUPS, RowGroups
 from unirel.data.table import Table
 from unirel.data.weights import check_weights, choose_by_class
@@ -248,8 +249,17 @@ class _Sample(NamedTuple):
                 self.known[column] = _functions_of(self.table.continuous_block([place])[0][self.rows], self.n_units)
             else:
                 most = _MOST_COVARIANCES if is_target else _MOST_LEVELS
-                self.known[column] = _indicators_of(self.table.codes(place)[self.rows], most)
+                indicators = _indicators_of(self.table.codes(place)[self.rows], most)
+                self.known[column] = np.concatenate([*self._of_members(place), indicators], axis=1)
         return self.known[column]
+
+    def _of_members(self, place: int) -> list[Values]:
+        """The first functions of the numbers in a group, as many of each as are tested together."""
+        if not isinstance(self.table, GroupedTable):
+            return []
+        single, block = self.table.single, np.array(self.table.block(place), np.intp)
+        numbers = single.continuous_block(block[single.continuous[block]])[:, self.rows]
+        return [_functions_of(one)[:, : max(1, _TESTED // len(numbers))] for one in numbers]
 
     def are_alike(self, one: int, other: int) -> bool:
         """Whether two columns have nearly the same ranks or levels, so that each tells the other."""

@@ -21,7 +21,8 @@
   });
 
   // Features may be ticked in the ranking and in the table: the same feature has the same place in both.
-  const { names, command, document: head } = JSON.parse(document.getElementById("ticks").textContent);
+  const { names, groups, command, document: head } = JSON.parse(document.getElementById("ticks").textContent);
+  const members = new Map(groups);
   const boxes = Array.from(document.querySelectorAll("input[data-place]"));
   const ranked = boxes.filter((box) => box.closest(".ranking"));
   const ticked = new Set(ranked.filter((box) => box.defaultChecked).map((box) => Number(box.dataset.place)));
@@ -39,10 +40,11 @@
     const chosen = Array.from(ticked).sort((a, b) => a - b).map((place) => names[place]);
     const added = chosen.flatMap((name) => ["--include", name]);
     show("n-ticked", chosen.length);
-    show("copy-python", "X[[" + chosen.map(text).join(", ") + "]]");
+    const columns = chosen.flatMap((name) => members.get(name) || [name]);
+    show("copy-python", "X[[" + columns.map(text).join(", ") + "]]");
     show("copy-command", [...command, "-k", String(chosen.length), ...added].map(word).join(" "));
     show("copy-json", "{" + Object.entries(head).map((pair) => pair.map(text).join(": ")).join(", ")
-      + ', "features": [' + chosen.map((name) => '{"name": ' + text(name) + "}").join(", ") + "]}");
+      + ', "features": [' + columns.map((name) => '{"name": ' + text(name) + "}").join(", ") + "]}");
   };
   const tickFirst = (n) => {
     ranked.forEach((box) => { ticked.delete(Number(box.dataset.place)); });
