@@ -53,6 +53,15 @@ def test_a_page_speaks_of_groups_and_has_a_curve_of_information_against_cost(cli
     assert ticks["command"][-2:] == ["--group", "ward=ward_arm,ward_ear,ward_eye,ward_leg"]
 
 
+def test_a_page_is_made_from_a_selection_by_positions(clinic):
+    X, y = clinic
+    selector = BURSelector(groups={"ward": range(2, 6)}, costs={0: 9}, include=["ward"], n_features_to_select=2)
+    selection = selector.fit(X.to_numpy(float), y).selection_
+    again = selection.report(X.to_numpy(float), y, accuracy=None).selection
+    assert again.selected_names == selection.selected_names == ["ward", "x1"]
+    assert again.costs.tolist() == selection.costs.tolist() == [4.0, 1.0]
+
+
 def test_a_page_without_costs_has_no_such_section(clinic):
     X, y = clinic
     report = Report.from_data(X.iloc[:, :2], y, selector=BURSelector("mim", 2, beta=0), accuracy=None)

@@ -27,6 +27,7 @@ from unirel._runtime import (
 )
 from unirel.criteria import Criterion, MeanScores, Scores, make_criterion
 from unirel.data.groups import check_groups, grouped
+from unirel.data.naming import listed
 from unirel.data.readers import DiscreteFeatures, TargetType
 from unirel.data.row_groups import RowGroups, open_groups
 from unirel.data.table import Table, open_table
@@ -105,6 +106,10 @@ def described(settings: SearchSettings) -> dict[str, Any]:
     known = {name: plain(getattr(settings, name)) for name in names}
     if isinstance(known["unique_relevance"], list):
         known["unique_relevance"] = "given values"
+    if settings.groups:
+        known["groups"] = {name: plain(listed(columns)) for name, columns in settings.groups.items()}
+    if isinstance(settings.costs, Mapping):
+        known["costs"] = dict(settings.costs)  # whose keys may be positions
     return known
 
 
