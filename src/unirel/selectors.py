@@ -283,11 +283,11 @@ class BURSelector(_Selector, SearchSettings):
         Parameters
         ----------
         X : array or frame of shape (n_samples, n_features)
-            numpy array, list of rows, pandas, polars or pyarrow frame; columns of numbers, texts or categories, with
-            or without missing values. A `pyarrow.dataset.Dataset`, a frame of Dask or Spark is read in parts.
+            numpy array, list of rows, pandas, polars or pyarrow frame; columns of numbers, texts, categories, also
+            missing. Read in parts: a `pyarrow.dataset.Dataset`, frames of Dask and Spark, what streams Arrow (DuckDB).
         y : array or series of shape (n_samples,)
-            The target: class labels of any type, or numbers. Of what is read in parts also the name of a column,
-            which is no feature then.
+            The target: class labels of any type, or numbers. Of what is read in parts, or a lazy frame, also the name
+            of a column, which is no feature then.
         sample_weight : array of shape (n_samples,), optional
             How many rows each row stands for; a row of weight 0 is as good as not there. For estimators that count.
         """

@@ -172,7 +172,7 @@ def test_a_table_or_a_query_of_a_duckdb_file(asked, data, capsys):
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        ("", "or a query, 'duckdb:{file}::TABLE'; there are 't'"),
+        ("", "cannot be opened: name a table of it or a query, duckdb:FILE::TABLE; there are 't'"),
         ("::u", "cannot be opened: Catalog Error: Table with name u does not exist"),
         ("::drop table t", "give one query that only reads"),
         ("::copy t to '{file}.csv'", "give one query that only reads"),

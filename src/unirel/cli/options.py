@@ -32,7 +32,8 @@ CLASSIFIERS = ("logistic", "rf", "knn", "svm")
 _FORCED = ("--include", "--exclude")  # the library knows their types and patterns
 _ABOUT_DATA = (
     "A CSV, TSV, Parquet or Arrow file, compressed or not; - for standard input; a pattern in quotes for Parquet "
-    "or Arrow files that are read in parts; or the name of a dataset."
+    "or Arrow files that are read in parts; an address: s3://, gs://, az://, https://, delta:, iceberg:, duckdb:; or "
+    "the name of a dataset."
 )
 
 

@@ -105,7 +105,7 @@ def _open_duckdb(rest: str) -> tuple[Any, tuple[str, ...]]:
     connection = duckdb.connect(file, read_only=True)
     if not asked.strip():
         tables = ", ".join(repr(row[0]) for row in connection.sql("show tables").fetchall()[:10])
-        raise ValueError(f"name a table of '{file}' or a query, 'duckdb:{file}::TABLE'; there are {tables or 'none'}")
+        raise ValueError(f"name a table of it or a query, duckdb:FILE::TABLE; there are {tables or 'none'}")
     lines = ("import duckdb", f"file = duckdb.connect({file!r}, read_only=True)")
     if re.fullmatch(r"[\w.]+", asked):
         return connection.table(asked), (*lines, f"file.table({asked!r})")
