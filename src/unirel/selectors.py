@@ -289,17 +289,10 @@ class BURSelector(_Selector, SearchSettings):
         ----------
         X : array or frame of shape (n_samples, n_features)
             numpy array, list of rows, pandas, polars or pyarrow frame; columns of numbers, texts, categories, also
-<<<<<<< HEAD
             missing. Read in parts: a `pyarrow.dataset.Dataset`, a frame of Dask or Spark, what streams Arrow.
         y : array or series of shape (n_samples,), or array or frame of shape (n_samples, n_targets)
             The target: class labels of any type, or numbers; or several, of which scores are means of shares. Of what
             is read in parts, or a lazy frame, also the name of a column, which is no feature then.
-=======
-            missing. Read in parts: a `pyarrow.dataset.Dataset`, frames of Dask and Spark, what streams Arrow (DuckDB).
-        y : array or series of shape (n_samples,)
-            The target: class labels of any type, or numbers. Of what is read in parts, or a lazy frame, also the name
-            of a column, which is no feature then.
->>>>>>> spark
         sample_weight : array of shape (n_samples,), optional
             How many rows each row stands for; a row of weight 0 is as good as not there. For estimators that count.
         groups : array of shape (n_samples,) or RowGroups, optional

@@ -23,8 +23,8 @@ from unirel.documents import write_document
 from unirel.errors import UnirelWarning, printable
 
 if TYPE_CHECKING:
-    from unirel.cli.files import Input
     from unirel.cli.options import Data, Printing
+    from unirel.cli.sources import Input
 
 
 class Exit(IntEnum):
@@ -271,7 +271,7 @@ class Output:
 
     def open(self, data: "Data", *, in_parts: bool = False, several: bool = False) -> "Input":
         """Read the data; a command says whether it can do with parts of the rows, not read yet, or several targets."""
-        from unirel.cli.files import open_data  # here: pyarrow takes long to import
+        from unirel.cli.sources import open_data  # here: pyarrow takes long to import
 
         return open_data(data, self, in_parts, several)
 
@@ -397,3 +397,11 @@ def _write(text: str) -> None:
         text = text.translate(_PLAIN)
         text = text.encode(sys.stdout.encoding, "backslashreplace").decode(sys.stdout.encoding)
     sys.stdout.write(text)
+
+
+def as_number(text: str) -> int | float | str:
+    """A number if it is one; what else it can be, the library knows."""
+    for kind in (int, float):
+        with suppress(ValueError):
+            return kind(text)
+    return text

@@ -7,8 +7,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from unirel.cli import BadInput, Output
-from unirel.cli.options import as_number, find_names, listed, split_names
+from unirel.cli import BadInput, Output, as_number
+from unirel.cli.options import find_names, listed, split_names
 
 _WITH_COMMA = r"^\s*[+-]?\d*(,\d+)?([eE][+-]?\d+)?\s*$"
 # Rows from which on a column is looked at: fewer numbers may well be all different.

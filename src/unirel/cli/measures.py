@@ -11,7 +11,7 @@ from unirel.cli.plots import check_plot, save_plot
 from unirel.results import plain
 
 if TYPE_CHECKING:
-    from unirel.cli.files import Input
+    from unirel.cli.sources import Input
 
 _REDUNDANCY = ("size", "name", "role", "joint_information", "unique_relevance")
 _EXPLAINED = ("step", "name", "shared", "together", "instead")

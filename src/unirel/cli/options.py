@@ -4,7 +4,6 @@ import dataclasses
 import difflib
 import inspect
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass
 from functools import partial, wraps
 from importlib.util import find_spec
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unirel.cli import BadInput
+from unirel.cli import BadInput, as_number
 from unirel.criteria import CRITERIA
 from unirel.data.naming import is_pattern, is_type, matching
 from unirel.estimation import ESTIMATORS
@@ -367,21 +366,12 @@ def make_settings(options: Boosting, names: Sequence[str], **parameters: Any) ->
         groups = find_groups(options.group, names)
         names = [*names, *groups]
         given |= {"groups": groups or None, "costs": find_costs(options.cost, options.budget, names)}
+        given |= {"n_features_to_select": as_number(options.n_features)}
+        given |= {"alpha": options.alpha, "max_seconds": options.max_seconds}
     if isinstance(options, Searching):
         given |= {name: find_names(getattr(options, name), names, f"--{name}") for name in ("include", "exclude")}
         given |= {"criterion": options.criterion, "random_state": options.seed}
-    if isinstance(options, Selecting):
-        given |= {"n_features_to_select": as_number(options.n_features)}
-        given |= {"alpha": options.alpha, "max_seconds": options.max_seconds}
     return SearchSettings(**{**given, **parameters})
-
-
-def as_number(text: str) -> int | float | str:
-    """A number if it is one; what else it can be, the library knows."""
-    for kind in (int, float):
-        with suppress(ValueError):
-            return kind(text)
-    return text
 
 
 def find_names(values: Sequence[str] | None, names: Sequence[str], flag: str) -> list[str]:
