@@ -109,11 +109,11 @@ class Accuracy:
         gained, error = self.gain(self.losses[:, best], self.by_chance)
         if gained <= _SURE * error:
             return None
-        for place in self.reached.tolist():
+        for place in self.reached:
             lost, error = self.gain(self.losses[:, best], self.losses[:, place])
             if lost <= min(error, _LITTLE * gained):
                 break
-        return self.sizes[place]
+        return int(self.sizes[place])
 
     @property
     def all_are_better(self) -> bool:
