@@ -111,7 +111,7 @@ class Accuracy:
         gained, error = self.gain(self.losses[:, best], self.by_chance)
         if gained <= _SURE * error:
             return None
-        for place in self.reached.tolist():
+        for place in self.reached:
             lost, error = self.gain(self.losses[:, best], self.losses[:, place])
             if lost <= min(error, _LITTLE * gained):
                 break
