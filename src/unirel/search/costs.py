@@ -61,8 +61,8 @@ class Costs(BaseEstimator):  # type: ignore[misc]
         if self.budget is not None:
             _check_price("budget", self.budget)
 
-    def on(self, table: Table) -> "Prices":
-        """The cost of every feature of a table; what has no price there is refused."""
+    def on(self, table: Table, include: Sequence[int] = ()) -> "Prices":
+        """The cost of every feature of a table, of which some come first; more than the budget is refused."""
         names, costs = table.names, np.full(table.n_features, float(self.default))
         single = getattr(table, "single", table)
         of_columns = {key: price for key, price in self.prices.items() if key not in table.members}
@@ -72,7 +72,11 @@ class Costs(BaseEstimator):  # type: ignore[misc]
         for feature in table.features.tolist():
             own = self.prices.get(names[feature]) if names[feature] in table.members else None
             whole[feature] = costs[members_of(table, feature)].sum() if own is None else own
-        return Prices(whole, np.inf if self.budget is None else float(self.budget))
+        prices = Prices(whole, np.inf if self.budget is None else float(self.budget))
+        if len(prices.within(include)) < len(include):
+            spent = whole[list(include)].sum()
+            raise ValueError(f"include costs {spent:g}, more than budget={prices.budget:g}; raise it or include less")
+        return prices
 
 
 class Prices(NamedTuple):

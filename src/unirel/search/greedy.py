@@ -78,8 +78,10 @@ class SearchSettings(Parameters):
         check_beta(self.beta)
         find_kind(self)
         estimator_of(self).check_parameters()
-        check_groups(self.groups)
-        find_costs(self.costs)
+        if self.groups is not None:
+            check_groups(self.groups)
+        if self.costs is not None:
+            find_costs(self.costs)
         if self.max_candidates is not None and self.max_candidates != "auto":
             check_whole_number("max_candidates", self.max_candidates, 1, or_name="auto")
         check_fraction("alpha", self.alpha, "for example 0.05")
@@ -192,6 +194,8 @@ def select(
 
 def with_groups(table: Table, settings: SearchSettings, betas: Sequence[float]) -> Table:
     """The table with the groups of the settings, whose joint levels may be many where nothing counts them."""
+    if settings.groups is None:
+        return table
     lenient = not any(betas) and takes_blocks(estimator_of(settings))
     return grouped(table, settings.groups, lenient)
 
@@ -269,15 +273,14 @@ class Searches:
         stops = _is_auto(settings.n_features_to_select)
         tests = groups is None or can_be_tested(groups, table, stops)
         self._limits = Limits.of(table, settings)
-        estimator = for_groups(estimator_of(settings), table).on(table, sample_weight, settings.n_jobs)
+        estimator = estimator_of(settings)
+        estimator = for_groups(estimator, table) if table.members else estimator
+        estimator = estimator.on(table, sample_weight, settings.n_jobs)
         self._memo = Memo(estimator) if table.n_targets == 1 else Memos(for_each_target(estimator))
         columns = np.append(self._limits.free_columns(table), np.array(self._limits.include, np.intp))
         evidence = Evidence(table, columns, settings.alpha, settings.random_state, sample_weight, groups)
-        costs = find_costs(settings.costs)
-        prices = None if costs is None else costs.on(table)
-        if prices is not None and len(prices.within(self._limits.include)) < len(self._limits.include):
-            spent = prices.costs[list(self._limits.include)].sum()
-            raise ValueError(f"include costs {spent:g}, more than budget={prices.budget:g}; raise it or include less")
+        costs = None if settings.costs is None else find_costs(settings.costs)
+        prices = None if costs is None else costs.on(table, self._limits.include)
         rule = Rule(evidence, settings.keep_copies, tests, stops, prices)
         self._limits = replace(self._limits, rule=rule)
         self._sample_weight = None if sample_weight is None else np.asarray(sample_weight, np.float64)
