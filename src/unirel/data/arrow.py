@@ -47,7 +47,7 @@ def dataset_of(X: Any) -> Any:
     if not hasattr(type(X), "collect_schema"):
         return Stream(lambda _, n_rows: _reader_of(X, n_rows), read_once=True)
     if not hasattr(X, "collect_batches"):
-        raise TypeError(f"this {type(X).__name__} gives no batches; install polars 1.34 or newer, or pass X.collect()")
+        raise TypeError(f"this {type(X).__name__} gives no batches; install a newer polars, or pass X.collect()")
     empty = X.collect_schema().to_frame().to_arrow()
     return Stream(lambda *given: _collect(X, *given), empty.schema, read_once=True)
 
