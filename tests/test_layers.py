@@ -105,6 +105,6 @@ def test_the_top_level_holds_what_it_should_and_nothing_else():
 
 def test_the_house_is_small():
     sizes = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in SOURCE.rglob("*.py")}
-    assert sum(sizes.values()) <= 23_000
-    assert len(sizes) <= 104
+    assert sum(sizes.values()) <= 23_100
+    assert len(sizes) <= 105
     assert {path.name: size for path, size in sizes.items() if size > 450} == {}

@@ -159,6 +159,20 @@ def test_a_title_of_its_own(page):
     assert "<h1>Cells &amp; kinds</h1>" in make_report(given={"title": "Cells & kinds"}).to_html()
 
 
+def test_of_many_rows_other_weights_take_a_sample_and_the_page_says_so(rng):
+    X = rng.standard_normal((1_200, 4))
+    y = X[:, 0] + X[:, 1] > 0
+    selector = BURSelector(n_features_to_select=3)
+    report = Report.from_data(X, y, selector=selector, accuracy=None)
+    alone = BURSelector(n_features_to_select=3).fit(X, y).selection_
+    assert report.selection.order.tolist() == alone.order.tolist()
+    assert report.selection.scores.tolist() == alone.scores.tolist()
+    assert [one.beta for one in report.path] == [0.5, 0.0, 0.25, 0.75, 1.0]
+    assert {one.settings["unique_relevance"] for one in report.path.selections[1:]} == {"Boost(max_samples=500)"}
+    assert "For other weights than 0.5 it is estimated from a" in report.to_html()
+    assert "it is estimated from a sample" not in make_report().to_html()
+
+
 def test_every_weight_is_there(page):
     (data,) = specs_of(page)["order"]["datasets"].values()
     assert sorted({row["beta"] for row in data}) == [step / 10 for step in range(11)]

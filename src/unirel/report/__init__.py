@@ -27,13 +27,12 @@ from unirel.report import text
 from unirel.report.accuracy import AUTO, Accuracy, check_measures, measure_accuracy, pin_types, why_unmeasured
 from unirel.report.pairs import find_pairs_quickly, pairs_for_page
 from unirel.report.pictures import MOST_DRAWN, read_levels
+from unirel.report.weights import select_by_weights, weights_to_show
 from unirel.results import RelevanceTest, Selection, SelectionPath, Stability, plain
-from unirel.search.greedy import SearchSettings, select, settings_of
+from unirel.search.greedy import SearchSettings, settings_of
 
 __all__ = ["Origin", "Report"]
 
-# Up to this many rows a page compares with weights of unique relevance in steps of a tenth, beyond in quarters.
-_FEW_ROWS = 1000
 # Up to this many values features are tested also where no page is made: that takes a part of a second.
 _QUICKLY_TESTED = 2**21
 # Names that are listed where others like them were left out.
@@ -189,12 +188,9 @@ class Report:
         table = grouped(table, selector.groups)
         if accuracy is not None or stability is not None:
             check_measures(accuracy, stability, table, selector, sample_weight)
-        n_steps = 10 if table.n_samples <= _FEW_ROWS else 4
-        others = [step / n_steps for step in range(n_steps + 1)] if page and selector.beta > 0 else []
-        # The weight that was asked for comes first, so it gets the time.
-        betas = [selector.beta, *(beta for beta in others if beta != selector.beta)]
         deadline, settings = Deadline.after(selector.max_seconds), selector.settings()
-        path = select(table, [settings.criterion], betas, settings, sample_weight, groups)
+        betas = weights_to_show(table, settings) if page else [settings.beta]
+        path = select_by_weights(table, settings, betas, sample_weight, groups)
         interrupted = len(path) < len(betas) or path.selections[-1].interrupted
         analysis, tested, pairs = Analysis(), None, None
         if not interrupted:
@@ -209,9 +205,7 @@ class Report:
         report = cls(table, path, analysis, origin, title, **found)
         return report._measured(rows, groups, selector, stability, accuracy)
 
-    def _measured(
-        self, rows: Any, groups: Any, selector: SearchSettings, stability: int | None, accuracy: str | None
-    ) -> Self:
+    def _measured(self, rows: Any, groups: Any, selector: Any, stability: int | None, accuracy: str | None) -> Self:
         """The same report with its stability and accuracy, as far as there is time; a warning says what is missing."""
         report = self
         for name, value in {"stability": stability, "accuracy": accuracy}.items():

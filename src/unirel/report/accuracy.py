@@ -269,7 +269,7 @@ def measure_accuracy(
     rows = counted = _counted_rows(table, selection.sample_weight)
     if auto := accuracy == AUTO:
         rows = choose_by_class(table.target_codes(), counted, _MOST_ROWS, np.random.default_rng(0))
-        selector = _with_quick_boost(selector)
+        selector = with_quick_boost(selector)
     data = _Rows(X, y, table, rows, selection.sample_weight, groups)
     models = quick_models(data.discrete) if auto else {MODELS[accuracy][0 if data.discrete else 1]: accuracy}
     sizes = [*(n for n in _SIZES if n < len(selection)), len(selection)]
@@ -291,8 +291,8 @@ def measure_accuracy(
     return replace(found[0], others=tuple(found[1:]))
 
 
-def _with_quick_boost(selector: Any) -> Any:
-    """The selector with unique relevance from fewer rows: the folds shall not take five times as long as all rows."""
+def with_quick_boost(selector: Any) -> Any:
+    """A selector whose unique relevance is from fewer rows, for what would take several times as long as all rows."""
     kind = find_kind(selector.settings())
     if not isinstance(kind, Boost) or (kind.max_samples is not None and kind.max_samples <= _BOOST_ROWS):
         return selector

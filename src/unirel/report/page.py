@@ -48,6 +48,7 @@ def render(report: Report) -> str:
         waterfall=_printable(waterfall(report)),
         tree=tree(report),
         asked=_printable(_settings_in_words(report)),
+        sampled=len({one.settings["unique_relevance"] for one in report.path}) > 1,
         ticks={
             "names": [row["name"] for row in features],
             "groups": list(report.selection.members.items()),
