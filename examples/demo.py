@@ -62,12 +62,13 @@ def print_selection(report, seconds):
 
 
 def print_accuracy(accuracy):
-    folds = f"{accuracy.n_folds} folds, mean +- standard deviation"
+    folds = f"{accuracy.n_folds} folds, +- standard error"
     print(f"\nAccuracy of nearest neighbours on held-out rows ({folds}):")
-    selected, every = accuracy.scores[:, -1], accuracy.all_features
-    for n, scores in ((accuracy.sizes[-1], selected), (accuracy.n_features, every)):
+    selected, every = accuracy.losses[:, -1], accuracy.all_features
+    for n, losses in ((accuracy.sizes[-1], selected), (accuracy.n_features, every)):
+        score, error = accuracy.score(losses)
         print(
-            f"  {n:2d} of {accuracy.n_features} features  {scores.mean():.3f} +- {scores.std():.3f}"
+            f"  {n:2d} of {accuracy.n_features} features  {score:.3f} +- {error:.3f}"
         )
 
 

@@ -1,6 +1,6 @@
 """
-What information costs
-======================
+What does information cost?
+===========================
 
 Tests in a clinic do not cost the same, and columns of 0 and 1 that are one category go
 together. With groups and costs the score per cost decides, as far as the budget goes.

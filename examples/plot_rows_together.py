@@ -1,6 +1,6 @@
 """
-Several rows of each patient
-============================
+What if a patient has several rows?
+===================================
 
 Forty patients, twenty-five rows of each, and a diagnosis for each patient. A column
 that says nothing about the diagnosis, but differs from patient to patient, seems to

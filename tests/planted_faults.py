@@ -101,8 +101,8 @@ FAULTS = (
     Fault(
         "unique relevance is found without weights",
         "search/greedy.py",
-        "columns, self._settings, self._sample_weight)",
-        "columns, self._settings)",
+        "columns, self._settings, self._sample_weight\n",
+        "columns, self._settings, None\n",
         "test_selectors.py::test_whole_weights_are_repeated_rows",
     ),
     Fault(
@@ -122,8 +122,8 @@ FAULTS = (
     Fault(
         "weights stay behind when the target is permuted",
         "search/stopping.py",
-        "(left * self._roots)[order]",
-        "(left / self._roots)[order]",
+        "np.divide(terms, self._roots), left * self._roots",
+        "np.divide(terms, self._roots), left / self._roots",
         "search/test_stopping.py::test_weights_decide_which_relation_is_tested",
     ),
     Fault(
@@ -163,7 +163,7 @@ FAULTS = (
     ),
     Fault(
         "NaN is a text in JSON",
-        "results.py",
+        "documents.py",
         "None if np.isnan(value) else str(value)",
         "str(value)",
         "test_results.py::test_not_a_number_is_none",

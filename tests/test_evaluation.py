@@ -313,7 +313,7 @@ def test_warnings_are_passed_on_once():
         ({"models": {"ridge": Ridge()}}, ValueError, "is no classifier"),
         ({"datasets": "none"}, ValueError, "there is no dataset 'none'"),
         ({"datasets": ["iris", "iris"]}, ValueError, "each with a name of its own"),
-        ({"datasets": [7]}, TypeError, r"a name or \(name, X, y\)"),
+        ({"datasets": [7]}, TypeError, r"a name, \(name, X, y\) or \(name, X, y, groups\)"),
         ({"datasets": ("one", np.zeros((9, 2)), np.zeros(9))}, ValueError, "one class only"),
         ({"n_features": []}, ValueError, "n_features names no number"),
         ({"n_features": 0}, ValueError, "n_features"),

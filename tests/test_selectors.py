@@ -634,9 +634,9 @@ def test_scores_are_those_of_a_pipeline(planted):
 def test_one_path_per_fold(planted, monkeypatch):
     calls = []
 
-    def counting(table, criteria, betas, settings):
+    def counting(table, criteria, betas, settings, **more):
         calls.append((table.n_samples, list(betas), settings.n_features_to_select))
-        return unirel.search.greedy.select(table, criteria, betas, settings)
+        return unirel.search.greedy.select(table, criteria, betas, settings, **more)
 
     for module in (unirel.search.folds, unirel.selectors):
         monkeypatch.setattr(module, "select", counting)

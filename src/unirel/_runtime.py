@@ -35,12 +35,14 @@ class Parameters:
     """
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters and, if deep, those of parameters that have some, as ``name__inner``."""
         own = {name: getattr(self, name) for name in signature(type(self)).parameters}
         nested = [(name, value) for name, value in own.items() if deep and hasattr(value, "get_params")]
         inner = {f"{name}__{key}": value for name, one in nested for key, value in one.get_params().items()}
         return own | inner
 
     def set_params(self, **params: Any) -> Self:
+        """Set parameters, those of a parameter as ``name__inner``."""
         names = signature(type(self)).parameters
         for name, value in sorted(params.items(), key=lambda item: "__" in item[0]):
             own, _, rest = name.partition("__")

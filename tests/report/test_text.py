@@ -335,7 +335,9 @@ def test_whole_numbers_that_all_differ_look_like_an_identifier():
 
 def test_nothing_significant_is_the_headline(measured):
     adjusted = np.full(7, 0.4)
-    noise = SimpleNamespace(adjusted=adjusted, p_value=adjusted, significant=lambda alpha: adjusted <= alpha)
+    noise = SimpleNamespace(
+        adjusted=adjusted, p_value=adjusted, settings={}, significant=lambda alpha: adjusted <= alpha
+    )
     measured = with_selection(measured, n_supported=0)
     said = replace(measured, test=noise).to_dict()
     nothing = "No feature can be told from chance (7 tested, false discovery rate 5 %). The four listed are the best of"

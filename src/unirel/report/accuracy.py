@@ -239,8 +239,8 @@ class _Rows:
         from sklearn.base import clone
 
         rows, weights = self.rows[train], None if self.weights is None else self.weights[train]
-        groups = None if self.together is None else take_groups(self.together, rows)
-        chosen = clone(selector).fit(take_rows(self.X, rows), take_rows(self.y, rows), weights, groups=groups)
+        together = {} if self.together is None else {"groups": take_groups(self.together, rows)}
+        chosen = clone(selector).fit(take_rows(self.X, rows), take_rows(self.y, rows), weights, **together)
         order: Rows = chosen.selection_.order
         check_time()  # which would have cut the selection short
         return order
