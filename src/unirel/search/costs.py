@@ -6,8 +6,8 @@ from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
+from unirel._runtime import Parameters
 from unirel.data.groups import members_of
 from unirel.data.naming import is_pattern
 from unirel.data.table import Table
@@ -18,7 +18,7 @@ _ROUNDING = 1e-9
 
 
 @dataclass(eq=False)
-class Costs(BaseEstimator):  # type: ignore[misc]
+class Costs(Parameters):
     """What features cost, for ``BURSelector(costs=...)``; a mapping stands for ``Costs(mapping)``.
 
     In each step the best score per cost decides, among the features that what is left of the budget allows. Only scores
