@@ -31,7 +31,7 @@ test-slow: $(STAMPS)/test $(STAMPS)/browser  ## the tests that take long
 test-engines: $(STAMPS)/test $(STAMPS)/engines  ## tests of DuckDB, Delta, Iceberg and Spark, which are installed for it
 	@$(BIN)/python -m pytest $(PYTEST_ARGS) -m engines
 
-lint: $(STAMPS)/lint  ## format, lint, types
+lint: $(STAMPS)/lint $(STAMPS)/test  ## format, lint, types
 	$(BIN)/ruff format --check $(wildcard $(SOURCES))
 	$(BIN)/ruff check $(wildcard $(SOURCES))
 	$(BIN)/mypy
