@@ -35,8 +35,8 @@ def open_rows(X: Any, y: Any, sample_weight: Any) -> Rows:
         return X
     if y is None:
         raise ValueError("unirel requires y to be passed, but the target y is None")
-    shape: tuple[int, ...] = getattr(y, "shape", ())
-    if len(shape) == 2 and shape[1] != 1:
+    shape = getattr(y, "shape", ())  # which columns of some engines have as an expression
+    if isinstance(shape, tuple) and len(shape) == 2 and shape[1] != 1:
         raise ValueError(
             f"y has {shape[1]} columns, but X is read in parts; pass one column of y, or a table in memory"
         )
